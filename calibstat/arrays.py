@@ -1,0 +1,26 @@
+"""Names for the arrays that travel through calibstat, and the one door through which randomness enters."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.intp]
+Bools: TypeAlias = NDArray[np.bool_]
+Array: TypeAlias = NDArray[Any]
+RNG: TypeAlias = int | np.random.Generator | None
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """Turn what a user passes as ``rng`` into a Generator; below the public functions a Generator is required."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
+        return np.random.default_rng(rng)
+    raise TypeError(
+        f"rng is {rng!r}, but it must be None, a non-negative integer or a numpy.random.Generator; "
+        "pass for example rng=0"
+    )

@@ -1,0 +1,1 @@
+"""Binnings: rules that cut predictions into cells."""

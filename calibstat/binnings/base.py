@@ -1,0 +1,160 @@
+"""Binnings: rules that cut what is conditioned on into cells, never seeing an outcome."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, TypeAlias, final
+
+import numpy as np
+
+from calibstat.arrays import Floats, Ints
+from calibstat.checks import SmallCellsWarning
+from calibstat.predictions import Given, Predictions
+
+Moves: TypeAlias = Literal["fixed", "ranks", "data"]
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The cells that rows fall into.
+
+    Parameters
+    ----------
+    size : int
+        Number of cells L.
+    index : (n,) ints
+        The cell of each row, 0..L-1.
+    moves : {"fixed", "ranks", "data"}
+        What moves the cells when the predictions are drawn anew: nothing ("fixed" edges), their ranks
+        (equal mass), or their values in some other way ("data").
+    edges : (L + 1,) floats, optional
+        The borders of cells that are intervals.
+    names : tuple of str, optional
+        The names of cells that are categories.
+    """
+
+    size: int
+    index: Ints
+    moves: Moves
+    edges: Floats | None = None
+    names: tuple[str, ...] | None = None
+
+    @cached_property
+    def order(self) -> Ints:
+        """(n,) the rows, cell after cell."""
+        return np.argsort(self.index, kind="stable")
+
+    @cached_property
+    def starts(self) -> Ints:
+        """(L + 1,) where each cell begins in `order`."""
+        counts = np.bincount(self.index, minlength=self.size)
+        return np.concatenate([[0], np.cumsum(counts)])
+
+
+class Binning(ABC):
+    """A rule that cuts predictions into cells.
+
+    Subclasses state how many columns of what is conditioned on they cut (`columns`; None means all there are).
+    """
+
+    columns: ClassVar[int | None] = 1
+
+    @abstractmethod
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut what `predictions` are conditioned on; called once for each set of predictions."""
+
+    @final
+    def __mul__(self, other: Binning) -> Product:
+        """Cross two binnings; the conditioned columns are dealt out from left to right."""
+        if not isinstance(other, Binning):
+            return NotImplemented
+        return Product((*_factors(self), *_factors(other)))
+
+
+@final
+@dataclass(frozen=True)
+class Product(Binning):
+    """Every combination of the cells of several binnings, empty ones left out; made by ``a * b``.
+
+    Each factor takes its number of conditioned columns, from left to right; with a single column all cut that one.
+    """
+
+    factors: tuple[Binning, ...]
+    columns: ClassVar[int | None] = None
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut by each factor in turn and number the combinations that occur."""
+        parts = [
+            factor.cut(predictions.conditioning_on(keys))
+            for factor, keys in zip(self.factors, self._deal(predictions), strict=True)
+        ]
+        index = np.ravel_multi_index([part.index for part in parts], [part.size for part in parts])
+        moves: Moves = "fixed" if all(part.moves == "fixed" for part in parts) else "data"
+        return occupied(index, moves)
+
+    def _deal(self, predictions: Predictions) -> list[Given]:
+        keys = predictions.keys
+        if len(keys) == 1:
+            return [keys] * len(self.factors)
+        greedy = [factor for factor in self.factors if factor.columns is None]
+        rest = len(keys) - sum(factor.columns or 0 for factor in self.factors)
+        if len(greedy) > 1 or rest < len(greedy) or (rest and not greedy):
+            raise ValueError(
+                f"{self!r} cannot share out {len(keys)} columns ({predictions.given!r}): each factor takes one, except "
+                "at most one that takes all the others. Use as many factors as there are columns."
+            )
+        dealt, start = [], 0
+        for factor in self.factors:
+            stop = start + (rest if factor.columns is None else factor.columns)
+            dealt.append(keys[start:stop])
+            start = stop
+        return dealt
+
+    def __repr__(self) -> str:
+        return " * ".join(map(repr, self.factors))
+
+
+def _factors(binning: Binning) -> tuple[Binning, ...]:
+    return binning.factors if isinstance(binning, Product) else (binning,)
+
+
+def occupied(index: Ints, moves: Moves) -> Cells:
+    """Number the cells that hold a row 0..L-1, in increasing order of `index`."""
+    found, inverse = np.unique(index, return_inverse=True)
+    return Cells(len(found), inverse.astype(np.intp, copy=False), moves)
+
+
+def one_column(binning: Binning, predictions: Predictions) -> Floats:
+    """Return the only conditioned column, or say which lens would leave one."""
+    if len(predictions.keys) == 1:
+        variable = predictions.column(predictions.keys[0])
+        if variable.categorical:
+            raise ValueError(
+                f"{binning!r} cuts numbers, but the variable {predictions.keys[0]!r} is categorical with levels "
+                f"{variable.levels!r}; use Categories()."
+            )
+        return variable.values
+    if predictions.given == (...,):
+        raise ValueError(
+            f"{binning!r} cuts one column, but the prediction has {predictions.n_classes} classes, got "
+            f"{predictions.n_classes} columns: look through a lens first, for example TopLabel(), or use a binning of "
+            "the whole simplex, for example VarianceTree(100)."
+        )
+    raise ValueError(
+        f"{binning!r} cuts one column, but {len(predictions.keys)} are conditioned on ({predictions.given!r}); "
+        "cross two binnings, for example EqualMass(10) * Categories()."
+    )
+
+
+def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
+    """Warn when fewer than ten rows a cell can be expected."""
+    if n_cells > n_rows / 10:
+        warnings.warn(
+            f"{binning!r} makes {n_cells} cells of {n_rows} rows, fewer than 10 rows a cell: binned errors are then "
+            "mostly noise (their null mean says how much); take fewer cells.",
+            SmallCellsWarning,
+            stacklevel=3,
+        )

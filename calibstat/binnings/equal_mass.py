@@ -1,0 +1,95 @@
+"""Cells that hold equal numbers of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Floats, Ints
+from calibstat.binnings.base import Binning, Cells, one_column, warn_of_small_cells
+from calibstat.binnings.intervals import borders, closed_right
+from calibstat.checks import at_least_one
+from calibstat.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True)
+class EqualMass(Binning):
+    """Cut one column into cells of (almost) equal numbers of rows: (low, high], the first one closed.
+
+    The sorted values are split as by ``numpy.array_split`` and the edges lie half-way between neighbouring groups
+    (Kumar et al. 2019, Section 2). Equal values stay together, empty cells are removed. With unequal weights an edge
+    is the midpoint of the lower and the upper weighted quantile. Note that `EqualWidth` closes its cells on the other
+    side.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of cells asked for; ties, or fewer rows than cells, give fewer.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0, 1, 1], [0.3, 0.5, 0.2, 0.3, 0.5, 0.7])
+    >>> cells = cs.EqualMass(3).cut(sample.predictions)
+    >>> cells.index
+    array([0, 1, 0, 0, 1, 2])
+    """
+
+    n_bins: int
+
+    def __post_init__(self) -> None:
+        at_least_one("n_bins", self.n_bins)
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut the one conditioned column."""
+        values = one_column(self, predictions)
+        warn_of_small_cells(self, self.n_bins, len(values))
+        low, high = borders(predictions)
+        if not len(values):
+            return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
+        below, above = (
+            _neighbours(values, self.n_bins)
+            if predictions.weights is None
+            else _weighted_neighbours(values[predictions.order], predictions.weights[predictions.order], self.n_bins)
+        )
+        edges = np.concatenate([[low], np.unique(_midpoints(below, above)), [high]])
+        return _without_empty(closed_right(values, edges), edges)
+
+
+def _neighbours(values: Floats, n_bins: int) -> tuple[Floats, Floats]:
+    """Return the last value of each group but the last, and the first value of the next group."""
+    n, n_groups = len(values), min(n_bins, len(values))
+    sizes = np.full(n_groups, n // n_groups)
+    sizes[: n % n_groups] += 1
+    firsts = np.cumsum(sizes)[:-1]
+    if not len(firsts):
+        return np.empty(0), np.empty(0)
+    placed = np.partition(values, np.unique(np.concatenate([firsts - 1, firsts])))
+    return placed[firsts - 1], placed[firsts]
+
+
+def _weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
+    """Return the lower and the upper weighted quantile at each of the inner levels, of sorted values."""
+    mass = np.cumsum(weights)
+    levels = np.arange(1, n_bins) * (mass[-1] / n_bins)
+    slack = 1e-12 * mass[-1]  # rounding must not tell a level from the mass that reaches it
+    lower = np.searchsorted(mass, levels - slack, side="left")
+    upper = np.searchsorted(mass, levels + slack, side="right")
+    return values[lower], values[np.minimum(upper, len(values) - 1)]
+
+
+def _midpoints(below: Floats, above: Floats) -> Floats:
+    """Half-way, but below `above` even where the two are neighbouring floats."""
+    middle = below + (above - below) / 2
+    return np.where((middle < above) | (below == above), middle, below)
+
+
+def _without_empty(index: Ints, edges: Floats) -> Cells:
+    filled = np.bincount(index, minlength=len(edges) - 1) > 0
+    if not filled.all():
+        index = (np.cumsum(filled) - 1)[index]
+        edges = np.concatenate([edges[:1], edges[1:][filled]])
+    return Cells(int(filled.sum()), index, "ranks", edges)

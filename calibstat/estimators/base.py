@@ -1,0 +1,163 @@
+"""Estimators: functions of a sample that do their outcome-free work first.
+
+``prepare`` sees predictions only and returns an `Evaluator`; the evaluator takes what moves (labels under a null,
+weights under a bootstrap, known chances in a synthetic world). The data are replicate zero: the observed value, the
+null draws, the bootstrap draws and the population truth all go through the same evaluator.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats
+from calibstat.estimators.tally import TallyPlan
+from calibstat.lenses.base import Lens, View
+from calibstat.lenses.canonical import Canonical
+from calibstat.predictions import Predictions
+from calibstat.sample import Sample
+
+
+class Evaluator(ABC):
+    """A prepared statistic.
+
+    `shape` is that of a single value: () for a number.
+    """
+
+    shape: tuple[int, ...] = ()
+
+    @abstractmethod
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        """Evaluate replicates of what moves.
+
+        Parameters
+        ----------
+        outcomes : (..., n) ints or (..., n, K) floats
+            Labels as column numbers, or the known chances of each label.
+        weights : (..., n) floats, optional
+            Row weights of each replicate; they multiply the weights of the sample.
+
+        Returns
+        -------
+        values : (..., *shape) floats
+        """
+
+    @property
+    def tally(self) -> TallyPlan | None:
+        """The cell sums that suffice, where some do: replicates of these sums can then be drawn whole."""
+        return None
+
+    def from_tally(self, outcome: Array) -> Floats:
+        """Evaluate replicates (..., L, c) of the outcome sums of `tally`; called only where there is a tally."""
+        raise TypeError(f"{type(self).__name__} needs rows, not outcome sums of shape {outcome.shape}.")
+
+    def present(self, value: Floats) -> Any:
+        """Turn the observed value (replicate zero) into what users see: here a float, or the array."""
+        return float(value) if self.shape == () else value
+
+
+class Estimator(ABC):
+    """A measure of miscalibration.
+
+    Subclasses are frozen dataclasses of parameters; their repr is their methods section.
+    """
+
+    quantity: ClassVar[str]
+    """What the number is, in words and with its units, for texts."""
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that is looked through first; ``estimator.lens | estimator.core == estimator``."""
+        return Canonical()
+
+    @property
+    def core(self) -> Estimator:
+        """What is left of the estimator without its lens."""
+        return self
+
+    @property
+    @abstractmethod
+    def estimand(self) -> Estimator:
+        """What the estimator estimates: an estimator that is evaluated on a population with known chances."""
+
+    @abstractmethod
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Do all work that needs no outcome; called once for each set of predictions."""
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order values so that larger is stronger evidence of miscalibration."""
+        return values
+
+    @final
+    def __call__(self, sample: Sample) -> Any:
+        """Evaluate on a sample."""
+        evaluator = self.prepare(sample.predictions)
+        return evaluator.present(evaluator(sample.outcomes))
+
+    @final
+    def __ror__(self, lens: Any) -> Estimator:
+        """Look through a lens first: ``lens | estimator``."""
+        if not isinstance(lens, Lens):
+            return NotImplemented
+        whole = lens | self.lens
+        return Through(whole, self.core) if whole.parts else self.core
+
+
+@final
+@dataclass(frozen=True)
+class Through(Estimator):
+    """An estimator behind a lens; made by ``lens | estimator``."""
+
+    through: Lens
+    inner: Estimator
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return self.inner.quantity
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that is looked through first."""
+        return self.through
+
+    @property
+    def core(self) -> Estimator:
+        """The estimator without the lens."""
+        return self.inner
+
+    @property
+    def estimand(self) -> Estimator:
+        """The inner estimand, through the same lens."""
+        return self.through | self.inner.estimand
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Look, then prepare what is seen."""
+        view = self.through.look(predictions)
+        return _ThroughEvaluator(view, self.inner.prepare(view.predictions))
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order values as the inner estimator does."""
+        return self.inner.evidence(values)
+
+    def __repr__(self) -> str:
+        return f"{self.through!r} | {self.inner!r}"
+
+
+class _ThroughEvaluator(Evaluator):
+    def __init__(self, view: View, inner: Evaluator) -> None:
+        self.view = view
+        self.inner = inner
+        self.shape = inner.shape
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        seen = (
+            self.view.chances(outcomes) if np.issubdtype(outcomes.dtype, np.floating) else self.view.outcomes(outcomes)
+        )
+        return self.inner(seen, None if weights is None else self.view.weights(weights))
+
+    def present(self, value: Floats) -> Any:
+        return self.inner.present(value)

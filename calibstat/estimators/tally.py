@@ -1,0 +1,180 @@
+"""Tallies: the sums over cells that suffice for a binned estimator.
+
+An author names the sums an estimator needs and writes a function of a `Tally` of exactly these; how the sums come
+about (labels, weights, known chances, draws of whole sums) is the same for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import repeat
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats, Ints
+from calibstat.binnings.base import Cells
+from calibstat.predictions import Predictions
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Sums over cells; replicates on leading axes, L cells, c components (1 for two classes: the event; else K).
+
+    Parameters
+    ----------
+    weight : (..., L) floats
+        Sum of weights: the number of rows, without weights.
+    prediction, outcome : (..., L, c) floats
+        Weighted sums of the predicted probabilities and of the indicators of what happened.
+    weight2 : (..., L) floats
+        Sum of squared weights (empty unless needed).
+    square : (..., L) floats
+        Sum of squared weights times squared norms of outcome - prediction (empty unless needed).
+    """
+
+    weight: Floats
+    prediction: Floats
+    outcome: Floats
+    weight2: Floats = field(default_factory=lambda: np.empty(0))
+    square: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def total(self) -> Floats:
+        """(...,) sum of all weights."""
+        return self.weight.sum(axis=-1)
+
+    @property
+    def share(self) -> Floats:
+        """(..., L) the share of each cell in the total weight; NaN when there are no rows."""
+        return ratio(self.weight, self.total[..., None], empty=np.nan)
+
+    @property
+    def mean_prediction(self) -> Floats:
+        """(..., L, c) mean prediction of each cell; zero in empty cells."""
+        return ratio(self.prediction, self.weight[..., None])
+
+    @property
+    def mean_outcome(self) -> Floats:
+        """(..., L, c) proportion of each outcome in each cell; zero in empty cells."""
+        return ratio(self.outcome, self.weight[..., None])
+
+    @property
+    def residual(self) -> Floats:
+        """(..., L, c) sum of outcome - prediction."""
+        return self.outcome - self.prediction
+
+
+def ratio(numerator: Array, denominator: Array, empty: float = 0.0) -> Floats:
+    """Divide; where the denominator is zero the result is `empty`."""
+    shape = np.broadcast_shapes(numerator.shape, denominator.shape)
+    return np.divide(numerator, denominator, out=np.full(shape, empty), where=denominator > 0)
+
+
+def full_vector(components: Floats) -> Floats:
+    """Write event components (..., 1) out as both classes (..., 2); K > 2 components are whole already."""
+    return np.concatenate([1 - components, components], axis=-1) if components.shape[-1] == 1 else components
+
+
+class TallyPlan:
+    """Cells and the sums over them that no outcome changes, ready to be completed by outcomes.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    cells : Cells
+    needs : names of sums
+        Those that the estimator uses, from: weight, weight2, prediction, outcome, square.
+    """
+
+    def __init__(self, predictions: Predictions, cells: Cells, needs: Iterable[str]) -> None:
+        self.predictions = predictions
+        self.cells = cells
+        self.needs = frozenset(needs)
+        self.fixed = self._without_outcomes(predictions.weights)
+
+    @property
+    def from_counts(self) -> bool:
+        """Whether the counts of outcomes in each cell are all that outcomes can change."""
+        return self.predictions.weights is None and "square" not in self.needs
+
+    def complete(self, outcome: Array) -> Tally:
+        """Join outcome sums (..., L, c) to the sums that no outcome changes."""
+        return Tally(self.fixed.weight, self.fixed.prediction, outcome, self.fixed.weight2)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
+        """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
+        combined = _product(self.predictions.weights, weights)
+        rest = self.fixed if weights is None else self._without_outcomes(combined)
+        floating = np.issubdtype(outcomes.dtype, np.floating)
+        outcome = (self._sum_chances if floating else self._count)(outcomes, combined)
+        square = np.empty(0)
+        if "square" in self.needs:
+            distance = self._distances(outcomes) if floating else self._squares(outcomes)
+            square = self._sum(_weighted(distance, None if combined is None else combined**2))
+        return Tally(rest.weight, rest.prediction, outcome, rest.weight2, square)
+
+    def _without_outcomes(self, weights: Array | None) -> Tally:
+        weight = self._tabulate(1)[:, 0] if weights is None else self._sum(weights)
+        weight2 = np.empty(0)
+        if "weight2" in self.needs:
+            weight2 = weight if weights is None else self._sum(weights**2)
+        columns = self.predictions.components.T
+        prediction = np.stack([self._sum(_weighted(column, weights)) for column in columns], axis=-1)
+        return Tally(weight, prediction, np.zeros(0), weight2)
+
+    def _tabulate(self, n_codes: int, codes: Ints | None = None, weights: Floats | None = None) -> Floats:
+        """Weight of each code in each cell: (L, n_codes)."""
+        index = self.cells.index if codes is None else self.cells.index * n_codes + codes
+        table = np.bincount(index, weights, minlength=self.cells.size * n_codes)
+        return table.reshape(self.cells.size, n_codes).astype(float, copy=False)
+
+    def _count(self, outcomes: Array, weights: Array | None) -> Floats:
+        """Sum the indicators of outcomes (..., n) over cells: (..., L, c)."""
+        n_classes = self.predictions.n_classes
+        shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
+        codes = np.broadcast_to(outcomes, shape).reshape(-1, shape[-1])
+        masses = repeat(None) if weights is None else np.broadcast_to(weights, shape).reshape(-1, shape[-1])
+        sums = np.empty((len(codes), self.cells.size, n_classes))
+        for replicate, (code, mass) in enumerate(zip(codes, masses, strict=False)):
+            sums[replicate] = self._tabulate(n_classes, code, mass)
+        components = sums[..., 1:] if n_classes == 2 else sums
+        return components.reshape(*shape[:-1], *components.shape[1:])
+
+    def _sum_chances(self, chances: Array, weights: Array | None) -> Floats:
+        first = 1 if self.predictions.n_classes == 2 else 0
+        columns = np.moveaxis(chances[..., first:], -1, 0)
+        return np.stack([self._sum(_weighted(column, weights)) for column in columns], axis=-1)
+
+    def _sum(self, values: Array) -> Floats:
+        """Sum values (..., n) over cells: (..., L)."""
+        index, size = self.cells.index, self.cells.size
+        rows = values.reshape(-1, values.shape[-1])
+        sums = [np.bincount(index, row, minlength=size) for row in rows]
+        return np.reshape(sums, (*values.shape[:-1], size)).astype(float, copy=False)
+
+    def _squares(self, outcomes: Array) -> Floats:
+        """Squared norm of outcome - prediction, on the event alone for two classes: (..., n)."""
+        if self.predictions.n_classes == 2:
+            return (outcomes - self.predictions.event) ** 2
+        rows = self.predictions.probabilities
+        hit = rows[np.arange(len(rows)), outcomes]
+        return (rows**2).sum(axis=1) + 1 - 2 * hit
+
+    def _distances(self, chances: Array) -> Floats:
+        """Mean of `_squares` when outcomes have these chances: (..., n)."""
+        if self.predictions.n_classes == 2:
+            event, happened = self.predictions.event, chances[..., 1]
+            return happened * (1 - event) ** 2 + (1 - happened) * event**2
+        rows = self.predictions.probabilities
+        return (rows**2).sum(axis=1) + 1 - 2 * (chances * rows).sum(axis=-1)
+
+
+def _weighted(values: Array, weights: Array | None) -> Array:
+    return values if weights is None else values * weights
+
+
+def _product(first: Array | None, second: Array | None) -> Array | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first * second

@@ -1,0 +1,1 @@
+"""Inference: tests, estimates and the results they return."""

@@ -1,0 +1,205 @@
+"""Results: frozen records that print themselves in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from calibstat.arrays import Floats
+from calibstat.estimators.base import Estimator
+from calibstat.inference.words import number, pvalue_text, verdict
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import Null
+from calibstat.nulls.distributions import NullDistribution
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was asked of which data: the part that every result shares.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With its lens.
+    n : int
+        Number of rows seen through the lens.
+    n_classes : int
+        Number of outcomes seen through the lens.
+    given : tuple
+        What was conditioned on; ``...`` is the prediction.
+    source : str
+        What was taken for what when the sample was made.
+    """
+
+    estimator: Estimator
+    n: int
+    n_classes: int
+    given: tuple[Any, ...]
+    source: str
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that was looked through."""
+        return self.estimator.lens
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "lens": repr(self.lens),
+            "given": ", ".join("prediction" if name is ... else str(name) for name in self.given),
+            "estimator": repr(self.estimator.core),
+            "n": self.n,
+            "n_classes": self.n_classes,
+            "source": self.source,
+        }
+
+    def lines(self, value: str, null_mean: str) -> list[str]:
+        """Return the lines of text that every result shows."""
+        return [
+            f"  value     {value}: {self.estimator.quantity}",
+            f"            expected of a calibrated model with as many rows: {null_mean}",
+            f"  estimator {self.estimator!r}",
+            f"  data      n = {self.n}, {self.n_classes} classes seen through {self.lens!r}; {self.source}",
+        ]
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationTest:
+    """What `calibration_test` found; unpacks to ``(statistic, pvalue)``.
+
+    Parameters
+    ----------
+    statistic : float
+        The observed value of the estimator.
+    pvalue : float
+        Probability, were the null true, of a value at least as extreme.
+    null_distribution : NullDistribution
+        The distribution of the statistic under the null, with its ``samples`` (R,).
+    pvalue_interval : (float, float)
+        99 % interval for the p-value that infinitely many resamples would give.
+    hypothesis : str
+        Which null was tested.
+    null : Null
+        How its distribution was had.
+    asked : Asked
+        Estimator, lens, number of rows.
+    """
+
+    statistic: float
+    pvalue: float
+    null_distribution: NullDistribution
+    pvalue_interval: tuple[float, float]
+    hypothesis: str
+    null: Null
+    asked: Asked
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    @property
+    def null_mean(self) -> float:
+        """Mean of the statistic under the null: what noise alone gives."""
+        return float(self.null_distribution.mean)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: evidence of miscalibration and its size, or no evidence."""
+        asked = self.asked
+        return verdict(asked.lens, asked.n, self.pvalue, self.null_distribution, self.statistic)
+
+    @property
+    def method(self) -> str:
+        """The methods section: estimator, null, and how its distribution was had."""
+        return f"{self.asked.estimator!r}; null: {self.hypothesis}; {self.null!r}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return self.asked.to_dict() | {
+            "statistic": self.statistic,
+            "null_mean": self.null_mean,
+            "pvalue": self.pvalue,
+            "pvalue_low": self.pvalue_interval[0],
+            "pvalue_high": self.pvalue_interval[1],
+            "hypothesis": self.hypothesis,
+            "method": self.method,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame of one row."""
+        import pandas as pd
+
+        return pd.DataFrame([self.to_dict()])
+
+    def __str__(self) -> str:
+        low, high = self.pvalue_interval
+        return "\n".join(
+            [
+                self.verdict,
+                *self.asked.lines(number(self.statistic), number(self.null_mean)),
+                f"  p-value   {pvalue_text(self.pvalue, self.null_distribution).removeprefix('= ')}, "
+                f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}",
+                f"  null      {self.hypothesis}",
+            ]
+        )
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """What `estimate` found.
+
+    Parameters
+    ----------
+    estimate : float, array or Dataset
+        The observed value.
+    null_mean : float or array
+        Mean of the estimator on samples like this one from a calibrated model: what noise alone gives.
+    confidence_interval : None
+        No interval is given yet; `interval_note` says why.
+    confidence_level : float
+        The level that was asked for.
+    interval_note : str
+    asked : Asked
+        Estimator, lens, number of rows.
+    """
+
+    estimate: Any
+    null_mean: float | Floats
+    confidence_interval: None
+    confidence_level: float
+    interval_note: str
+    asked: Asked
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return self.asked.to_dict() | {
+            "estimate": self.estimate,
+            "null_mean": self.null_mean,
+            "confidence_interval": self.confidence_interval,
+            "confidence_level": self.confidence_level,
+            "interval_note": self.interval_note,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame of one row."""
+        import pandas as pd
+
+        return pd.DataFrame([self.to_dict()])
+
+    def __str__(self) -> str:
+        single = np.ndim(self.null_mean) == 0
+        value = number(float(self.estimate)) if single else "an array, see .estimate"
+        null_mean = number(float(self.null_mean)) if single else "an array, see .null_mean"
+        lines = self.asked.lines(value, null_mean)
+        return "\n".join([f"Estimate through {self.asked.lens!r}", *lines, f"  interval  none: {self.interval_note}"])
+
+    __repr__ = __str__

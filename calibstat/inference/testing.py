@@ -1,0 +1,83 @@
+"""Is the model calibrated, in the sense of this lens?"""
+
+from __future__ import annotations
+
+from calibstat.arrays import RNG, as_generator
+from calibstat.estimators.base import Estimator
+from calibstat.inference.results import Asked, CalibrationTest
+from calibstat.nulls.base import Null
+from calibstat.nulls.consistency import Consistency
+from calibstat.sample import Sample
+
+
+def calibration_test(
+    sample: Sample, estimator: Estimator, *, null: Null | None = None, rng: RNG = None
+) -> CalibrationTest:
+    """Test the hypothesis that a model is calibrated, in the sense of the estimator's lens.
+
+    The sample is looked at through ``estimator.lens`` first, and labels are redrawn there. With the default null the
+    p-value is exact at every n and for every estimator: under the null, P(p <= alpha) <= alpha.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows that neither the model nor its calibrator was fitted on.
+    estimator : Estimator
+        The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
+    null : Null, optional
+        How the null distribution is had; by default ``Consistency(999)``.
+    rng : int, Generator or None
+        The same `rng` gives the same p-value.
+
+    Returns
+    -------
+    CalibrationTest
+        With ``statistic``, ``pvalue``, ``null_distribution``; prints itself in words.
+
+    Raises
+    ------
+    ValueError
+        If the estimator does not give a number, or no row is left in the lens's region.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(500)
+    >>> sample = cs.Sample(rng.random(500) < p**2, p)
+    >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)), rng=0)
+    >>> print(result.verdict)
+    Evidence of miscalibration through Canonical() (n = 500, p < 0.001 (999 resamples)). Its size: 0.1777, where \
+0.04473 is expected of a calibrated model with as many rows.
+    >>> statistic, pvalue = result
+    """
+    null = Consistency() if null is None else null
+    seen = estimator.lens(sample)
+    asked = describe(estimator, seen)
+    evaluator = estimator.core.prepare(seen.predictions)
+    statistic = evaluator(seen.outcomes)
+    if statistic.ndim:
+        raise ValueError(
+            f"{estimator!r} gives an array of shape {statistic.shape}, but a test needs one number; "
+            "test a summary of it, for example ExpectedMiscalibration(binning) or MaximumMiscalibration(binning)."
+        )
+    value = float(statistic)
+    distribution = null.draw(estimator.core, seen, as_generator(rng))
+    return CalibrationTest(
+        statistic=value,
+        pvalue=distribution.pvalue(value),
+        null_distribution=distribution,
+        pvalue_interval=distribution.pvalue_interval(value),
+        hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
+        null=null,
+        asked=asked,
+    )
+
+
+def describe(estimator: Estimator, seen: Sample) -> Asked:
+    """Record what is asked, and refuse when the lens leaves no rows."""
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {estimator.lens!r}; widen its region.")
+    predictions = seen.predictions
+    return Asked(estimator, len(seen), predictions.n_classes, predictions.given, predictions.source)

@@ -1,0 +1,31 @@
+"""How numbers and verdicts are put into words. Words never accept a null hypothesis."""
+
+from __future__ import annotations
+
+from calibstat.lenses.base import Lens
+from calibstat.nulls.distributions import NullDistribution
+
+LEVEL = 0.05
+
+
+def number(value: float) -> str:
+    """Four significant digits."""
+    return f"{value:.4g}"
+
+
+def pvalue_text(pvalue: float, null: NullDistribution) -> str:
+    """Write a p-value out; at the smallest value that so many resamples can give it is a bound."""
+    if pvalue <= null.floor:
+        return f"< {null.floor:.3g} ({null.description})"
+    return f"= {pvalue:.3g} ({null.description})"
+
+
+def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic: float) -> str:
+    """Say what a test found: evidence with its size, or no evidence; never "is calibrated"."""
+    where = f"through {lens!r} (n = {n}, p {pvalue_text(pvalue, null)})"
+    if pvalue > LEVEL:
+        return f"No evidence of miscalibration {where}."
+    return (
+        f"Evidence of miscalibration {where}. Its size: {number(statistic)}, where {number(float(null.mean))} is "
+        "expected of a calibrated model with as many rows."
+    )

@@ -1,0 +1,1 @@
+"""Lenses: questions about the outcome."""

@@ -1,0 +1,156 @@
+"""Lenses: questions about the outcome, asked row by row (Vaicenavicius et al. 2019, Section 3).
+
+A lens maps samples to samples. It comes in three kinds: *relabel* (a table of codes), *condition* (`Given`) and
+*restrict* (`Region`). Lenses compose with each other and with estimators by ``|``, associatively.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats, Ints
+from calibstat.predictions import Predictions
+from calibstat.sample import Sample
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What is seen through a lens.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        The induced predictions.
+    codes : (m, K) or (1, K) ints, optional
+        The code of each class in each row that is kept (one row when all rows share it); None keeps the classes.
+    rows : (m,) ints, optional
+        The rows that are kept; None keeps all.
+    """
+
+    predictions: Predictions
+    codes: Array | None = None
+    rows: Ints | None = None
+
+    def outcomes(self, outcomes: Array) -> Array:
+        """Map outcomes (..., n) to induced outcomes (..., m)."""
+        kept = outcomes if self.rows is None else outcomes[..., self.rows]
+        if self.codes is None:
+            return kept
+        if len(self.codes) == 1:
+            return self.codes[0, kept]
+        return self.codes[np.arange(len(self.codes)), kept]
+
+    def chances(self, chances: Floats) -> Floats:
+        """Map chances (..., n, K) to chances of the induced outcomes (..., m, k)."""
+        kept = chances if self.rows is None else chances[..., self.rows, :]
+        return kept if self.codes is None else pushforward(self.codes, kept, self.predictions.n_classes)
+
+    def weights(self, weights: Array) -> Array:
+        """Map row weights (..., n) to (..., m)."""
+        return weights if self.rows is None else weights[..., self.rows]
+
+    def then(self, lens: Lens) -> View:
+        """Look on through another lens."""
+        further = lens.look(self.predictions)
+        rows = self.rows if further.rows is None else _pick(self.rows, further.rows)
+        codes = self.codes
+        if codes is not None and further.rows is not None and len(codes) > 1:
+            codes = codes[further.rows]
+        return View(further.predictions, _compose(codes, further.codes), rows)
+
+
+def _pick(rows: Ints | None, further: Ints) -> Ints:
+    return further if rows is None else rows[further]
+
+
+def _compose(first: Array | None, second: Array | None) -> Array | None:
+    if first is None or second is None:
+        return second if first is None else first
+    if len(second) == 1:
+        return second[0][first]
+    return np.take_along_axis(second, np.broadcast_to(first, (len(second), first.shape[1])), axis=1)
+
+
+def pushforward(codes: Array, chances: Floats, n_codes: int) -> Floats:
+    """Sum the chances (..., n, K) of the classes that share a code: (..., n, n_codes).
+
+    The image of a law under a lens, so that calibrated labels stay calibrated (Vaicenavicius et al. 2019, Section 3).
+    """
+    image = np.empty((*chances.shape[:-1], n_codes), order="F" if chances.ndim == 2 and n_codes == 2 else "C")
+    for code in range(n_codes):
+        image[..., code] = np.sum(chances, axis=-1, where=codes == code)
+    return image
+
+
+class Lens(ABC):
+    """A question about the outcome; subclasses say what is seen through it."""
+
+    @abstractmethod
+    def look(self, predictions: Predictions) -> View:
+        """See predictions through the lens; called once for each sample, before any cutting."""
+
+    @property
+    def parts(self) -> tuple[Lens, ...]:
+        """The lenses in a row that make this one: itself, the links of a chain, or none for the canonical lens."""
+        return (self,)
+
+    @final
+    def __call__(self, sample: Sample) -> Sample:
+        """Look at a sample: the induced sample."""
+        view = self.look(sample.predictions)
+        return Sample.of(view.predictions, view.outcomes(sample.outcomes).astype(np.intp, copy=False))
+
+    @final
+    def __or__(self, other: Lens) -> Lens:
+        if not isinstance(other, Lens):
+            return NotImplemented
+        if not self.parts or not other.parts:
+            return self if self.parts else other
+        return Chain(self.parts + other.parts)
+
+
+class Relabelling(Lens):
+    """A lens given by a table: the code of each class, possibly another one in each row."""
+
+    @abstractmethod
+    def table(self, predictions: Predictions) -> tuple[Array, tuple[Hashable, ...]]:
+        """Return the codes (n, K), or (1, K) when all rows share them, and the name of each code."""
+
+    @final
+    def look(self, predictions: Predictions) -> View:
+        """See predictions through the lens: add up the probabilities of classes that share a code."""
+        codes, names = self.table(predictions)
+        induced = replace(
+            predictions,
+            probabilities=pushforward(codes, predictions.probabilities, len(names)),
+            classes=names,
+        )
+        return View(induced, codes)
+
+
+@final
+@dataclass(frozen=True)
+class Chain(Lens):
+    """Lenses looked through one after the other; made by ``|``."""
+
+    lenses: tuple[Lens, ...]
+
+    @property
+    def parts(self) -> tuple[Lens, ...]:
+        """The lenses, first to last."""
+        return self.lenses
+
+    def look(self, predictions: Predictions) -> View:
+        """Look through each lens in turn."""
+        view = View(predictions)
+        for lens in self.lenses:
+            view = view.then(lens)
+        return view
+
+    def __repr__(self) -> str:
+        return " | ".join(map(repr, self.lenses))

@@ -1,0 +1,78 @@
+"""The k most probable classes, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Floats, Ints
+from calibstat.checks import at_least_one
+from calibstat.lenses.base import Lens, View
+from calibstat.predictions import Predictions
+
+
+@final
+@dataclass(frozen=True)
+class TopK(Lens):
+    """At which rank among the k most probable classes is the outcome? (Vaicenavicius et al. 2019, Section 3).
+
+    Code j >= 1 is "the j-th most probable class happened", code 0 "none of the k"; so ``TopK(1)`` asks what
+    `TopLabel` asks. Among equal probabilities the class that comes first is the more probable.
+
+    Parameters
+    ----------
+    k : int
+        1 <= k < number of classes.
+
+    Raises
+    ------
+    ValueError
+        On looking, if there are not more than `k` classes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 2], [[0.1, 0.3, 0.6], [0.2, 0.5, 0.3]])
+    >>> cs.TopK(2)(sample).outcomes
+    array([0, 2])
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        at_least_one("k", self.k)
+
+    def look(self, predictions: Predictions) -> View:
+        """Rank the classes of each row, keep the k largest probabilities and what remains."""
+        return look_at_top(self, self.k, predictions)
+
+
+def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
+    """See predictions through their `k` largest probabilities; `lens` is named in errors."""
+    if predictions.seen:
+        raise ValueError(
+            f"{lens!r}: this sample has already been seen through {predictions.seen}, the other classes are not "
+            "known any more. Leave the lens out: the sample is binary and says whether the top label was right."
+        )
+    if k >= predictions.n_classes:
+        raise ValueError(
+            f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
+        )
+    top = _largest(predictions.probabilities, k)
+    rows = np.arange(len(predictions))
+    codes = np.zeros(predictions.probabilities.shape, dtype=np.min_scalar_type(k))
+    codes[rows[:, None], top] = np.arange(1, k + 1)
+    induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
+    induced[:, 1:] = predictions.probabilities[rows[:, None], top]
+    induced[:, 0] = predictions.probabilities.sum(axis=1) - induced[:, 1:].sum(axis=1)
+    names = ("other", "top") if k == 1 else ("other", *(f"top {j}" for j in range(1, k + 1)))
+    return View(replace(predictions, probabilities=induced, classes=names), codes)
+
+
+def _largest(probabilities: Floats, k: int) -> Ints:
+    """Return the columns of the k largest entries of each row, the first of equal ones first."""
+    if k == 1:
+        return probabilities.argmax(axis=1)[:, None]
+    return np.argsort(-probabilities, axis=1, kind="stable")[:, :k]

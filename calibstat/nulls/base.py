@@ -1,0 +1,34 @@
+"""Nulls: what is assumed, and how the distribution of a statistic under it is had."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from calibstat.estimators.base import Estimator
+from calibstat.lenses.base import Lens
+from calibstat.nulls.distributions import NullDistribution
+from calibstat.predictions import Given
+from calibstat.sample import Sample
+
+
+class Null(ABC):
+    """A null hypothesis with a way to draw from it."""
+
+    @abstractmethod
+    def draw(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> NullDistribution:
+        """Return the distribution of the estimator on samples like this one, were the null true.
+
+        Parameters
+        ----------
+        estimator : Estimator
+            Without a lens of its own: the caller looks first.
+        sample : Sample
+            As seen through the lens.
+        rng : Generator
+        """
+
+    @abstractmethod
+    def hypothesis(self, lens: Lens, given: Given) -> str:
+        """Return the sentence that is printed with every p-value: what was tested."""

@@ -1,0 +1,106 @@
+"""Null distributions: objects that answer ``pvalue(value)``."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Floats
+
+# Values that are equal in exact arithmetic may differ in the last digits; without this an exact example goes
+# from p = 0.84 to 0.68.
+TIE_TOLERANCE = 1e-12
+
+
+class NullDistribution(ABC):
+    """The distribution of a statistic under a null hypothesis."""
+
+    @abstractmethod
+    def pvalue(self, value: float) -> float:
+        """Return P(statistic at least as extreme as `value`) under the null."""
+
+    @abstractmethod
+    def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
+        """Return what Monte Carlo error leaves possible for the exact p-value (a point if there is no such error)."""
+
+    @abstractmethod
+    def quantile(self, q: float) -> Floats:
+        """Return the q-quantile of the statistic under the null."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Floats:
+        """The mean of the statistic under the null."""
+
+    @property
+    @abstractmethod
+    def floor(self) -> float:
+        """The smallest p-value this distribution can give."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """How the distribution was had, for texts: "999 resamples"."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EmpiricalNull(NullDistribution):
+    """Replicates drawn under the null.
+
+    Parameters
+    ----------
+    samples : (R, ...) floats
+        Value of the statistic in each replicate.
+    evidence : callable
+        Orders values: larger is stronger evidence against the null.
+    """
+
+    samples: Floats
+    evidence: Callable[[Floats], Floats]
+
+    def exceedances(self, value: float) -> int:
+        """Count the replicates at least as extreme as `value`, ties included."""
+        observed = self.evidence(np.asarray(value, dtype=float))
+        slack = TIE_TOLERANCE * np.maximum(1.0, np.abs(observed))
+        return int(np.count_nonzero(self.evidence(self.samples) >= observed - slack))
+
+    def pvalue(self, value: float) -> float:
+        """Return (1 + number of replicates at least as extreme) / (1 + R), never zero.
+
+        Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison &
+        Hinkley 1997, Section 4.2; Phipson & Smyth 2010).
+        """
+        return (1 + self.exceedances(value)) / (1 + len(self.samples))
+
+    def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
+        """Return the Clopper-Pearson interval of the exceedance probability."""
+        from scipy.special import betaincinv
+
+        count, n_resamples, tail = self.exceedances(value), len(self.samples), (1 - confidence_level) / 2
+        low = float(betaincinv(count, n_resamples - count + 1, tail)) if count > 0 else 0.0
+        high = float(betaincinv(count + 1, n_resamples - count, 1 - tail)) if count < n_resamples else 1.0
+        return low, high
+
+    def quantile(self, q: float) -> Floats:
+        """Return the empirical quantile over the replicates, ignoring NaN (empty cells)."""
+        return np.nanquantile(self.samples, q, axis=0)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean over the replicates."""
+        return self.samples.mean(axis=0)
+
+    @property
+    def floor(self) -> float:
+        """One over the number of replicates plus one."""
+        return 1 / (1 + len(self.samples))
+
+    @property
+    def description(self) -> str:
+        """The number of resamples."""
+        return f"{len(self.samples)} resamples"

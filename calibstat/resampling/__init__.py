@@ -1,0 +1,1 @@
+"""Resamplers: row weights, for uncertainty."""

@@ -1,0 +1,39 @@
+"""Resamplers: row weights, for uncertainty."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import RNG, Floats, as_generator
+from calibstat.estimators.base import Estimator
+from calibstat.sample import Sample
+
+
+class Resampler(ABC):
+    """A way of weighting rows anew."""
+
+    @abstractmethod
+    def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield blocks (..., n) of row weights: a function of n and rng only, so that two models get the same rows."""
+
+    @final
+    def replicates(self, estimator: Estimator, sample: Sample, *, rng: RNG = None) -> Floats:
+        """Evaluate an estimator under each set of row weights; what it prepared (cells, bandwidths) stays fixed.
+
+        Parameters
+        ----------
+        estimator : Estimator
+        sample : Sample
+        rng : int, Generator or None
+
+        Returns
+        -------
+        values : (R, ...) floats
+        """
+        evaluator = estimator.prepare(sample.predictions)
+        weights = self.weights(len(sample), as_generator(rng))
+        return np.concatenate([evaluator(sample.outcomes, block) for block in weights])

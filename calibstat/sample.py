@@ -1,0 +1,275 @@
+"""A sample: what was predicted and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats, Ints
+from calibstat.checks import Examined, examine
+from calibstat.predictions import Predictions
+from calibstat.reading import confidence_arguments, estimator_arguments, file_arguments, frame_arguments
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Sample:
+    """Labels and what a model said about them; the only place where arrays from outside are examined.
+
+    Parameters
+    ----------
+    y_true : (n,) integers, booleans or strings
+        The labels.
+    y_prob : (n,) or (n, K) floats
+        Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
+    variables : mapping or data frame, optional
+        What else is known of each row, by name: numbers, or names of categories.
+    sample_weight : (n,) non-negative floats, optional
+        Importance weights; only their ratios matter.
+    labels : sequence, optional
+        The label of each column of `y_prob`, in order. Without it: the column names of a data frame if they
+        (or their part after the common prefix) are the labels as text; integers 0..K-1 as positions; otherwise the
+        sorted labels if exactly K occur. Anything else is an error.
+    nan_policy : {"raise", "omit"}
+        What to do with rows in which a label, a probability, a weight or a variable is missing.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        The label-blind part.
+    outcomes : (n,) ints
+        The column that came true, row by row.
+
+    Raises
+    ------
+    ValueError
+        If anything about the input is wrong: the message says what was found, what was expected and what to do.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> sample
+    Sample(n=4, classes=(0, 1))
+    >>> sample.outcomes
+    array([0, 1, 1, 0])
+    >>> cs.Sample(["no", "yes"], [[0.8, 0.2], [0.3, 0.7]], labels=["no", "yes"]).labels
+    ('no', 'yes')
+    """
+
+    predictions: Predictions
+    outcomes: Ints
+
+    def __init__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        variables: Any = None,
+        sample_weight: Any = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> None:
+        self._hold(
+            examine(
+                y_true,
+                y_prob,
+                variables=variables,
+                sample_weight=sample_weight,
+                labels=labels,
+                nan_policy=nan_policy,
+            )
+        )
+
+    def _hold(self, found: Examined, seen: str = "") -> None:
+        predictions = Predictions(
+            found.probabilities,
+            found.classes,
+            found.weights,
+            found.variables,
+            source=found.source,
+            seen=seen,
+        )
+        object.__setattr__(self, "predictions", predictions)
+        object.__setattr__(self, "outcomes", found.outcomes)
+
+    @classmethod
+    def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
+        sample = object.__new__(cls)
+        sample._hold(examine(**arguments), seen)
+        return sample
+
+    @classmethod
+    def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
+        """Put together predictions and outcomes that are known to be sound, without examining them again.
+
+        Parameters
+        ----------
+        predictions : Predictions
+        outcomes : (n,) ints
+            The column that came true, row by row.
+        """
+        sample = object.__new__(cls)
+        object.__setattr__(sample, "predictions", predictions)
+        object.__setattr__(sample, "outcomes", outcomes)
+        return sample
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        y_true: str,
+        y_prob: str | Sequence[str],
+        variables: str | Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Take a sample from the columns of a data frame (pandas, polars, or any mapping of names to columns).
+
+        Parameters
+        ----------
+        frame : data frame
+        y_true : str
+            Name of the column of labels.
+        y_prob : str or sequence of str
+            Names of the probability columns; ``*`` and ``?`` match, and keep the frame's column order.
+        variables, sample_weight : str, optional
+            Names of further columns (globs allowed for `variables`).
+        labels, nan_policy
+            As for `Sample`.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> frame = {"pet": ["cat", "dog"], "prob_dog": [0.3, 0.6], "prob_cat": [0.7, 0.4]}
+        >>> cs.Sample.from_frame(frame, y_true="pet", y_prob="prob_*").labels
+        ('dog', 'cat')
+        """
+        taken = frame_arguments(frame, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        return cls._examined(**taken, labels=labels, nan_policy=nan_policy)
+
+    @classmethod
+    def read(
+        cls,
+        path: Any,
+        *,
+        y_true: str,
+        y_prob: str | Sequence[str],
+        variables: str | Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Read a sample from a file: CSV (also compressed), NPZ, Parquet, NetCDF; ``-`` is CSV on standard input.
+
+        Only the named columns are read. Parquet and NetCDF need the extra: ``pip install "calibstat[files]"``.
+
+        Parameters
+        ----------
+        path : str or path
+        y_true, y_prob, variables, sample_weight
+            Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
+        labels, nan_policy
+            As for `Sample`.
+
+        Raises
+        ------
+        ValueError
+            If the file cannot be read or a column is missing; the message lists the columns that are there.
+        """
+        taken = file_arguments(path, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        return cls._examined(**taken, labels=labels, nan_policy=nan_policy)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        variables: Any = None,
+        sample_weight: Any = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Predict with a fitted scikit-learn classifier and take its ``classes_`` as the order of columns.
+
+        Parameters
+        ----------
+        estimator : object with ``predict_proba`` and ``classes_``
+        X, y
+            Rows that the classifier was *not* fitted on, and their labels.
+        variables, sample_weight, nan_policy
+            As for `Sample`.
+        """
+        taken = estimator_arguments(estimator, X)
+        return cls._examined(**taken, y_true=y, variables=variables, sample_weight=sample_weight, nan_policy=nan_policy)
+
+    @classmethod
+    def from_confidence(
+        cls,
+        correct: Any,
+        confidence: Any,
+        *,
+        variables: Any = None,
+        sample_weight: Any = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Take confidences and whether the top label was right: a sample already seen through the top label.
+
+        Parameters
+        ----------
+        correct : (n,) booleans (or 0 and 1)
+        confidence : (n,) floats
+            The probability of the predicted label.
+        variables, sample_weight, nan_policy
+            As for `Sample`.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> cs.Sample.from_confidence([True, False, True], [0.9, 0.6, 0.8])
+        Sample(n=3, classes=(False, True), seen through the top label)
+        """
+        return cls._examined(
+            "the top label",
+            **confidence_arguments(correct, confidence),
+            variables=variables,
+            sample_weight=sample_weight,
+            nan_policy=nan_policy,
+        )
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __repr__(self) -> str:
+        parts = [f"n={len(self)}", f"classes={self.labels!r}"]
+        if self.predictions.variables:
+            parts.append(f"variables={tuple(self.predictions.variables)!r}")
+        if self.predictions.weights is not None:
+            parts.append("weighted")
+        if self.predictions.seen:
+            parts.append(f"seen through {self.predictions.seen}")
+        return f"Sample({', '.join(parts)})"
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The label of each column."""
+        return self.predictions.classes
+
+    @property
+    def y_true(self) -> Array:
+        """(n,) the labels themselves, row by row."""
+        return np.asarray(self.labels)[self.outcomes]
+
+    @property
+    def y_prob(self) -> Floats:
+        """(n, K) the probabilities as given."""
+        return self.predictions.probabilities
+
+    def take(self, rows: Array) -> Sample:
+        """The sample at `rows` (indices, or a mask of length n)."""
+        return Sample.of(self.predictions.take(rows), self.outcomes[rows])

@@ -1,0 +1,208 @@
+"""Which class each column belongs to, and how that is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+from calibstat.checks import examine
+
+
+def rows(k, n):
+    return np.full((n, k), 1 / k)
+
+
+def classes(y_true, k, columns=None, labels=None):
+    prob = np.full(len(y_true), 0.5) if k == 1 else rows(k, len(y_true))
+    found = examine(y_true, prob, columns=columns, labels=labels)
+    # Whatever the order, each row's outcome is the column of its own label.
+    assert [found.classes[column] for column in found.outcomes] == list(y_true)
+    return found.classes, found.source
+
+
+@pytest.mark.parametrize(
+    ("y_true", "k", "labels", "expected"),
+    [
+        (["b", "a"], 2, ["b", "a"], ("b", "a")),
+        ([3, 5], 3, np.array([5, 4, 3]), (5, 4, 3)),
+        ([0, 1], 2, [1.0, 0.0], (1, 0)),
+        ([0, 1], 1, (False, True), (False, True)),
+        ([True, False], 1, [True, False], (True, False)),
+        (["b"], 1, pd.Index(["b", "a"]), ("b", "a")),
+        ([0, 2], 3, [2, 1, 0], (2, 1, 0)),
+    ],
+)
+def test_as_told(y_true, k, labels, expected):
+    found, source = classes(y_true, k, labels=labels, columns=None)
+    assert found == expected
+    assert [type(label) for label in found] == [type(label) for label in expected]
+    assert "labels=" in source
+
+
+def test_labels_come_before_names():
+    assert classes(["a", "b"], 2, columns=["b", "a"], labels=["a", "b"])[0] == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("labels", "words", "error"),
+    [
+        (["a", "b", "c"], "names 3 classes, but y_prob is for 2", ValueError),
+        (["a", "a"], "'a' more than once", ValueError),
+        (["a", "c"], r"y_true holds \['b'\].*labels=\['a', 'c'\]", ValueError),
+        (["a", 1], "mixes types", ValueError),
+        ([0.5, 1.5], "holds 0.5", TypeError),
+        ([None, "a"], "holds None", TypeError),
+        ({"a", "b"}, "a list is expected", TypeError),
+        ("ab", "a list is expected", TypeError),
+        (2, "a list is expected", TypeError),
+    ],
+)
+def test_told_wrongly(labels, words, error):
+    with pytest.raises(error, match=words):
+        classes(["a", "b"], 2, labels=labels)
+
+
+def test_told_in_another_type():
+    with pytest.raises(ValueError, match=r"y_true holds int, labels= str"):
+        classes([0, 1], 2, labels=["0", "1"])
+
+
+@pytest.mark.parametrize(
+    ("y_true", "columns", "expected"),
+    [
+        (["cat", "dog"], ["prob_dog", "prob_cat"], ("dog", "cat")),
+        (["cat", "dog"], ["dog", "cat"], ("dog", "cat")),
+        ([0, 1], ["prob_1", "prob_0"], (1, 0)),
+        ([10, 11], ["p10", "p11"], (10, 11)),
+        ([1, 3], ["p_3", "p_2", "p_1"], (3, 2, 1)),
+        (["a"], ["b", "a", "c"], ("b", "a", "c")),
+        (["ab", "ac"], ["ac", "ab"], ("ac", "ab")),
+        ([-1, 1], ["p_1", "p_-1"], (1, -1)),
+        ([True, False], ["p_True", "p_False"], (True, False)),
+        ([True, False], ["true", "false"], (True, False)),
+        ([True], ["p_1", "p_0"], (True, False)),
+        ([5, 6], [6, 5], (6, 5)),
+        ([5, 6], [6.0, 5.0], (6, 5)),
+    ],
+)
+def test_names(y_true, columns, expected):
+    found, source = classes(y_true, len(columns), columns=columns)
+    assert found == expected
+    assert [type(label) for label in found] == [type(label) for label in expected]
+    assert source.endswith("(column names)")
+
+
+def test_shortest_prefix_first():
+    # Without their first character these would spell 1 and 11, or "a" and "ca".
+    assert classes([11], 2, columns=["11", "111"])[0] == (11, 111)
+    assert classes(["ca"], 2, columns=["ca", "cca"])[0] == ("ca", "cca")
+
+
+@pytest.mark.parametrize(
+    ("y_true", "columns", "expected", "reason"),
+    [
+        ([0, 1, 2], ["one", "two", "three"], (0, 1, 2), "by position"),
+        ([0, 1, 2], ["0", "1", "other"], (0, 1, 2), "by position"),
+        ([0, 1], ["0", "0"], (0, 1), "by position"),
+        (["a", "b"], ["first", "second"], ("a", "b"), "sorted labels"),
+        ([1, 2], ["first", "second"], (1, 2), "sorted labels"),
+    ],
+)
+def test_names_that_say_nothing(y_true, columns, expected, reason):
+    found, source = classes(y_true, len(columns), columns=columns)
+    assert found == expected
+    assert reason in source
+
+
+@pytest.mark.parametrize(
+    ("y_true", "name", "expected"),
+    [
+        ([0, 1], "prob_1", (0, 1)),
+        ([0, 1], "prob_0", (1, 0)),
+        ([1], "p.0", (1, 0)),
+        ([True, False], "p(False", (True, False)),
+        ([True, False], "prob_0", (True, False)),
+        (["cat", "dog"], "p cat", ("dog", "cat")),
+        (["cat", "dog"], "cat", ("dog", "cat")),
+        (["spam", "not_spam"], "p_not_spam", ("spam", "not_spam")),
+        ([-1, 1], "p_-1", (1, -1)),
+        ([1, 2], "p_1", (2, 1)),
+    ],
+)
+def test_name_of_the_only_column(y_true, name, expected):
+    found, source = classes(y_true, 1, columns=[name])
+    assert found == expected
+    assert f"column {name} taken for P(label = {expected[-1]})" in source
+    assert "(column name)" in source
+
+
+@pytest.mark.parametrize("name", ["score", "prob1", "bobcat", "p_", "cat_p", "p_2"])
+def test_only_column_with_another_name(name):
+    assert classes([0, 1], 1, columns=[name])[0] == (0, 1)
+    assert classes(["cat", "dog"], 1, columns=[name])[0] == ("cat", "dog")
+
+
+@pytest.mark.parametrize(
+    ("y_true", "k", "expected", "reason"),
+    [
+        ([0, 1], 2, (0, 1), "by position"),
+        ([0], 1, (0, 1), "by position"),
+        ([2, 0], 4, (0, 1, 2, 3), "by position"),
+        ([True], 1, (False, True), "by position"),
+        ([1.0, 0.0], 1, (0, 1), "by position"),
+        (["no", "yes"], 1, ("no", "yes"), "sorted labels"),
+        ([3, 1, 2], 3, (1, 2, 3), "sorted labels"),
+        ([-1, 1], 1, (-1, 1), "sorted labels"),
+        ([0, 10**9], 1, (0, 10**9), "sorted labels"),
+    ],
+)
+def test_without_names(y_true, k, expected, reason):
+    found, source = classes(y_true, k)
+    assert found == expected
+    assert [type(label) for label in found] == [type(label) for label in expected]
+    assert reason in source
+
+
+@pytest.mark.parametrize(
+    ("y_true", "k", "columns", "words"),
+    [
+        (["a"], 1, None, r"one dimension.*1 labels, \['a'\].*labels=\['a', 'class_1'\]"),
+        (["a", "b", "c"], 1, None, r"3 labels, \['a', 'b', 'c'\].*more labels.*labels=\['a', 'b', 'c'\]"),
+        (["a"], 2, ["a", "a"], "2 columns"),
+        (["a"], 2, ["p", "pa"], "2 columns"),
+        ([1, 3], 3, None, r"3 columns.*\[1, 3\].*labels=\[0, 1, 3\]"),
+        ([7, 9], 3, ["x", "y", "z"], r"\['x', 'y', 'z'\].*\[7, 9\].*labels=\[0, 7, 9\]"),
+        ([True, False], 3, None, r"\[False, True\].*two classes.*labels=\[False, True\]"),
+    ],
+)
+def test_undecided(y_true, k, columns, words):
+    with pytest.raises(ValueError, match=words):
+        classes(y_true, k, columns=columns)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "y_prob", "source"),
+    [
+        ([0, 1], [0.1, 0.2], "y_prob taken for P(label = 1); classes 0, 1 by position"),
+        ([0, 9], rows(10, 2), "y_prob: 10 columns taken for classes 0 ... 9 by position"),
+        (
+            [0, 9],
+            pd.DataFrame(rows(10, 2), columns=[f"prob_{i}" for i in range(10)]),
+            "y_prob: 10 columns prob_0 ... prob_9 taken for classes 0 ... 9 (column names)",
+        ),
+        (
+            ["b", "a"],
+            pd.DataFrame({"p_b": [0.5, 0.5], "p_a": [0.5, 0.5]}),
+            "y_prob: 2 columns p_b, p_a taken for classes b, a (column names)",
+        ),
+        (
+            ["b", "a"],
+            xr.DataArray(rows(2, 2), dims=("row", "class"), coords={"class": ["b", "a"]}),
+            "y_prob: 2 columns b, a taken for classes b, a (column names)",
+        ),
+    ],
+)
+def test_source(y_true, y_prob, source):
+    assert examine(y_true, y_prob).source == source

@@ -1,0 +1,523 @@
+"""Frames, files, classifiers and confidences."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import io
+import os
+import threading
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from calibstat.reading import confidence_arguments, estimator_arguments, file_arguments, frame_arguments
+from calibstat.sample import Sample
+
+COLUMNS = {
+    "id": [7, 8, 9],
+    "prob_b": [0.25, 0.5, 0.125],
+    "y": ["a", "b", "b"],
+    "prob_a": [0.75, 0.5, 0.875],
+    "age": [40, 50, 60],
+    "w": [1.0, 2.0, 3.0],
+}
+TEXT = pd.DataFrame(COLUMNS).to_csv(index=False)
+
+
+def frame(columns=COLUMNS, *, y_true="y", y_prob="prob_*", variables=None, sample_weight=None):
+    return frame_arguments(columns, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+
+
+def read(path, *, y_true="y", y_prob="prob_*", variables=None, sample_weight=None):
+    return file_arguments(path, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+
+
+def written(tmp_path, text, name="data.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def check(taken):
+    """The columns above, whichever way they came."""
+    assert taken["columns"] == ["prob_b", "prob_a"]
+    np.testing.assert_array_equal(taken["y_prob"], np.column_stack([COLUMNS["prob_b"], COLUMNS["prob_a"]]))
+    assert np.asarray(taken["y_true"]).tolist() == COLUMNS["y"]
+    assert np.asarray(taken["variables"]["age"]).tolist() == COLUMNS["age"]
+    assert np.asarray(taken["sample_weight"]).tolist() == COLUMNS["w"]
+
+
+# ---------------------------------------------------------------- frames
+
+
+def frames():
+    yield pytest.param(lambda: COLUMNS, id="mapping")
+    yield pytest.param(lambda: pd.DataFrame(COLUMNS, index=[2, 1, 0]), id="pandas")
+    yield pytest.param(lambda: xr.Dataset({name: ("row", values) for name, values in COLUMNS.items()}), id="xarray")
+    yield pytest.param(lambda: pytest.importorskip("polars").DataFrame(COLUMNS), id="polars")
+    yield pytest.param(lambda: pytest.importorskip("pyarrow").table(COLUMNS), id="pyarrow")
+
+
+@pytest.mark.parametrize("make", list(frames()))
+def test_frames(make):
+    check(frame(make(), variables="age", sample_weight="w"))
+
+
+@pytest.mark.parametrize("make", list(frames()))
+def test_samples_from_frames(make):
+    sample = Sample.from_frame(make(), y_true="y", y_prob="prob_*", variables="*", sample_weight="w")
+    assert sample.labels == ("b", "a")
+    assert sample.outcomes.tolist() == [1, 0, 0]
+    assert list(sample.predictions.variables) == ["id", "age"]
+    assert sample.predictions.weights.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("asked", "columns"),
+    [
+        ("prob_*", ["prob_b", "prob_a"]),
+        (["prob_a", "prob_b"], ["prob_a", "prob_b"]),
+        (["prob_a", "prob_*"], ["prob_a", "prob_b"]),
+        (["prob_?", "prob_?"], ["prob_b", "prob_a"]),
+        ("prob_[ab]", ["prob_b", "prob_a"]),
+        ("prob_a", ["prob_a"]),
+        (("prob_b",), ["prob_b"]),
+    ],
+)
+def test_globs(asked, columns):
+    taken = frame(y_prob=asked)
+    assert taken["columns"] == columns
+    assert taken["y_prob"].ndim == (1 if len(columns) == 1 else 2)
+    assert taken["variables"] is None
+    assert taken["sample_weight"] is None
+
+
+def test_natural_order_is_kept():
+    names = [f"p{i}" for i in range(12)]
+    columns = {"y": [0, 11]} | {name: [1 / 12, 1 / 12] for name in names}
+    assert frame(columns, y_prob="p*")["columns"] == names
+
+
+def test_globs_take_neither_labels_nor_weights():
+    columns = {"p_y": [0, 1], "p_0": [0.5, 0.5], "p_w": [1, 2], "p_1": [0.5, 0.5]}
+    taken = frame(columns, y_true="p_y", y_prob="p_*", sample_weight="p_w")
+    assert taken["columns"] == ["p_0", "p_1"]
+    taken = frame(columns, y_true="p_y", y_prob="p_0", sample_weight="p_w", variables="p_*")
+    assert list(taken["variables"]) == ["p_1"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [("*", ["id", "age", "w"]), ("a*", ["age"]), (["w", "age"], ["w", "age"]), (["prob_a", "age"], ["prob_a", "age"])],
+)
+def test_variables(asked, names):
+    assert list(frame(variables=asked)["variables"]) == names
+
+
+def test_a_name_is_itself_before_it_is_a_glob():
+    columns = {"y": [0, 1], "p[1]": [0.1, 0.2], "p1": [0.3, 0.4]}
+    assert frame(columns, y_prob="p[1]")["columns"] == ["p[1]"]
+
+
+def test_case_matters():
+    with pytest.raises(ValueError, match=r"no column 'Prob_\*'"):
+        frame(y_prob="Prob_*")
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"y_true": "label"}, "no column 'label' in the frame; the columns are 'id', 'prob_b', 'y'"),
+        ({"y_true": "*"}, r"no column '\*'"),
+        ({"y_prob": "q*"}, r"no column 'q\*' in the frame besides 'y'; the columns are"),
+        ({"y_prob": ["prob_a", "q"]}, "no column 'q'"),
+        ({"y_prob": []}, "name at least one"),
+        ({"y_prob": ["y", "prob_a"]}, "'y' of the frame is asked for as y_true and as y_prob"),
+        ({"sample_weight": "v"}, "no column 'v'"),
+        ({"variables": "v"}, "no column 'v'"),
+    ],
+)
+def test_columns_that_are_not_there(asked, words):
+    with pytest.raises(ValueError, match=words):
+        frame(**asked)
+
+
+def test_many_columns_are_listed_shortly():
+    columns = {f"c{i}": [0] for i in range(1000)}
+    with pytest.raises(ValueError, match=r"\(983 more\), 'c998', 'c999'$") as caught:
+        frame(columns)
+    assert len(str(caught.value)) < 400
+
+
+def test_no_frame():
+    with pytest.raises(TypeError, match="of type list, but a data frame"):
+        frame([1, 2])
+
+
+def test_equal_names():
+    with pytest.raises(ValueError, match="more than one column 'p'"):
+        frame(pd.DataFrame([[0, 0.1, 0.2]], columns=["y", "p", "p"]), y_prob="p")
+
+
+def test_text_among_probabilities():
+    with pytest.raises(ValueError, match=r"column 'prob_a' holds the text 'oops' in row 2"):
+        frame(COLUMNS | {"prob_a": ["0.5", 0.5, "oops"]})
+    with pytest.raises(ValueError, match=r"column 'prob_a' holds the text '0.5' in row 0"):
+        frame(COLUMNS | {"prob_a": np.array(["0.5", "0.5", "0.5"])})
+
+
+def test_probabilities_of_different_length():
+    with pytest.raises(ValueError, match="'prob_a' has 1 rows and 'prob_b' has 3"):
+        frame(COLUMNS | {"prob_a": [0.5]})
+
+
+def test_labelled_matrix():
+    data = xr.Dataset(
+        {"y": ("row", ["cat", "dog"]), "p": (("row", "class"), [[0.25, 0.75], [0.5, 0.5]])},
+        coords={"class": ["dog", "cat"], "row": [5, 6], "age": ("row", [1, 2])},
+    )
+    sample = Sample.from_frame(data, y_true="y", y_prob="p", variables="*")
+    assert sample.labels == ("dog", "cat")
+    assert sample.outcomes.tolist() == [1, 0]
+    assert list(sample.predictions.variables) == ["age"]
+
+
+# ---------------------------------------------------------------- delimited text
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.csv.bz2", "a.csv.xz", "a.CSV", "a.b.csv"])
+def test_csv(tmp_path, name):
+    path = tmp_path / name
+    pd.DataFrame(COLUMNS).to_csv(path, index=False)
+    check(read(path, variables="age", sample_weight="w"))
+    check(read(str(path), variables="age", sample_weight="w"))
+
+
+@pytest.mark.parametrize(
+    ("name", "mark"), [("a.tsv", "\t"), ("a.txt", "\t"), ("a.txt", ";"), ("a.csv", ";"), ("a.txt", ",")]
+)
+def test_delimiters(tmp_path, name, mark):
+    check(read(written(tmp_path, TEXT.replace(",", mark), name), variables="age", sample_weight="w"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace(",", ", "),
+        lambda text: text.replace("prob_a", '"prob_a"').replace("id", '"i,;;;;;;;;d"'),
+        lambda text: text.rstrip("\n"),
+    ],
+    ids=["mark", "windows", "spaces", "quotes", "no end"],
+)
+def test_kinds_of_csv(tmp_path, monkeypatch, change):
+    path = tmp_path / "a.csv"
+    path.write_bytes(change(TEXT).encode())
+    check(read(path, variables="age", sample_weight="w"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    check(read("-", variables="age", sample_weight="w"))
+
+
+def test_text_on_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO(TEXT))
+    check(read("-", variables="age", sample_weight="w"))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_pipe(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    threading.Thread(target=path.write_text, args=(TEXT,), daemon=True).start()
+    check(read(path, variables="age", sample_weight="w"))
+
+
+def test_only_named_columns_are_read(tmp_path, monkeypatch):
+    seen = []
+    original = pd.read_csv
+    monkeypatch.setattr(pd, "read_csv", lambda *a, **k: seen.append(k.get("usecols")) or original(*a, **k))
+    read(written(tmp_path, TEXT))
+    assert sorted(seen[-1]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("cells", "labels"),
+    [
+        ("1 0 1", [1, 0, 1]),
+        ("1.0 0 1", [1, 0, 1]),
+        ("True False True", [True, False, True]),
+        ("NA None null", ["NA", "None", "null"]),
+        ("1 0 x", ["1", "0", "x"]),
+    ],
+)
+def test_labels_in_text(tmp_path, cells, labels):
+    path = written(tmp_path, "y,p\n" + "".join(f"{cell},0.5\n" for cell in cells.split()))
+    found = np.asarray(read(path, y_prob="p")["y_true"]).tolist()
+    assert found == labels
+    assert type(found[1]) in (type(labels[1]), float)
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "NaN"])
+def test_missing_labels_in_text(tmp_path, cell):
+    path = written(tmp_path, f"y,p\na,0.5\n{cell},0.5\nb,0.5\n")
+    with pytest.raises(ValueError, match="row 1 of y_true"):
+        Sample.read(path, y_true="y", y_prob="p")
+    assert len(Sample.read(path, y_true="y", y_prob="p", nan_policy="omit")) == 2
+
+
+@pytest.mark.parametrize("cell", ["", "nan", "NA", "None", "null", "<NA>"])
+def test_missing_probabilities_in_text(tmp_path, cell):
+    path = written(tmp_path, f"y,p\na,0.5\nb,{cell}\n")
+    with pytest.raises(ValueError, match="row 1 of y_prob"):
+        Sample.read(path, y_true="y", y_prob="p")
+
+
+def test_text_in_a_column_of_probabilities(tmp_path):
+    with pytest.raises(ValueError, match="column 'prob_a' holds the text '0,5x' in row 1"):
+        read(written(tmp_path, TEXT.replace("b,0.5", 'b,"0,5x"')))
+
+
+def test_types_do_not_depend_on_the_place_in_the_file(tmp_path):
+    n = 300_000
+    path = written(tmp_path, "y,p\n" + "1,0.5\n" * n + "x,0.5\n")
+    sample = Sample.read(path, y_true="y", y_prob="p")
+    assert sample.labels == ("1", "x")
+    assert sample.outcomes.sum() == 1
+
+
+def test_values_are_read_exactly(tmp_path):
+    values = np.random.default_rng(0).random(1000).tolist()
+    path = written(tmp_path, "y,p\n" + "".join(f"1,{value!r}\n" for value in values))
+    np.testing.assert_allclose(read(path, y_prob="p")["y_prob"], values, rtol=3e-16)
+
+
+def test_event_by_column_name(tmp_path):
+    path = written(tmp_path, "y,prob_0\n0,0.75\n1,0.5\n")
+    sample = Sample.read(path, y_true="y", y_prob="prob_0")
+    assert sample.labels == (1, 0)
+    assert sample.predictions.event.tolist() == [0.75, 0.5]
+    assert "P(label = 0)" in sample.predictions.source
+
+
+# ---------------------------------------------------------------- other files
+
+
+def test_npz(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, **COLUMNS, p=np.array([[0.5, 0.5]] * 3), odd=np.arange(7))
+    check(read(path, variables="age", sample_weight="w"))
+    taken = read(path, y_prob="p")
+    assert taken["y_prob"].shape == (3, 2)
+    assert taken["columns"] is None
+
+
+def test_npz_runs_nothing(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, y=np.array([{}, {}]), p=np.ones(2))
+    with pytest.raises(ValueError, match=r"cannot read .*a\.npz"):
+        read(path, y_prob="p")
+
+
+def test_parquet(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    pd.DataFrame(COLUMNS).set_index("w").to_parquet(path)
+    check(read(path, variables="age", sample_weight="w"))
+
+
+def test_parquet_keeps_categories(tmp_path):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    sizes = pd.Categorical(["s", "l", "s"], categories=["s", "m", "l"])
+    pd.DataFrame(COLUMNS | {"size": sizes}).to_parquet(path)
+    sample = Sample.read(path, y_true="y", y_prob="prob_*", variables="size")
+    assert sample.predictions.variables["size"].levels == ("s", "l")
+
+
+@pytest.mark.parametrize(("name", "engine"), [("a.nc", "h5netcdf"), ("a.netcdf", "h5netcdf"), ("a.nc", "scipy")])
+def test_netcdf(tmp_path, name, engine):
+    pytest.importorskip("h5py" if engine == "h5netcdf" else "scipy")
+    pytest.importorskip(engine)
+    path = tmp_path / name
+    xr.Dataset({key: ("row", np.array(values)) for key, values in COLUMNS.items()}).to_netcdf(path, engine=engine)
+    check(read(path, variables="age", sample_weight="w"))
+
+
+@pytest.mark.parametrize(("name", "module"), [("a.parquet", "pyarrow"), ("a.nc", "h5netcdf"), ("a.nc", "h5py")])
+def test_without_the_extra(tmp_path, monkeypatch, name, module):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda each: None if each == module else each)
+    with pytest.raises(ValueError, match=rf'needs {module}: pip install "calibstat\[files\]"'):
+        read(written(tmp_path, "x", name))
+
+
+GARBAGE = bytes(range(128, 256)) * 20
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"y,p\n", "no rows"),
+        ("a.csv", GARBAGE, "UTF-8"),
+        ("a.csv", gzip.compress(TEXT.encode()), "UTF-8"),
+        ("a.csv", b'y,p\n1,"2\n', "damaged"),
+        ("a.csv", b"y,p\n1,0.5,0.5\n", "names 2 columns, but the next has 3"),
+        ("a.csv.gz", b"y,p\n", "damaged"),
+        ("a.csv.gz", gzip.compress(os.urandom(10**5))[:-500], "damaged|UTF-8"),
+        ("a.npz", GARBAGE, "damaged"),
+        ("a.npz", b"", "damaged"),
+        ("a.parquet", GARBAGE, "damaged"),
+        ("a.nc", GARBAGE, "damaged|needs h5py"),
+        ("a.nc", b"CDF", "damaged"),
+        ("a.xlsx", b"x", r"none of \.csv"),
+        ("a", b"x", r"none of \.csv"),
+    ],
+)
+def test_unreadable(tmp_path, name, content, words):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=words) as caught:
+        read(path, y_prob="p")
+    assert type(caught.value) is ValueError
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_system_says_no(tmp_path, monkeypatch):
+    def refuse(*arguments, **options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(np, "load", refuse)
+    with pytest.raises(ValueError, match=r"cannot read .*a\.npz: Permission denied$"):
+        read(written(tmp_path, "x", "a.npz"))
+
+
+@pytest.mark.parametrize("content", [b"", b"\n", b"y,p\n", GARBAGE])
+def test_unreadable_standard_input(monkeypatch, content):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    with pytest.raises(ValueError, match="cannot read standard input") as caught:
+        read("-", y_prob="p")
+    assert type(caught.value) is ValueError
+
+
+def test_nowhere(tmp_path):
+    with pytest.raises(ValueError, match=r"cannot read .*no\.csv: there is no such file"):
+        read(tmp_path / "no.csv")
+    with pytest.raises(ValueError, match="is a folder"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.npz", "a.parquet", "a.nc"])
+def test_missing_columns_in_files(tmp_path, name):
+    path = tmp_path / name
+    data = pd.DataFrame({"y": [0, 1], "q": [0.5, 0.5]})
+    if name == "a.parquet":
+        pytest.importorskip("pyarrow")
+        data.to_parquet(path)
+    elif name == "a.nc":
+        pytest.importorskip("h5py")
+        pytest.importorskip("h5netcdf")
+        xr.Dataset(data).to_netcdf(path, engine="h5netcdf")
+    else:
+        data.to_csv(path, index=False) if name == "a.csv" else np.savez(path, **data)
+    with pytest.raises(ValueError, match=r"no column 'p' in .*a\..*the columns are 'y', 'q'"):
+        read(path, y_prob="p")
+
+
+# ---------------------------------------------------------------- classifiers
+
+X = np.array([[0.0], [1.0], [2.0], [3.0]])
+
+
+@pytest.mark.parametrize("y", [[0, 1, 0, 1], [True, False, True, False], ["b", "a", "c", "a"], [0.0, 1.0, 1.0, 0.0]])
+def test_estimators(y):
+    model = LogisticRegression().fit(X, y)
+    taken = estimator_arguments(model, X)
+    assert taken["labels"] == sorted(set(y))
+    np.testing.assert_array_equal(taken["y_prob"], model.predict_proba(X))
+    sample = Sample.from_estimator(model, X, y)
+    assert [sample.labels[column] for column in sample.outcomes] == y
+
+
+def test_estimators_classes_decide():
+    """A class that does not occur among the rows keeps its place."""
+    model = LogisticRegression().fit(X, ["a", "b", "c", "a"])
+    assert Sample.from_estimator(model, X[:2], ["c", "b"]).outcomes.tolist() == [2, 1]
+
+
+def test_without_probabilities():
+    with pytest.raises(TypeError, match=r"LinearSVC has no predict_proba.*CalibratedClassifierCV"):
+        estimator_arguments(LinearSVC(), X)
+
+
+def test_not_fitted():
+    with pytest.raises(ValueError, match=r"LogisticRegression has no classes_: fit it.*CalibratedClassifierCV"):
+        estimator_arguments(LogisticRegression(), X)
+
+
+def test_not_fitted_says_the_model():
+    class Lazy:
+        classes_ = (0, 1)
+
+        def predict_proba(self, X):
+            raise NotFittedError("later")
+
+    with pytest.raises(ValueError, match="Lazy is not fitted"):
+        estimator_arguments(Lazy(), X)
+
+
+def test_other_errors_of_a_model_pass():
+    class Broken(DummyClassifier):
+        classes_ = (0, 1)
+
+        def predict_proba(self, X):
+            raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        estimator_arguments(Broken(), X)
+
+
+def test_several_outputs():
+    model = RandomForestClassifier(2, random_state=0).fit(X, np.array([[0, 1], [1, 0], [1, 1], [0, 0]]))
+    with pytest.raises(ValueError, match="predicts 2 outputs"):
+        estimator_arguments(model, X)
+
+
+# ---------------------------------------------------------------- confidences
+
+
+@pytest.mark.parametrize("correct", [[True, False], [1, 0], np.array([1.0, 0.0]), pd.Series([True, False])])
+def test_confidences(correct):
+    taken = confidence_arguments(correct, [0.9, 0.5])
+    assert taken["labels"] == (False, True)
+    assert Sample.from_confidence(correct, [0.9, 0.5]).outcomes.tolist() == [1, 0]
+
+
+def test_missing_confidences():
+    sample = Sample.from_confidence([1.0, np.nan, 0.0], [0.9, 0.5, 0.8], nan_policy="omit")
+    assert sample.outcomes.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("correct", "confidence", "words"),
+    [
+        ([True, False], [[0.1, 0.9], [0.5, 0.5]], r"Sample\(y_true, y_prob\).*TopLabel\(\)"),
+        ([3, 1], [0.1, 0.9], "other values than 0 and 1"),
+        (["a", "b"], [0.1, 0.9], "correct holds text"),
+        ([[True], [False]], [0.1, 0.9], "correct has shape"),
+        ([True], [0.1, 0.9], "correct has 1 rows and confidence has 2"),
+        ([True, False], [0.1, 90.0], "divide by 100"),
+        ([True, False], ["a", "b"], "text"),
+    ],
+)
+def test_bad_confidences(correct, confidence, words):
+    with pytest.raises(ValueError, match=words):
+        Sample.from_confidence(correct, confidence)
