@@ -28,6 +28,8 @@ class Evaluator(ABC):
     """
 
     shape: tuple[int, ...] = ()
+    scale: float | None = None
+    """What the value is divided by to be standardised under the null, known from the predictions alone."""
 
     @abstractmethod
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -87,8 +89,12 @@ class Estimator(ABC):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Do all work that needs no outcome; called once for each set of predictions."""
 
+    def headline(self, values: Floats) -> Floats:
+        """Reduce values (..., *shape) to the one number a test is about, (...,); by default they are that number."""
+        return values
+
     def evidence(self, values: Floats) -> Floats:
-        """Order values so that larger is stronger evidence of miscalibration."""
+        """Order headline values so that larger is stronger evidence of miscalibration."""
         return values
 
     @final
@@ -139,6 +145,10 @@ class Through(Estimator):
         view = self.through.look(predictions)
         return _ThroughEvaluator(view, self.inner.prepare(view.predictions))
 
+    def headline(self, values: Floats) -> Floats:
+        """Reduce values as the inner estimator does."""
+        return self.inner.headline(values)
+
     def evidence(self, values: Floats) -> Floats:
         """Order values as the inner estimator does."""
         return self.inner.evidence(values)
@@ -152,6 +162,7 @@ class _ThroughEvaluator(Evaluator):
         self.view = view
         self.inner = inner
         self.shape = inner.shape
+        self.scale = inner.scale
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         seen = (
@@ -161,3 +172,46 @@ class _ThroughEvaluator(Evaluator):
 
     def present(self, value: Floats) -> Any:
         return self.inner.present(value)
+
+
+@final
+@dataclass(frozen=True)
+class Headline(Estimator):
+    """The one number of an estimator that gives several: what a test of it is about."""
+
+    inner: Estimator
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return self.inner.quantity
+
+    @property
+    def estimand(self) -> Estimator:
+        """The headline of the inner estimand."""
+        return Headline(self.inner.estimand)
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the inner estimator."""
+        return _HeadlineEvaluator(self.inner, self.inner.prepare(predictions))
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order values as the inner estimator does."""
+        return self.inner.evidence(values)
+
+
+class _HeadlineEvaluator(Evaluator):
+    def __init__(self, estimator: Estimator, inner: Evaluator) -> None:
+        self.estimator = estimator
+        self.inner = inner
+        self.scale = inner.scale
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return self.estimator.headline(self.inner(outcomes, weights))
+
+    @property
+    def tally(self) -> TallyPlan | None:
+        return self.inner.tally
+
+    def from_tally(self, outcome: Array) -> Floats:
+        return self.estimator.headline(self.inner.from_tally(outcome))

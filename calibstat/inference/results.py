@@ -90,6 +90,8 @@ class CalibrationTest:
         How its distribution was had.
     asked : Asked
         Estimator, lens, number of rows.
+    standardized : float, optional
+        The statistic divided by its scale under the null, where the estimator has one.
     """
 
     statistic: float
@@ -99,6 +101,7 @@ class CalibrationTest:
     hypothesis: str
     null: Null
     asked: Asked
+    standardized: float | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -123,6 +126,7 @@ class CalibrationTest:
         """Return plain values by name."""
         return self.asked.to_dict() | {
             "statistic": self.statistic,
+            "standardized": self.standardized,
             "null_mean": self.null_mean,
             "pvalue": self.pvalue,
             "pvalue_low": self.pvalue_interval[0],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from calibstat.arrays import RNG, as_generator
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.results import Asked, CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -55,7 +55,8 @@ def calibration_test(
     null = Consistency() if null is None else null
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
-    evaluator = estimator.core.prepare(seen.predictions)
+    core = Headline(estimator.core)
+    evaluator = core.prepare(seen.predictions)
     statistic = evaluator(seen.outcomes)
     if statistic.ndim:
         raise ValueError(
@@ -63,7 +64,7 @@ def calibration_test(
             "test a summary of it, for example ExpectedMiscalibration(binning) or MaximumMiscalibration(binning)."
         )
     value = float(statistic)
-    distribution = null.draw(estimator.core, seen, as_generator(rng))
+    distribution = null.draw(core, seen, as_generator(rng))
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
@@ -72,6 +73,7 @@ def calibration_test(
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
         null=null,
         asked=asked,
+        standardized=None if evaluator.scale is None else value / evaluator.scale,
     )
 
 
