@@ -15,7 +15,19 @@ RNG: TypeAlias = int | np.random.Generator | None
 
 
 def as_generator(rng: RNG) -> np.random.Generator:
-    """Turn what a user passes as ``rng`` into a Generator; below the public functions a Generator is required."""
+    """Turn what a user passes as ``rng`` into a Generator; below the public functions a Generator is required.
+
+    Parameters
+    ----------
+    rng : int, Generator or None
+        A seed, a Generator (returned as it is), or None for one that differs on every call.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> bool(cs.as_generator(0).random() == cs.as_generator(0).random())
+    True
+    """
     if isinstance(rng, np.random.Generator):
         return rng
     if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):

@@ -122,9 +122,9 @@ def _factors(binning: Binning) -> tuple[Binning, ...]:
 
 
 def occupied(index: Ints, moves: Moves) -> Cells:
-    """Number the cells that hold a row 0..L-1, in increasing order of `index`."""
+    """Number the cells that hold a row 0..L-1, in increasing order of `index`; without rows there is one, empty."""
     found, inverse = np.unique(index, return_inverse=True)
-    return Cells(len(found), inverse.astype(np.intp, copy=False), moves)
+    return Cells(max(1, len(found)), inverse.astype(np.intp, copy=False), moves)
 
 
 def one_column(binning: Binning, predictions: Predictions) -> Floats:

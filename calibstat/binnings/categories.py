@@ -39,4 +39,4 @@ class Categories(Binning):
             else tuple(variable.levels[int(level)] for level in found)
         )
         moves: Moves = "fixed" if variable.categorical else "data"
-        return Cells(len(found), index.astype(np.intp, copy=False), moves, names=names)
+        return Cells(max(1, len(found)), index.astype(np.intp, copy=False), moves, names=names)

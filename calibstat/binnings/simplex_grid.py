@@ -53,4 +53,4 @@ class SimplexGrid(Binning):
         for column in steps.T:
             # renumbering after each axis keeps the numbers small: n_bins ** K would overflow
             index = occupied(index * self.n_bins + column, "fixed").index
-        return Cells(int(index.max(initial=-1)) + 1, index, "fixed")
+        return Cells(int(index.max(initial=0)) + 1, index, "fixed")

@@ -40,7 +40,7 @@ class UniqueValues(Binning):
         for column in predictions.conditioned.T:
             pooled = self._pool(column)
             index = occupied(index * (int(pooled.max(initial=0)) + 1) + pooled, "data").index
-        return Cells(int(index.max(initial=-1)) + 1, index, "data")
+        return Cells(int(index.max(initial=0)) + 1, index, "data")
 
     def _pool(self, values: Floats) -> Ints:
         """Number the groups of values without a gap above the tolerance, from small to large."""

@@ -8,10 +8,13 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Bools, Floats, Ints
 from calibstat.binnings.base import Binning, Cells
 from calibstat.checks import at_least_one
 from calibstat.predictions import Predictions
+
+# Sums of floats depend on the order of rows in the last digits; what differs by less is taken as equal.
+_NOISE = 1e-12
 
 
 @final
@@ -53,7 +56,7 @@ class VarianceTree(Binning):
         for rows in self._leaves(predictions.conditioned):
             index[rows] = size
             size += 1
-        return Cells(size, index, "data")
+        return Cells(max(1, size), index, "data")
 
     def _leaves(self, points: Floats) -> Iterator[Ints]:
         """Yield the rows of each leaf, the lower side of every split first."""
@@ -66,9 +69,8 @@ class VarianceTree(Binning):
             else:
                 yield node
 
-    def _below(self, points: Floats) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-        column = points[:, points.var(axis=0).argmax()]
-        below: np.ndarray[tuple[int], np.dtype[np.bool_]] = column < (
-            column.mean() if self.split == "mean" else np.median(column)
-        )
-        return below
+    def _below(self, points: Floats) -> Bools:
+        spread = points.var(axis=0)
+        column = points[:, np.argmax(spread >= spread.max() * (1 - _NOISE))]
+        centre = column.mean() if self.split == "mean" else np.median(column)
+        return column < centre - _NOISE * max(1.0, abs(centre))

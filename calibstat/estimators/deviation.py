@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -12,7 +13,7 @@ from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.estimators.tally import TallyPlan, ratio
+from calibstat.estimators.tally import TallyPlan, ratio, replicates
 from calibstat.predictions import Predictions
 
 
@@ -73,9 +74,9 @@ class _DeviationEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         tally = self.plan(outcomes, weights)
         leading = tally.outcome.shape[:-2]
-        means = tally.mean_outcome.reshape(-1, *tally.outcome.shape[-2:])
+        means = tally.mean_outcome.reshape(math.prod(leading), *tally.outcome.shape[-2:])
         n = len(self.scores)
-        rows = np.ones((1, n)) if weights is None else weights.reshape(-1, n)
+        rows = np.ones((1, n)) if weights is None else replicates(weights)
         if self.plan.predictions.weights is not None:
             rows = rows * self.plan.predictions.weights
         rows = np.broadcast_to(rows, (len(means), n))

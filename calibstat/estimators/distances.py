@@ -22,7 +22,15 @@ class Distance(ABC):
 @final
 @dataclass(frozen=True)
 class TotalVariation(Distance):
-    """Half the sum of absolute differences; for two classes |p - q|."""
+    """Half the sum of absolute differences; for two classes |p - q|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> round(float(cs.TotalVariation()(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
+    0.3
+    """
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return 0.5 * sum_k |first_k - second_k|."""
@@ -32,7 +40,15 @@ class TotalVariation(Distance):
 @final
 @dataclass(frozen=True)
 class SquaredEuclidean(Distance):
-    """Sum of squared differences; for two classes 2 (p - q)^2."""
+    """Sum of squared differences; for two classes 2 (p - q)^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> round(float(cs.SquaredEuclidean()(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
+    0.18
+    """
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return sum_k (first_k - second_k)^2."""
@@ -42,7 +58,20 @@ class SquaredEuclidean(Distance):
 @final
 @dataclass(frozen=True)
 class Lp(Distance):
-    """The p-norm of the difference, p >= 1; ``numpy.inf`` is the maximum norm. For two classes 2^(1/p) |p - q|."""
+    """The p-norm of the difference; for two classes 2^(1/p) |p - q|.
+
+    Parameters
+    ----------
+    p : float
+        p >= 1; ``numpy.inf`` is the maximum norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> round(float(cs.Lp(2)(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
+    0.424264
+    """
 
     p: float
 

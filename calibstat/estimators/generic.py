@@ -10,6 +10,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.tally import replicates
 from calibstat.predictions import Predictions
 from calibstat.sample import Sample
 
@@ -68,8 +69,8 @@ class _GenericEvaluator(Evaluator):
         if np.issubdtype(outcomes.dtype, np.floating):
             raise TypeError(f"{self.estimator!r} is a function of labels and cannot be evaluated on known chances.")
         shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
-        rows = np.broadcast_to(outcomes, shape).reshape(-1, shape[-1])
-        masses = None if weights is None else np.broadcast_to(weights, shape).reshape(-1, shape[-1])
+        rows = replicates(np.broadcast_to(outcomes, shape))
+        masses = None if weights is None else replicates(np.broadcast_to(weights, shape))
         values = [self._one(row, None if masses is None else masses[i]) for i, row in enumerate(rows)]
         self.shape = values[0].shape
         return np.reshape(values, (*shape[:-1], *self.shape))

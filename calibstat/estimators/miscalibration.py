@@ -68,6 +68,13 @@ class MaximumMiscalibration(BinnedEstimator):
     ----------
     binning : Binning
     distance : Distance
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.MaximumMiscalibration(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.3
     """
 
     binning: Binning
@@ -81,7 +88,7 @@ class MaximumMiscalibration(BinnedEstimator):
 
     def functional(self, tally: Tally) -> Floats:
         """Take the largest distance."""
-        value: Floats = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0).max(axis=-1)
+        value: Floats = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0).max(axis=-1, initial=0.0)
         return np.where(tally.total > 0, value, np.nan)
 
 

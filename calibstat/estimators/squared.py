@@ -26,6 +26,17 @@ class SquaredCE(BinnedEstimator):
     .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
 
     The estimand of `DebiasedCE` and `DebiasedL2`. Biased upward by about the mean of v_b / n_b.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.SquaredCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.065
     """
 
     binning: Binning = EqualMass(15)
@@ -49,6 +60,17 @@ class RMSCE(BinnedEstimator):
     .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
 
     Kumar et al. (2019) call it the plug-in l2 calibration error. Biased upward; show it beside its null mean.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.RMSCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.254951
     """
 
     binning: Binning = EqualMass(15)

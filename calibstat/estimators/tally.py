@@ -6,6 +6,7 @@ about (labels, weights, known chances, draws of whole sums) is the same for all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -71,6 +72,11 @@ def ratio(numerator: Array, denominator: Array, empty: float = 0.0) -> Floats:
     return np.divide(numerator, denominator, out=np.full(shape, empty), where=denominator > 0)
 
 
+def replicates(values: Array) -> Array:
+    """Put all leading axes into one: (..., n) -> (R, n); n may be zero."""
+    return values.reshape(math.prod(values.shape[:-1]), values.shape[-1])
+
+
 def full_vector(components: Floats) -> Floats:
     """Write event components (..., 1) out as both classes (..., 2); K > 2 components are whole already."""
     return np.concatenate([1 - components, components], axis=-1) if components.shape[-1] == 1 else components
@@ -133,8 +139,8 @@ class TallyPlan:
         """Sum the indicators of outcomes (..., n) over cells: (..., L, c)."""
         n_classes = self.predictions.n_classes
         shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
-        codes = np.broadcast_to(outcomes, shape).reshape(-1, shape[-1])
-        masses = repeat(None) if weights is None else np.broadcast_to(weights, shape).reshape(-1, shape[-1])
+        codes = replicates(np.broadcast_to(outcomes, shape))
+        masses = repeat(None) if weights is None else replicates(np.broadcast_to(weights, shape))
         sums = np.empty((len(codes), self.cells.size, n_classes))
         for replicate, (code, mass) in enumerate(zip(codes, masses, strict=False)):
             sums[replicate] = self._tabulate(n_classes, code, mass)
@@ -149,8 +155,7 @@ class TallyPlan:
     def _sum(self, values: Array) -> Floats:
         """Sum values (..., n) over cells: (..., L)."""
         index, size = self.cells.index, self.cells.size
-        rows = values.reshape(-1, values.shape[-1])
-        sums = [np.bincount(index, row, minlength=size) for row in rows]
+        sums = [np.bincount(index, row, minlength=size) for row in replicates(values)]
         return np.reshape(sums, (*values.shape[:-1], size)).astype(float, copy=False)
 
     def _squares(self, outcomes: Array) -> Floats:

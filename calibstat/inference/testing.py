@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.results import Asked, CalibrationTest
@@ -64,6 +66,8 @@ def calibration_test(
             "test a summary of it, for example ExpectedMiscalibration(binning) or MaximumMiscalibration(binning)."
         )
     value = float(statistic)
+    if np.isnan(value):
+        raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
     distribution = null.draw(core, seen, as_generator(rng))
     return CalibrationTest(
         statistic=value,
@@ -82,4 +86,6 @@ def describe(estimator: Estimator, seen: Sample) -> Asked:
     if not len(seen):
         raise ValueError(f"no row is left to look at through {estimator.lens!r}; widen its region.")
     predictions = seen.predictions
+    if predictions.weights is not None and not predictions.weights.any():
+        raise ValueError(f"all rows seen through {estimator.lens!r} have weight 0; widen its region.")
     return Asked(estimator, len(seen), predictions.n_classes, predictions.given, predictions.source)

@@ -64,10 +64,10 @@ class EmpiricalNull(NullDistribution):
     evidence: Callable[[Floats], Floats]
 
     def exceedances(self, value: float) -> int:
-        """Count the replicates at least as extreme as `value`, ties included."""
+        """Count the replicates at least as extreme as `value`, ties included; NaN counts as extreme, to be safe."""
         observed = self.evidence(np.asarray(value, dtype=float))
         slack = TIE_TOLERANCE * np.maximum(1.0, np.abs(observed))
-        return int(np.count_nonzero(self.evidence(self.samples) >= observed - slack))
+        return int(np.count_nonzero(~(self.evidence(self.samples) < observed - slack)))
 
     def pvalue(self, value: float) -> float:
         """Return (1 + number of replicates at least as extreme) / (1 + R), never zero.
@@ -88,7 +88,11 @@ class EmpiricalNull(NullDistribution):
 
     def quantile(self, q: float) -> Floats:
         """Return the empirical quantile over the replicates, ignoring NaN (empty cells)."""
-        return np.nanquantile(self.samples, q, axis=0)
+        columns = self.samples.reshape(len(self.samples), -1)
+        quantiles = np.full(columns.shape[1], np.nan)
+        known = ~np.isnan(columns).all(axis=0)
+        quantiles[known] = np.nanquantile(columns[:, known], q, axis=0)
+        return quantiles.reshape(self.samples.shape[1:])
 
     @property
     def mean(self) -> Floats:

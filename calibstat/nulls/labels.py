@@ -20,7 +20,7 @@ class LabelLaw:
         self.chances = predictions.chances
         self.binary = predictions.n_classes == 2
         self.cumulative: Floats = (
-            np.ascontiguousarray(self.chances[:, 1]) if self.binary else np.cumsum(self.chances, axis=1)
+            np.ascontiguousarray(self.chances[:, 1]) if self.binary else _cumulative(self.chances)
         )
 
     def invert(self, uniforms: Floats) -> Array:
@@ -28,6 +28,12 @@ class LabelLaw:
         if self.binary:
             return (uniforms < self.cumulative).view(np.int8)
         return _count_reached(self.cumulative, uniforms)
+
+
+def _cumulative(chances: Floats) -> Floats:
+    """Cumulative sums that end in exactly one, so that rounding never draws a last class of chance zero."""
+    sums = np.cumsum(chances, axis=1)
+    return sums / sums[:, -1:]
 
 
 def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:

@@ -1,0 +1,52 @@
+"""The command line: ``calibstat test`` and ``calibstat demo``."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+
+from calibstat.cli.hints import one_line
+from calibstat.cli.parser import build_parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    code : int
+        0 whatever the verdict, 2 for bad input (with one line on standard error), 130 when interrupted, 141 when
+        the reader of the output has left.
+    """
+    try:
+        arguments = build_parser().parse_args(argv)
+        # What a command needs is imported when it runs, so that help and errors come at once.
+        import_module(f"calibstat.cli.{arguments.command}").run(arguments)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _say("interrupted", 130)
+    except BrokenPipeError:
+        _leave_closed_pipe()
+        return 141
+    except (ValueError, TypeError, OSError, ImportError) as error:
+        return _say(f"error: {one_line(error)}", 2)
+    return 0
+
+
+def _say(line: str, code: int) -> int:
+    print(f"calibstat: {line}", file=sys.stderr)
+    return code
+
+
+def _leave_closed_pipe() -> None:
+    """Send what is still buffered nowhere, or Python complains when it exits."""
+    with Path(os.devnull).open("w") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -1,0 +1,68 @@
+"""Which cells, and which measure on them, fit a question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import mul
+from types import EllipsisType
+from typing import Any
+
+import calibstat
+from calibstat.binnings.base import Binning
+from calibstat.binnings.categories import Categories
+from calibstat.binnings.equal_mass import EqualMass
+from calibstat.binnings.equal_width import EqualWidth
+from calibstat.binnings.variance_tree import VarianceTree
+from calibstat.estimators.base import Estimator
+from calibstat.predictions import Predictions
+
+
+@dataclass(frozen=True)
+class Cutting:
+    """What the user said about cells and measure.
+
+    Parameters
+    ----------
+    n_bins : int, optional
+        None leaves it to the question.
+    equal_width : bool
+    estimator : str, optional
+        The public name of an estimator; None leaves it to the question.
+    """
+
+    n_bins: int | None = None
+    equal_width: bool = False
+    estimator: str | None = None
+
+    def measure(self, n_outcomes: int, n: int) -> Estimator:
+        """Measure miscalibration given the prediction, of which `n_outcomes` are seen at once in `n` rows."""
+        if n_outcomes == 2:
+            return self._build("ECE", self._interval(15))
+        return self._build("ExpectedMiscalibration", self._simplex(n))
+
+    def measure_given(
+        self, names: tuple[str | EllipsisType, ...], n_outcomes: int, predictions: Predictions
+    ) -> Estimator:
+        """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
+        factors = [self._factor(name, n_outcomes, predictions) for name in names]
+        return self._build("ECE", reduce(mul, factors))
+
+    def _factor(self, name: str | EllipsisType, n_outcomes: int, predictions: Predictions) -> Binning:
+        if name is ... and n_outcomes > 2:
+            return self._simplex(len(predictions))
+        if name is not ... and name in predictions.variables and predictions.column(name).categorical:
+            return Categories()
+        return self._interval(10)
+
+    def _interval(self, default: int) -> Binning:
+        n_bins = default if self.n_bins is None else self.n_bins
+        return EqualWidth(n_bins) if self.equal_width else EqualMass(n_bins)
+
+    def _simplex(self, n: int) -> Binning:
+        return VarianceTree(max(20, n // 20) if self.n_bins is None else max(2, n // self.n_bins))
+
+    def _build(self, default: str, binning: Binning) -> Estimator:
+        chosen: Any = getattr(calibstat, self.estimator or default)
+        estimator: Estimator = chosen(binning)
+        return estimator

@@ -1,0 +1,76 @@
+"""Names on the command line, looked up in tables and never evaluated; nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import csv
+
+# Those that give a single number.
+ESTIMATORS = (
+    "ECE",
+    "RMSCE",
+    "SquaredCE",
+    "DebiasedCE",
+    "DebiasedL2",
+    "MaximumMiscalibration",
+    "ExpectedMiscalibration",
+    "PDE",
+)
+LENSES = ("top-label", "canonical", "class-wise", "class-wise:LABEL", "top-k:K")
+
+
+def estimator_name(name: str) -> str:
+    """Return the public name of an estimator, whatever its case and hyphens.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those there are.
+
+    Examples
+    --------
+    >>> estimator_name("debiased-ce")
+    'DebiasedCE'
+    """
+    known = {_plain(each): each for each in ESTIMATORS}
+    if _plain(name) not in known:
+        raise ValueError(f"there is no estimator {name!r}; choose one of {', '.join(ESTIMATORS)}")
+    return known[_plain(name)]
+
+
+def lens_name(name: str) -> tuple[str, str]:
+    """Split the name of a lens into its kind and what follows the colon.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those there are.
+
+    Examples
+    --------
+    >>> lens_name("top-k:2")
+    ('top-k', '2')
+    >>> lens_name("Canonical")
+    ('canonical', '')
+    """
+    kind, _, detail = name.partition(":")
+    kind = kind.lower().replace("_", "-")
+    forms = [form for form in LENSES if form.partition(":")[0] == kind]
+    if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms):
+        advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(LENSES)}"
+        raise ValueError(f"there is no lens {name!r}; {advice}")
+    return kind, detail
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas; a name that holds one goes in double quotes.
+
+    Examples
+    --------
+    >>> split_list('cat, "dog, small"')
+    ['cat', 'dog, small']
+    """
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")

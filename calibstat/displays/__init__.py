@@ -1,0 +1,1 @@
+"""Displays: pictures of results."""

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibstat.cli import main
+
+
+def write_csv(path, columns):
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join([",".join(columns), *(",".join(map(str, row)) for row in rows)]) + "\n")
+    return str(path)
+
+
+def columns_of(p, y, names, **others):
+    return {"pet": [names[i] for i in y], **{f"prob_{name}": p[:, k] for k, name in enumerate(names)}, **others}
+
+
+def draw(rng, p):
+    return (p.cumsum(axis=1) < rng.random(len(p))[:, None]).sum(axis=1).clip(max=p.shape[1] - 1)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("predictions")
+
+
+@pytest.fixture(scope="session")
+def others():
+    rng = np.random.default_rng(5)
+    return {"age": rng.integers(20, 80, 600), "sex": rng.choice(["f", "m"], 600), "w": rng.uniform(0.5, 2, 600)}
+
+
+@pytest.fixture(scope="session")
+def off(folder, others):
+    """Three classes, over-confident."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet([1, 1, 1], 600)
+    y = draw(rng, 0.5 * p + 0.5 / 3)
+    return write_csv(folder / "off.csv", columns_of(p, y, ["cat", "dog", "eel"], **others))
+
+
+@pytest.fixture(scope="session")
+def fair(folder, others):
+    """Three classes, drawn from the predictions."""
+    rng = np.random.default_rng(2)
+    p = rng.dirichlet([1, 1, 1], 600)
+    return write_csv(folder / "fair.csv", columns_of(p, draw(rng, p), ["cat", "dog", "eel"], **others))
+
+
+@pytest.fixture(scope="session")
+def binary(folder, others):
+    """Two classes, drawn from the predictions, labels 0 and 1."""
+    rng = np.random.default_rng(3)
+    p = rng.random(600)
+    columns = {"y": (rng.random(600) < p).astype(int), "p": p, **others}
+    return write_csv(folder / "binary.csv", columns)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the command line in this process; returns code, standard output, standard error."""
+
+    def call(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def pets(run):
+    """Run ``calibstat test`` on a file of pets."""
+    return lambda path, *more: run("test", path, "--label", "pet", "--probs", "prob_*", *more)

@@ -1,0 +1,55 @@
+"""``calibstat demo`` on data that come with scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from calibstat.cli.demo import best_temperature, soften, train
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return train(0)
+
+
+def test_the_story_and_the_picture(run, tmp_path):
+    code, out, err = run("demo", "--out", tmp_path / "new")
+    picture = tmp_path / "new" / "calibration_demo.png"
+    assert (code, err) == (0, "")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert str(picture) in out
+    raw, recalibrated = out.split("Recalibrated: ")
+    assert "Evidence of miscalibration: " in raw
+    assert "vidence of miscalibration" in recalibrated
+    assert "What to make of it: " in recalibrated
+    assert "is calibrated" not in out
+
+
+def test_the_same_seed_tells_the_same_story(run, tmp_path):
+    assert run("demo", "--out", tmp_path, "--seed", 3)[1] == run("demo", "--out", tmp_path, "--seed", 3)[1]
+
+
+def test_the_rows_tested_are_new_and_the_same(trained):
+    assert trained.n_fit + trained.n_recalibrate + len(trained.raw) == 1797
+    np.testing.assert_array_equal(trained.raw.outcomes, trained.recalibrated.outcomes)
+    np.testing.assert_array_equal(trained.raw.y_prob.argmax(axis=1), trained.recalibrated.y_prob.argmax(axis=1))
+
+
+def test_recalibration_sharpens_an_averaged_forest(trained):
+    assert trained.temperature < 0.6
+    raw, recalibrated = (sample.y_prob.max(axis=1).mean() for sample in (trained.raw, trained.recalibrated))
+    accuracy = (trained.raw.y_prob.argmax(axis=1) == trained.raw.outcomes).mean()
+    assert abs(recalibrated - accuracy) < 0.05 < abs(raw - accuracy)
+
+
+def test_temperature_one_changes_nothing():
+    p = np.random.default_rng(0).dirichlet(np.full(4, 5), 50)
+    np.testing.assert_allclose(soften(p, 1.0), p, atol=0.01)
+
+
+def test_the_temperature_that_was_applied_is_found():
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.full(3, 8), 20_000)
+    y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
+    assert best_temperature(soften(p, 2.0), y) == pytest.approx(0.5, rel=0.1)

@@ -1,0 +1,189 @@
+"""Bad input: one line on standard error, exit code 2, no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from calibstat.cli import main
+
+GOOD = "pet,prob_cat,prob_dog\n" + "cat,0.7,0.3\ndog,0.4,0.6\n" * 200
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="bad.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def one_error(result):
+    code, out, err = result
+    assert code == 2
+    assert out == ""
+    assert err.startswith("calibstat: error: ")
+    assert err.endswith("\n")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        (GOOD.replace("0.7,", "nan,", 1), "--nan-policy omit"),
+        (GOOD.replace("0.7,0.3", "1.7,-0.7", 1), "outside [0, 1]"),
+        (GOOD.replace("0.7,", "0.9,", 1), "do not sum to 1"),
+        (GOOD.replace("0.7,", "x,", 1), "'x'"),
+        (GOOD.replace("prob_cat", "a").replace("prob_dog", "b") + "cow,0.5,0.5\n", "--labels "),
+        (GOOD.splitlines()[0] + "\n", "no rows"),
+        ("", "empty"),
+    ],
+)
+def test_bad_rows(pets, run, file, found, words):
+    probs = ("--probs", "a", "--probs", "b") if ",a," in found else ("--probs", "prob_*")
+    assert words in one_error(run("test", file(found), "--label", "pet", *probs))
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--lens", "top"], "top-label, canonical, class-wise"),
+        (["--lens", "top-k"], "top-k:K"),
+        (["--lens", "top-k:x"], "whole number"),
+        (["--lens", "top-k:2"], "more than 2 classes"),
+        (["--lens", "class-wise:cow"], "cat, dog"),
+        (["--lens", "__import__('os')"], "no lens"),
+        (["--estimator", "Kuiper"], "ECE, RMSCE"),
+        (["--estimator", "Generic"], "ECE, RMSCE"),
+        (["--given", "age"], "no column 'age'"),
+        (["--given", "pet"], "what happened"),
+        (["--given", ""], "does not name a column"),
+        (["--weights", "w"], "no column 'w'"),
+        (["--labels", "a,b"], "not among --labels a,b"),
+        (["--labels", "a,b,c"], "3 classes"),
+        (["--bins", "0"], "--bins"),
+        (["--n-resamples", "none"], "--n-resamples"),
+        (["--seed", "-1"], "--seed"),
+        (["--binning", "log"], "equal-mass"),
+        (["--format", "xml"], "json"),
+        (["--wrong"], "--wrong"),
+    ],
+)
+def test_bad_options(pets, file, options, words):
+    assert words in one_error(pets(file(GOOD), *options))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "COMMAND"),
+        (["plot"], "test"),
+        (["test"], "FILE, --label, --probs"),
+        (["test", "none.csv", "--label", "y", "--probs", "p"], "none.csv"),
+        (["test", ".", "--label", "y", "--probs", "p"], "folder"),
+    ],
+)
+def test_bad_commands(run, arguments, words):
+    assert words in one_error(run(*arguments))
+
+
+def test_missing_columns_are_answered_by_those_there_are(run, file):
+    path = file(GOOD)
+    for label, probs in (("animal", "prob_*"), ("pet", "p_*")):
+        assert "'prob_cat', 'prob_dog'" in one_error(run("test", path, "--label", label, "--probs", probs))
+
+
+def test_out_must_be_a_folder(run, file):
+    assert "is a file" in one_error(run("demo", "--out", file("")))
+
+
+@pytest.mark.parametrize("flaw", [ValueError("a\nb"), TypeError("a b"), OSError("a b"), ImportError("a b")])
+def test_what_fails_inside_a_command_is_one_line(run, monkeypatch, file, flaw):
+    def fail(arguments):
+        raise flaw
+
+    monkeypatch.setattr("calibstat.cli.test.run", fail)
+    assert one_error(run("test", "x", "--label", "y", "--probs", "p")) == "calibstat: error: a b\n"
+
+
+def test_interruption(run, monkeypatch):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("calibstat.cli.test.run", interrupt)
+    assert run("test", "x", "--label", "y", "--probs", "p") == (130, "", "calibstat: interrupted\n")
+
+
+def test_small_cells_are_one_plain_line_each(pets, file):
+    code, _, err = pets(file("\n".join(GOOD.splitlines()[:41])), "--lens", "class-wise")
+    assert code == 0
+    assert err.startswith("calibstat: warning: EqualMass(n_bins=15) makes 15 cells of 40 rows")
+    assert err.count("\n") == 1
+
+
+def test_too_few_resamples_for_holm(pets, off):
+    _, out, err = pets(off, "--n-resamples", "49")
+    assert "--n-resamples 499" in err
+    assert out.startswith("No evidence")
+    assert pets(off, "--n-resamples", "499")[2] == ""
+
+
+def test_many_classes_leave_class_wise_out(run, file):
+    names = [f"prob_{k}" for k in range(31)]
+    rows = [f"{k % 31}," + ",".join([str(1 / 31)] * 31) for k in range(310)]
+    path = file("\n".join(["y," + ",".join(names), *rows]))
+    code, out, err = run("test", path, "--label", "y", "--probs", "prob_*", "--n-resamples", "99")
+    assert code == 0
+    assert "class-wise" not in out
+    assert "31 classes; ask for it by --lens class-wise" in err
+
+
+def test_help_says_what_there_is(capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["test", "--help"])
+    assert stopped.value.code == 0
+    out = capsys.readouterr().out
+    for word in ("top-k:K", "DebiasedL2", "--nan-policy", "'prob_*'"):
+        assert word in out
+
+
+def call(*arguments, **options):
+    command = [sys.executable, "-m", "calibstat", *arguments]
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, **options)
+
+
+def test_as_a_process_errors_are_one_line_and_two():
+    done = call("test", "none.csv", "--label", "y", "--probs", "p", stdout=subprocess.PIPE)
+    assert one_error((done.returncode, done.stdout, done.stderr))
+
+
+def test_as_a_process_the_verdict_is_zero_and_standard_input_is_read():
+    done = call("test", "-", "--label", "pet", "--probs", "prob_*", input=GOOD, stdout=subprocess.PIPE)
+    assert done.returncode == 0
+    assert "vidence of miscalibration" in done.stdout
+    assert done.stderr == ""
+
+
+def test_a_reader_that_has_left_is_no_error(off):
+    script = f"""
+        import os, subprocess, sys
+        read, write = os.pipe()
+        os.close(read)
+        command = [sys.executable, "-m", "calibstat", "test", {off!r}, "--label", "pet", "--probs", "prob_*"]
+        done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+        print(done.returncode, repr(done.stderr))
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=True)
+    assert done.stdout == "141 ''\n"
+
+
+def test_nothing_heavy_is_imported_for_help():
+    script = "import sys\nfrom calibstat.cli import main\nmain([])\nprint('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,110 @@
+"""What ``calibstat test`` prints to be read."""
+
+from __future__ import annotations
+
+import json
+import re
+from types import SimpleNamespace
+
+import pytest
+
+from calibstat.cli.records import Record
+from calibstat.cli.report import headline
+
+
+def table(out):
+    """The rows of the table, split at wide gaps."""
+    block = out.split("\n\n")[1]
+    return [re.split(r" {2,}", line.strip()) for line in block.splitlines()]
+
+
+def test_a_rejection_comes_with_its_size(pets, off):
+    code, out, err = pets(off)
+    assert (code, err) == (0, "")
+    text = " ".join(out.split("\n\n")[0].split())
+    assert text.startswith("Evidence of miscalibration: 5 of 5 tests reject at 5 % after Holm's correction (n = 600).")
+    values = {row[0]: row for row in table(out)}
+    size = re.search(r"excess over noise, (\S+): (\S+), where (\S+) is expected", text)
+    assert float(size[2]) == pytest.approx(float(values[size[1]][1]), rel=0.01)
+    assert float(size[3]) == pytest.approx(float(values[size[1]][2]), rel=0.01)
+
+
+def test_no_evidence_is_never_called_calibrated(pets, fair):
+    code, out, _ = pets(fair)
+    first = out.split("\n\n")[0].replace("\n", " ")
+    assert code == 0
+    assert re.fullmatch(r"No evidence of miscalibration in 5 tests \(n = 600, smallest adjusted p = [\d.]+\)\.", first)
+    assert "is calibrated" not in out
+
+
+def test_the_table_agrees_with_json(pets, fair):
+    rows = table(pets(fair, "--given", "sex")[1])
+    records = json.loads(pets(fair, "--given", "sex", "--format", "json")[1])
+    assert rows[0] == ["lens", "class", "given", "value", "expected", "p", "adjusted p"]
+    assert len(rows) == 1 + len(records)
+    for row, record in zip(rows[1:], records, strict=True):
+        value, expected, p, adjusted = row[-4:]
+        assert float(value) == pytest.approx(record["statistic"], abs=6e-5)
+        assert float(expected) == pytest.approx(record["null_mean"], abs=6e-5)
+        assert float(p) == pytest.approx(record["pvalue"], rel=0.01)
+        assert float(adjusted) == pytest.approx(record["pvalue_adjusted"], rel=0.01)
+
+
+def test_columns_are_aligned(pets, fair):
+    block = pets(fair, "--given", "sex")[1].split("\n\n")[1].splitlines()
+    ends = {line.rstrip(" *").__len__() for line in block}
+    assert len(ends) == 1
+
+
+def test_at_its_floor_a_pvalue_is_a_bound(pets, off):
+    rows = table(pets(off, "--lens", "top-label", "--lens", "canonical")[1])
+    assert [row[-3:] for row in rows[1:]] == [["< 0.001", "< 0.002", "*"]] * 2
+    assert table(pets(off, "--lens", "top-label", "--n-resamples", "199")[1])[1][-1] == "< 0.005"
+
+
+def test_a_single_test_has_no_adjusted_column(run, binary):
+    _, out, _ = run("test", binary, "--label", "y", "--probs", "p")
+    assert table(out)[0] == ["lens", "value", "expected", "p"]
+    assert re.match(r"No evidence of miscalibration in 1 test \(n = 600, p = [\d.]+\)\.", out)
+    assert "Holm" not in out
+
+
+def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
+    plain = " ".join(pets(fair)[1].split())
+    conditioned = " ".join(pets(fair, "--given", "age")[1].split())
+    for words in (
+        "given the prediction, the outcome seen through the lens follows the prediction",
+        "3 columns prob_cat, prob_dog, prob_eel taken for classes cat, dog, eel (column names)",
+        "fitted on these rows",
+        "clusters",
+        "cross-validated",
+        "999 resamples, seed 0",
+        "top-label, class-wise: expected calibration error",
+    ):
+        assert words in plain
+    assert "strong null" in conditioned
+    assert "strong null" not in plain
+
+
+def test_lines_fit_a_terminal(pets, off):
+    assert max(map(len, pets(off, "--given", "age")[1].splitlines())) <= 100
+
+
+def test_small_numbers_keep_digits(pets, fair):
+    rows = table(pets(fair, "--estimator", "SquaredCE", "--lens", "top-label", "--bins", "2")[1])
+    assert len(rows[1][2].lstrip("0.")) >= 2
+
+
+def test_the_headline_uses_adjusted_pvalues():
+    """A raw p-value below 5 % among many is no evidence."""
+    test = SimpleNamespace(
+        statistic=0.2,
+        null_mean=0.1,
+        pvalue=0.04,
+        asked=SimpleNamespace(n=10),
+        null_distribution=SimpleNamespace(floor=0.001),
+    )
+    record = Record(question=None, test=test, pvalue_adjusted=0.08)
+    assert (
+        headline([record, record]) == "No evidence of miscalibration in 2 tests (n = 10, smallest adjusted p = 0.08)."
+    )

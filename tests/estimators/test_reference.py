@@ -1,0 +1,118 @@
+"""Every estimator against a naive one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import reference
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from registry import ESTIMATORS, every
+from strategies import samples
+
+import calibstat as cs
+
+
+def expected(estimator, sample):
+    try:
+        return reference.value(estimator, sample)
+    except reference.UnclearError:
+        assume(False)
+
+
+@every([entry for entry in ESTIMATORS if entry.scalar])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_an_estimator_agrees_with_the_naive_one(entry, data):
+    sample = data.draw(samples(entry.classes, max_rows=25))
+    np.testing.assert_allclose(entry.thing(sample), expected(entry.thing, sample), rtol=1e-9, atol=1e-12)
+
+
+@every([entry for entry in ESTIMATORS if not entry.scalar])
+@settings(max_examples=60)
+@given(data=st.data())
+def test_histogram_regression_agrees_with_the_naive_one(entry, data):
+    sample = data.draw(samples(entry.classes, max_rows=25))
+    found = entry.thing(sample)
+    filled = found["count"].values > 0
+    rows = zip(found["count"].values[filled], found["deviation"].values[filled], strict=True)
+    naive = expected(entry.thing, sample)
+    ours = sorted(np.round([weight, *gaps], 9).tolist() for weight, gaps in rows)
+    theirs = sorted(np.round([weight, *gaps], 9).tolist() for weight, gaps in naive)
+    np.testing.assert_allclose(ours, theirs, atol=2e-9)
+
+
+@pytest.mark.parametrize("distance", [cs.TotalVariation(), cs.SquaredEuclidean(), cs.Lp(1), cs.Lp(3), cs.Lp(np.inf)])
+@given(data=st.data())
+def test_distances_agree_with_the_naive_ones(distance, data):
+    gaps = data.draw(st.lists(st.floats(-1, 1), min_size=2, max_size=5))
+    value = distance(np.array(gaps), np.zeros(len(gaps)))
+    np.testing.assert_allclose(value, reference._distance(distance, gaps), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("p", [0.5, 0, -1, float("nan")])
+def test_a_norm_needs_p_of_at_least_one(p):
+    with pytest.raises(ValueError, match="p is"):
+        cs.Lp(p)
+    with pytest.raises(ValueError, match="p is"):
+        cs.PDE(p=p)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: cs.PDE(p=np.inf), "p is inf"),
+        (lambda: cs.PDE(placement="bin"), "placement is 'bin'"),
+        (lambda: cs.DebiasedCE(single_rows="drop"), "single_rows is 'drop'"),
+    ],
+)
+def test_parameters_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_single_rows_can_be_refused():
+    sample = cs.Sample([0, 1, 1], [0.2, 0.2, 0.9])
+    with pytest.raises(ValueError, match="a cell holds a single row"):
+        cs.DebiasedCE(cs.UniqueValues(), single_rows="raise")(sample)
+    assert isinstance(cs.DebiasedCE(cs.FixedEdges([0, 1]), single_rows="raise")(sample), float)
+
+
+@given(sample=samples((2,)), n_bins=st.integers(1, 6))
+def test_identities_between_estimators(sample, n_bins):
+    binning = cs.EqualWidth(n_bins)
+    total = cs.ExpectedMiscalibration(binning)(sample)
+    np.testing.assert_allclose(cs.ECE(binning)(sample), total, atol=1e-13)
+    squared = cs.SquaredCE(binning)(sample)
+    np.testing.assert_allclose(
+        cs.ExpectedMiscalibration(binning, cs.SquaredEuclidean())(sample), 2 * squared, atol=1e-13
+    )
+    np.testing.assert_allclose(cs.ExpectedMiscalibration(binning, cs.Lp(2))(sample), np.sqrt(2) * total, atol=1e-13)
+    np.testing.assert_allclose(cs.RMSCE(binning)(sample) ** 2, squared, atol=1e-13)
+    assert total <= cs.PDE(binning)(sample) + 1e-13
+    assert cs.PDE(binning, p=2)(sample) <= cs.PDE(binning, p=2, placement="row")(sample) + 1e-13
+    assert cs.DebiasedCE(binning)(sample) <= squared + 1e-13
+    assert cs.MaximumMiscalibration(binning)(sample) >= total - 1e-13
+
+
+@given(sample=samples((2, 3, 4)))
+def test_histogram_regression_is_whole(sample):
+    found = cs.HistogramRegression(cs.SimplexGrid(3))(sample)
+    np.testing.assert_allclose(float(found["proportion"].sum()), 1)
+    weights = sample.predictions.weights
+    np.testing.assert_allclose(float(found["count"].sum()), len(sample) if weights is None else weights.sum())
+    filled = found["count"].values > 0
+    np.testing.assert_allclose(found["mean_outcome"].values[filled].sum(axis=1), 1)
+    np.testing.assert_allclose(found["mean_prediction"].values[filled].sum(axis=1), 1)
+    assert found["label"].values.tolist() == list(sample.labels)
+    assert set(found.data_vars) == {"proportion", "mean_prediction", "mean_outcome", "deviation", "count"}
+
+
+def test_histogram_regression_keeps_empty_cells_as_nan():
+    found = cs.HistogramRegression(cs.EqualWidth(4))(cs.Sample([0, 1, 1], [0.1, 0.9, 0.8]))
+    np.testing.assert_array_equal(found["count"].values, [1, 0, 0, 2])
+    np.testing.assert_array_equal(found["proportion"].values, [1 / 3, 0, 0, 2 / 3])
+    for name in ("mean_prediction", "mean_outcome", "deviation"):
+        np.testing.assert_array_equal(np.isnan(found[name].values[:, 0]), [False, True, True, False])
+    np.testing.assert_allclose(found["low"].values, [0, 0.25, 0.5, 0.75])
+    np.testing.assert_allclose(found["high"].values, [0.25, 0.5, 0.75, 1])

@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from dataclasses import FrozenInstanceError
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+
+ECE = cs.ECE(cs.EqualMass(10))
+TOP = cs.TopLabel() | ECE
+ACCEPTING = re.compile(
+    r"\b(is|was|are|well|perfectly)[- ]calibrated\b|\baccept|\bconfirm|\bproves?\b|calibration holds", re.IGNORECASE
+)
+
+
+@pytest.fixture(scope="module")
+def kept(calibrated):
+    return cs.calibration_test(calibrated, ECE, rng=1)
+
+
+@pytest.fixture(scope="module")
+def rejected(miscalibrated):
+    return cs.calibration_test(miscalibrated, TOP, rng=1)
+
+
+def test_test_unpacks_to_statistic_and_pvalue_and_nothing_more(kept):
+    statistic, pvalue = kept
+    assert (statistic, pvalue) == (kept.statistic, kept.pvalue)
+    assert len(list(kept)) == 2
+    assert type(statistic) is float
+    assert type(pvalue) is float
+
+
+def test_results_are_frozen(kept, calibrated):
+    with pytest.raises(FrozenInstanceError):
+        kept.pvalue = 0.0
+    with pytest.raises(FrozenInstanceError):
+        cs.estimate(calibrated, ECE, n_resamples=9, rng=0).estimate = 0.0
+
+
+def test_no_words_accept_a_null(kept, rejected, calibrated, miscalibrated):
+    for result in (kept, rejected, cs.estimate(calibrated, ECE, rng=0), cs.estimate(miscalibrated, TOP, rng=0)):
+        texts = [str(result), repr(result), *map(str, result.to_dict().values())]
+        assert not [text for text in texts if ACCEPTING.search(text)]
+
+
+@pytest.mark.parametrize("text", ["The model is calibrated.", "well-calibrated", "we accept H0", "this confirms it"])
+def test_forbidden_words_would_be_found(text):
+    assert ACCEPTING.search(text)
+
+
+def test_verdict_without_evidence(kept):
+    assert re.fullmatch(
+        r"No evidence of miscalibration through Canonical\(\) \(n = 400, p = 0\.\d+ \(999 resamples\)\)\.", kept.verdict
+    )
+
+
+def test_verdict_with_evidence_is_followed_by_its_size(rejected):
+    size = f"Its size: {rejected.statistic:.4g}, where {rejected.null_mean:.4g} is expected"
+    assert rejected.verdict.startswith("Evidence of miscalibration through TopLabel() (n = 600, ")
+    assert rejected.verdict.index("Evidence") < rejected.verdict.index(size)
+
+
+@pytest.mark.parametrize(("n_resamples", "floor"), [(999, "< 0.001"), (99, "< 0.01"), (9999, "< 0.0001")])
+def test_pvalue_at_its_floor_is_a_bound(miscalibrated, n_resamples, floor):
+    result = cs.calibration_test(miscalibrated, TOP, null=cs.Consistency(n_resamples), rng=1)
+    assert result.pvalue == 1 / (n_resamples + 1)
+    assert f"p {floor} ({n_resamples} resamples)" in result.verdict
+    assert f"p-value   {floor} ({n_resamples} resamples)" in str(result)
+
+
+def test_text_shows_everything_that_is_needed_to_read_it(rejected):
+    text = str(rejected)
+    for part in (
+        f"{rejected.statistic:.4g}: expected calibration error of cell means",
+        f"expected of a calibrated model with as many rows: {rejected.null_mean:.4g}",
+        "TopLabel() | ECE(binning=EqualMass(n_bins=10))",
+        "n = 600",
+        "cat",
+        "dog",
+        "car",
+        rejected.asked.source,
+        rejected.hypothesis,
+        "Monte Carlo 99 % interval",
+    ):
+        assert part in text
+    assert repr(rejected) == text
+
+
+def test_method_names_estimator_and_null(miscalibrated):
+    null = cs.Consistency(49, resample_predictions=True)
+    result = cs.calibration_test(miscalibrated, TOP, null=null, rng=0)
+    for part in (repr(TOP), repr(null), "labels drawn from them (not exact)"):
+        assert part in result.method
+    assert "which are kept (exact)" in cs.calibration_test(miscalibrated, TOP, rng=0).method
+
+
+def test_hypothesis_says_what_is_conditioned_on(calibrated):
+    strong = cs.calibration_test(calibrated, cs.VECE("age"), rng=0)
+    assert "given the prediction and 'age' (the strong null)" in strong.hypothesis
+    assert strong.to_dict()["given"] == "age"
+    both = cs.Given(..., "age") | cs.ECE(cs.EqualMass(2) * cs.EqualMass(2))
+    assert cs.calibration_test(calibrated, both, rng=0).to_dict()["given"] == "prediction, age"
+    assert "strong" not in cs.calibration_test(calibrated, ECE, rng=0).hypothesis
+
+
+def test_test_as_plain_values(rejected):
+    values = rejected.to_dict()
+    expected = {
+        "lens": "TopLabel()",
+        "given": "prediction",
+        "estimator": repr(ECE),
+        "n": 600,
+        "n_classes": 2,
+        "statistic": rejected.statistic,
+        "null_mean": rejected.null_mean,
+        "pvalue": 0.001,
+        "pvalue_low": 0.0,
+        "pvalue_high": rejected.pvalue_interval[1],
+    }
+    assert {name: values[name] for name in expected} == expected
+    assert json.loads(json.dumps(values)) == values
+
+
+def test_test_as_a_frame_of_one_row(rejected):
+    frame = rejected.to_frame()
+    assert frame.shape == (1, len(rejected.to_dict()))
+    assert frame.iloc[0].to_dict() == rejected.to_dict()
+
+
+def test_pvalue_interval_holds_the_pvalue_and_shrinks_with_more_resamples(kept, rejected, calibrated):
+    low, high = kept.pvalue_interval
+    assert 0 < low < kept.pvalue < high < 1
+    assert rejected.pvalue_interval[0] == 0
+    # Clopper-Pearson for no exceedance in 999: 1 - 0.005 ** (1 / 999)
+    assert rejected.pvalue_interval[1] == pytest.approx(1 - 0.005 ** (1 / 999), rel=1e-9)
+    more = cs.calibration_test(calibrated, ECE, null=cs.Consistency(20_000), rng=1).pvalue_interval
+    assert low < more[0] < more[1] < high
+    assert more[1] - more[0] < (high - low) / 3
+
+
+def test_results_survive_pickling(kept, rejected, calibrated, miscalibrated):
+    cells = cs.HistogramRegression(cs.EqualMass(4))
+    for result in (kept, rejected, cs.estimate(miscalibrated, TOP, rng=0), cs.estimate(calibrated, cells, rng=0)):
+        copy = pickle.loads(pickle.dumps(result))
+        assert str(copy) == str(result)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(kept)).null_distribution.samples, kept.null_distribution.samples
+    )
+    assert pickle.loads(pickle.dumps(kept)).null_distribution.pvalue(kept.statistic) == kept.pvalue

@@ -1,0 +1,176 @@
+"""Objects are their parameters: frozen, hashable, evaluable, picklable; calling them leaves no trace."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from importlib import import_module
+from pkgutil import iter_modules
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from registry import BINNINGS, ESTIMATORS, LENSES, NULLS, REGIONAL, RESAMPLERS, VARIABLE_BINNINGS, every
+from strategies import samples
+
+import calibstat as cs
+
+EVERYTHING = [
+    *LENSES,
+    *{entry.name: entry for entry in BINNINGS + [each for _, each in VARIABLE_BINNINGS]}.values(),
+    *ESTIMATORS,
+    *REGIONAL,
+    *NULLS,
+    *RESAMPLERS,
+]
+DISTANCES = [cs.TotalVariation(), cs.SquaredEuclidean(), cs.Lp(2.5)]
+FOLDERS = ("lenses", "binnings", "estimators", "nulls", "resampling")
+
+
+class PublicNames(dict):
+    """The names of the package, looked up when they are used."""
+
+    def __missing__(self, name):
+        if name not in cs.__all__:
+            raise KeyError(name)
+        return getattr(cs, name)
+
+
+def subclasses(base: type) -> set[type]:
+    """Every class below, abstract ones too."""
+    return {each for child in base.__subclasses__() for each in {child} | subclasses(child)}
+
+
+def parts(thing) -> list:
+    """The thing and everything that it holds."""
+    found = [thing]
+    for field in fields(thing):
+        held = getattr(thing, field.name)
+        for each in held if isinstance(held, tuple) else [held]:
+            if hasattr(each, "__dataclass_fields__"):
+                found += parts(each)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["Lens", "Binning", "Estimator", "Null", "Resampler"])
+def test_the_registry_is_complete(kind):
+    """Every public concrete class in the package is one of the things, or part of one."""
+    for folder in FOLDERS:
+        package = import_module(f"calibstat.{folder}")
+        for module in iter_modules(package.__path__):
+            import_module(f"calibstat.{folder}.{module.name}")
+    home = {"Null": "calibstat.nulls.base", "Resampler": "calibstat.resampling.base"}
+    base = getattr(import_module(home[kind]), kind) if kind in home else getattr(cs, kind)
+    ours = {each for each in subclasses(base) if each.__module__.startswith("calibstat.")}
+    concrete = {each for each in ours if not each.__abstractmethods__ and not each.__name__.startswith("_")}
+    held = {type(part) for entry in EVERYTHING for part in parts(entry.thing)}
+    assert len(concrete) > 0
+    assert {each.__name__ for each in concrete - held} == set()
+
+
+@every(EVERYTHING)
+def test_things_are_frozen_and_hashable(entry):
+    for part in parts(entry.thing):
+        assert hash(part) == hash(copy.deepcopy(part))
+        for field in fields(part):
+            with pytest.raises(FrozenInstanceError):
+                setattr(part, field.name, None)
+
+
+@every(EVERYTHING)
+def test_things_are_equal_to_their_pickles(entry):
+    again = pickle.loads(pickle.dumps(entry.thing))
+    assert again == entry.thing
+    assert hash(again) == hash(entry.thing)
+    assert repr(again) == entry.name
+
+
+@pytest.mark.parametrize("thing", [entry.thing for entry in EVERYTHING if entry.evaluable] + DISTANCES, ids=repr)
+def test_the_repr_makes_the_thing_again(thing):
+    assert eval(repr(thing), {}, PublicNames()) == thing
+
+
+@every(EVERYTHING)
+def test_different_things_are_not_equal(entry):
+    same = [other for other in EVERYTHING if other.thing == entry.thing]
+    assert [other.name for other in same] == [entry.name]
+
+
+@every(ESTIMATORS + REGIONAL)
+def test_lens_and_core_put_together_are_the_estimator(entry):
+    estimator = entry.thing
+    assert estimator.lens | estimator.core == estimator
+    assert estimator.core.lens == cs.Canonical()
+    assert estimator.core.core == estimator.core
+
+
+@every(ESTIMATORS + REGIONAL)
+def test_an_estimand_is_an_estimator_through_the_same_lens(entry):
+    estimand = entry.thing.estimand
+    assert isinstance(estimand, cs.Estimator)
+    assert estimand.lens == entry.thing.lens
+    assert estimand == entry.thing.lens | entry.thing.core.estimand
+    assert estimand.estimand == estimand
+    if entry.chances and entry.scalar and entry not in REGIONAL and "Given" not in entry.name:
+        # a calibrated world has no miscalibration to estimate
+        sample = entry.sample(seed=2)
+        assert abs(estimand.prepare(sample.predictions)(sample.predictions.chances)) < 1e-12
+
+
+@every(ESTIMATORS + REGIONAL)
+def test_an_estimator_says_what_the_number_is(entry):
+    assert isinstance(entry.thing.quantity, str)
+    assert len(entry.thing.quantity) > 10 or "Generic" in entry.name
+
+
+def state(thing) -> list:
+    return [(type(part), dict(vars(part))) for part in parts(thing)]
+
+
+@every(ESTIMATORS + REGIONAL)
+@settings(max_examples=10)
+@given(data=st.data())
+def test_evaluating_is_deterministic_and_leaves_no_trace(entry, data):
+    sample = data.draw(samples(entry.classes, min_rows=2))
+    if entry in REGIONAL and not len(entry.thing.lens(sample)):
+        return
+    before, outcomes, rows = state(entry.thing), sample.outcomes.copy(), sample.y_prob.copy()
+    evaluate = entry.thing.prepare(sample.predictions)
+    first = evaluate(sample.outcomes)
+    evaluate(sample.outcomes[::-1], np.full(len(sample), 2.0))
+    np.testing.assert_array_equal(evaluate(sample.outcomes), first)
+    np.testing.assert_array_equal(entry.thing.prepare(sample.predictions)(sample.outcomes), first)
+    assert state(entry.thing) == before
+    np.testing.assert_array_equal(sample.outcomes, outcomes)
+    np.testing.assert_array_equal(sample.y_prob, rows)
+
+
+@every(NULLS)
+def test_drawing_leaves_no_trace(entry):
+    before, sample = state(entry.thing), entry.sample()
+    entry.thing.draw(cs.ECE(cs.EqualWidth(3)), sample, cs.as_generator(0))
+    assert state(entry.thing) == before
+
+
+@every(BINNINGS)
+def test_cutting_leaves_no_trace(entry):
+    before, sample = state(entry.thing), entry.sample()
+    rows = sample.y_prob.copy()
+    entry.thing.cut(sample.predictions)
+    assert state(entry.thing) == before
+    np.testing.assert_array_equal(sample.y_prob, rows)
+
+
+@every(ESTIMATORS)
+def test_samples_survive_pickling(entry):
+    sample = entry.sample(seed=9, weighted=True)
+    again = pickle.loads(pickle.dumps(sample))
+    value, other = entry.thing(sample), entry.thing(again)
+    assert value == other if entry.scalar else value.identical(other)
+
+
+@every([entry for entry in ESTIMATORS if entry.scalar and "Generic" not in entry.name])
+def test_a_region_without_rows_gives_nan(entry):
+    assert np.isnan((cs.Region.between("age", 100, 101) | entry.thing)(entry.sample()))

@@ -1,0 +1,115 @@
+"""Law 7: the same rng gives the same draws, and fewer replicates are the beginning of more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from registry import NULLS, RESAMPLERS, every, make_sample
+
+import calibstat as cs
+from calibstat.progress import listening
+from calibstat.resampling.streams import Streams, blocks
+
+STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(cs.EqualWidth(4))]
+statistics = pytest.mark.parametrize("estimator", STATISTICS, ids=repr)
+
+
+def drawn(null, estimator, sample, rng=0):
+    return null.draw(estimator, sample, cs.as_generator(rng)).samples
+
+
+@statistics
+@every(NULLS)
+def test_a_null_gives_the_same_draws_again_and_others_for_another_seed(entry, estimator):
+    sample = make_sample(2)
+    first = drawn(entry.thing, estimator, sample)
+    np.testing.assert_array_equal(drawn(entry.thing, estimator, sample), first)
+    assert not np.array_equal(drawn(entry.thing, estimator, sample, rng=1), first)
+
+
+@statistics
+@every(NULLS)
+def test_fewer_replicates_of_a_null_are_a_prefix_of_more(entry, estimator):
+    sample = make_sample(2)
+    fewer, more = (drawn(replace(entry.thing, n_resamples=size), estimator, sample) for size in (7, 40))
+    assert fewer.shape == (7,)
+    np.testing.assert_array_equal(more[:7], fewer)
+
+
+@pytest.mark.parametrize("shortcuts", [True, False])
+def test_fewer_replicates_are_a_prefix_across_blocks(shortcuts):
+    """So many rows, and so many cells, that a block holds two replicates."""
+    n = 2**17
+    p = np.random.Generator(np.random.PCG64(0)).random(n)
+    sample = cs.Sample((p > 0.4).astype(int), p)
+    null = cs.Consistency(3, shortcuts=shortcuts)
+    estimator = cs.ECE(cs.EqualWidth(2))
+    fewer, more = drawn(null, estimator, sample), drawn(replace(null, n_resamples=5), estimator, sample)
+    np.testing.assert_array_equal(more[:3], fewer)
+    assert len(set(more)) == 5
+
+
+@every(RESAMPLERS)
+def test_bootstrap_weights_are_a_function_of_n_and_rng(entry):
+    first, second = (np.concatenate(list(entry.thing.weights(30, cs.as_generator(3)))) for _ in range(2))
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(first.sum(axis=1), 30)
+    other = np.concatenate(list(entry.thing.weights(30, cs.as_generator(4))))
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("n", [1, 30, 2**17])
+def test_fewer_bootstrap_weights_are_a_prefix_of_more(n):
+    fewer, more = (np.concatenate(list(cs.Bootstrap(size).weights(n, cs.as_generator(3)))) for size in (3, 5))
+    assert fewer.shape == (3, n)
+    np.testing.assert_array_equal(more[:3], fewer)
+
+
+def test_two_models_get_the_same_bootstrap_rows():
+    """Weights come from n and rng only, whatever is evaluated."""
+    one, other = make_sample(2, seed=1), make_sample(3, seed=2)
+    mean_age = cs.Generic(lambda s: np.average(np.arange(len(s)), weights=s.predictions.weights))
+    first = cs.Bootstrap(20).replicates(mean_age, one, rng=5)
+    np.testing.assert_array_equal(cs.Bootstrap(20).replicates(mean_age, other, rng=5), first)
+    assert len(set(first)) > 10
+
+
+@statistics
+@every(NULLS)
+def test_the_generator_moves_on_equally_far_whatever_the_number_of_replicates(entry, estimator):
+    sample, states = make_sample(2), []
+    for size in (5, 50):
+        rng = cs.as_generator(1)
+        replace(entry.thing, n_resamples=size).draw(estimator, sample, rng)
+        states.append(rng.random())
+    assert states[0] == states[1]
+
+
+def test_a_listener_changes_no_draw():
+    sample, heard = make_sample(2), []
+    with listening(heard.append):
+        watched = drawn(NULLS[1].thing, STATISTICS[0], sample)
+    np.testing.assert_array_equal(watched, drawn(NULLS[1].thing, STATISTICS[0], sample))
+    assert heard[0] == 0.0
+
+
+def test_streams_do_not_depend_on_the_order_in_which_they_are_used():
+    forwards, backwards = Streams(cs.as_generator(2)), Streams(cs.as_generator(2))
+    ahead = [forwards[number].random(3).tolist() for number in range(5)]
+    behind = [backwards[number].random(3).tolist() for number in reversed(range(5))]
+    assert ahead == behind[::-1]
+    assert len({tuple(draw) for draw in ahead}) == 5
+
+
+@pytest.mark.parametrize("n", [1, 1000, 2**17, 2**20])
+def test_blocks_are_cut_by_the_number_of_rows_only(n):
+    def found(n_resamples):
+        return [(stream.random(), size, kept) for stream, size, kept in blocks(n_resamples, n, cs.as_generator(0))]
+
+    few, many = found(3), found(50)
+    assert sum(kept for _, _, kept in few) == 3
+    assert sum(kept for _, _, kept in many) == 50
+    assert len({size for _, size, _ in few + many}) == 1
+    assert [first for first, _, _ in few] == [first for first, _, _ in many][: len(few)]

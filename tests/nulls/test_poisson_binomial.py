@@ -1,0 +1,144 @@
+"""The law of counts in cells against a plain convolution, on nasty inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from calibstat.binnings.base import Cells
+from calibstat.nulls.poisson_binomial import CellCounts, poisson_binomial
+
+
+def convolved(chances) -> np.ndarray:
+    """Add one row at a time."""
+    law = np.array([1.0])
+    for chance in chances:
+        law = np.append(law * (1 - chance), 0.0) + np.append(0.0, law * chance)
+    return law
+
+
+RNG = np.random.Generator(np.random.PCG64(0))
+NASTY = {
+    "none": np.empty(0),
+    "one zero": np.array([0.0]),
+    "one one": np.array([1.0]),
+    "one half": np.array([0.5]),
+    "one tiny": np.array([1e-300]),
+    "all zero": np.zeros(500),
+    "all one": np.ones(500),
+    "zeros and ones": np.repeat([0.0, 1.0], 300),
+    "all a half": np.full(1000, 0.5),
+    "two halves": np.full(2, 0.5),
+    "near a half": 0.5 + 1e-7 * RNG.standard_normal(800),
+    "around a half": RNG.uniform(0.49, 0.51, 900),
+    "in one step": 0.3 + RNG.random(1000) / 2048,
+    "at the ends of a step": np.repeat([0.5, 0.5 + 0.999999 / 2048], 400),
+    "uniform": RNG.random(1500),
+    "few uniform": RNG.random(7),
+    "rare": RNG.random(2000) ** 12,
+    "frequent": 1 - RNG.random(2000) ** 12,
+    "skewed": RNG.beta(0.05, 2, 1500),
+    "u-shaped": RNG.beta(0.1, 0.1, 1500),
+    "one certain among rare": np.append(np.full(600, 1e-4), 1.0),
+    "mixture": np.concatenate([np.zeros(50), np.ones(50), np.full(100, 0.5), RNG.random(100), np.full(100, 1e-9)]),
+    "grid": np.linspace(0, 1, 501),
+    "next to the ends": np.repeat([np.nextafter(0, 1), np.nextafter(1, 0)], 40),
+    "pools of nine": np.repeat(RNG.random(60), 9),
+    "pools of eight": np.repeat(RNG.random(60), 8),
+    "long": RNG.beta(2, 5, 5000),
+}
+
+
+@pytest.mark.parametrize("chances", NASTY.values(), ids=NASTY.keys())
+def test_counts_have_the_law_of_a_plain_convolution(chances):
+    law = poisson_binomial(chances)
+    assert law.min() >= 0
+    assert len(law) == len(chances) + 1
+    np.testing.assert_allclose(law, convolved(chances), rtol=0, atol=1e-12)
+
+
+@given(chances=st.lists(st.floats(0, 1, allow_nan=False), max_size=40))
+def test_any_chances(chances):
+    np.testing.assert_allclose(poisson_binomial(np.array(chances)), convolved(chances), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("chance", [0.0, 1e-4, 0.02, 0.5, 0.97, 1.0])
+def test_equal_chances_are_binomial(chance):
+    n = 20_000
+    np.testing.assert_allclose(
+        poisson_binomial(np.full(n, chance)), stats.binom(n, chance).pmf(np.arange(n + 1)), rtol=0, atol=1e-12
+    )
+
+
+def test_a_million_rows_have_the_right_mean_variance_and_third_moment():
+    chances = np.random.Generator(np.random.PCG64(1)).beta(1, 3, 1_000_000)
+    law = poisson_binomial(chances)
+    count = np.arange(len(law))
+    spread = chances * (1 - chances)
+    mean = law @ count
+    np.testing.assert_allclose(law.sum(), 1, atol=1e-11)
+    np.testing.assert_allclose(mean, chances.sum(), rtol=1e-11)
+    np.testing.assert_allclose(law @ (count - mean) ** 2, spread.sum(), rtol=1e-8)
+    skew = law @ (count - mean) ** 3
+    np.testing.assert_allclose(skew, (spread * (1 - 2 * chances)).sum(), rtol=0, atol=1e-7 * spread.sum() ** 1.5)
+
+
+def laws(chances, index, size):
+    cells = Cells(size, np.asarray(index, dtype=np.intp), "fixed")
+    whole = []
+    for cell, (first, masses) in enumerate(CellCounts(chances, cells).laws):
+        law = np.zeros(np.count_nonzero(cells.index == cell) + 1)
+        law[first : first + len(masses)] = masses
+        whole.append(law)
+    return whole
+
+
+@pytest.mark.parametrize(
+    ("n", "size"), [(0, 3), (1, 1), (1, 5), (10, 30), (50, 7), (2000, 400), (3000, 3000), (4000, 2)]
+)
+def test_every_cell_has_its_own_law_and_empty_cells_count_nothing(n, size):
+    rng = np.random.Generator(np.random.PCG64(n + size))
+    chances, index = rng.beta(0.4, 0.7, n), rng.integers(0, size, n)
+    for cell, law in enumerate(laws(chances, index, size)):
+        np.testing.assert_allclose(law, convolved(chances[index == cell]), rtol=0, atol=1e-12)
+
+
+def test_single_rows_are_bernoulli():
+    chances = np.array([0.0, 0.25, 1.0])
+    for chance, law in zip(chances, laws(chances, [2, 0, 1], 3)[2:] + laws(chances, [2, 0, 1], 3)[:2], strict=True):
+        np.testing.assert_allclose(law, [1 - chance, chance], rtol=0, atol=1e-15)
+
+
+def test_uniforms_are_inverted_to_counts_with_these_laws():
+    rng = np.random.Generator(np.random.PCG64(3))
+    chances, index = rng.random(40), np.repeat([0, 2, 3], [1, 9, 30])
+    cells = Cells(4, index, "fixed")
+    drawn = CellCounts(chances, cells).invert(rng.random((50_000, 4)))
+    assert (drawn[:, 1] == 0).all()
+    for cell in (0, 2, 3):
+        law = convolved(chances[index == cell]) * len(drawn)
+        seen = np.bincount(drawn[:, cell], minlength=len(law))
+        common = law >= 5
+        observed, expected = np.append(seen[common], seen[~common].sum()), np.append(law[common], law[~common].sum())
+        kept = expected > 0
+        expected = expected[kept] * observed[kept].sum() / expected[kept].sum()
+        assert stats.chisquare(observed[kept], expected).pvalue > 1e-3
+        wrong = convolved(np.clip(chances[index == cell] + 0.03, 0, 1))[common] * len(drawn)
+        wrong *= seen[common].sum() / wrong.sum()
+        assert stats.chisquare(seen[common], wrong).pvalue < 1e-6  # the negative control
+    correlation = np.corrcoef(drawn[:, [0, 2, 3]].T)[np.triu_indices(3, 1)]
+    assert abs(correlation).max() < 4 / np.sqrt(50_000)
+
+
+def test_the_ends_of_the_unit_interval_stay_in_the_window():
+    cells = Cells(1, np.zeros(20, dtype=np.intp), "fixed")
+    ends = np.array([[0.0], [np.nextafter(1, 0)]])
+    low, high = CellCounts(np.full(20, 0.3), cells).invert(ends)[:, 0]
+    assert low == 0
+    assert 15 <= high <= 20
+    inside = np.array([[1e-13], [0.5], [1 - 1e-13]])
+    assert CellCounts(np.ones(20), cells).invert(inside)[:, 0].tolist() == [20, 20, 20]
+    assert CellCounts(np.zeros(20), cells).invert(inside)[:, 0].tolist() == [0, 0, 0]

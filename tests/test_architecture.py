@@ -1,0 +1,270 @@
+"""Who may import whom, read from the source with ``ast``."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import pytest
+
+import calibstat
+
+ROOT = Path(calibstat.__file__).parent
+FILES = sorted(ROOT.rglob("*.py"))
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
+
+# A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
+BORDER = {"arrays", "variable", "checks"}
+SEEN = BORDER | {"predictions", "sample"}
+MEASURED = SEEN | {"lenses", "binnings", "estimators"}
+DRAWN = MEASURED | {"nulls", "resampling", "progress"}
+JUDGED = DRAWN | {"inference"}
+WORLDS = JUDGED | {"generators", "calibrators"}
+LAYERS = {
+    "__init__": set(),
+    "__main__": {"cli"},
+    "arrays": set(),
+    "progress": set(),
+    "variable": {"arrays"},
+    "checks": {"arrays", "variable"},
+    "reading": BORDER,
+    "predictions": BORDER,
+    "sample": BORDER | {"predictions", "reading"},
+    "lenses": SEEN,
+    "binnings": SEEN,
+    "estimators": SEEN | {"lenses", "binnings"},
+    "resampling": MEASURED | {"progress"},
+    "nulls": MEASURED | {"resampling", "progress"},
+    "inference": DRAWN,
+    "generators": SEEN | {"lenses", "estimators"},
+    "calibrators": SEEN | {"binnings"},
+    "displays": JUDGED,
+    "reports": JUDGED,
+    "sweeps": WORLDS,
+    "comparisons": WORLDS,
+    "planning": WORLDS,
+    "interpretability": WORLDS,
+    "cli": WORLDS | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "interpretability"},
+}
+# These know estimators by their protocol only. A tally is part of the protocol: the sums that suffice.
+PROTOCOL = {"calibstat.estimators.base", "calibstat.estimators.tally"}
+BY_PROTOCOL = [path for path in FILES if layer(path) in ("nulls", "resampling", "inference", "generators")]
+where_by_protocol = pytest.mark.parametrize("path", BY_PROTOCOL, ids=relative)
+
+# One door for each heavy library: the files that may import it, by the beginning of their path.
+DOORS = {
+    "matplotlib": ("displays/",),
+    "dask": ("sweeps/",),
+    "distributed": ("sweeps/",),
+    "zarr": ("sweeps/",),
+    "statsmodels": ("inference/multiplicity.py",),
+    "sklearn": ("calibrators/", "binnings/tree_leaves.py", "interpretability/", "cli/demo.py"),
+    "numba": (),
+    "torch": (),
+    "polars": (),
+}
+# The only imports inside functions: of what is slow to import, where it is returned or read.
+INSIDE = {
+    ("estimators/histogram.py", "xarray"),
+    ("inference/multiplicity.py", "statsmodels.stats.multitest"),
+    ("inference/results.py", "pandas"),
+    ("nulls/distributions.py", "scipy.special"),
+    ("reading/delimited.py", "pandas"),
+    ("reading/files.py", "pyarrow"),
+    ("reading/files.py", "xarray"),
+}
+ONLY_INSIDE = ("pandas", "xarray", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement's module, and where it stands."""
+
+    module: str
+    line: int
+    inside: bool  # a function
+    typing: bool  # read by type checkers only
+
+
+def imports(tree: ast.AST, inside: bool = False, typing: bool = False) -> Iterator[Import]:
+    """Walk down to every import."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.Import):
+            yield from (Import(each.name, node.lineno, inside, typing) for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"line {node.lineno}: imports are absolute"
+            yield Import(str(node.module), node.lineno, inside, typing)
+        else:
+            function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+            guarded = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            yield from imports(node, inside or function, typing or guarded)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def ours(found: Import) -> bool:
+    return found.module.split(".")[0] == "calibstat"
+
+
+def test_every_layer_has_its_place():
+    assert {layer(path) for path in FILES} <= set(LAYERS)
+
+
+@in_every_file
+def test_imports_point_in_one_direction(path):
+    allowed = LAYERS[layer(path)] | {layer(path)}
+    for found in imports(tree_of(path)):
+        if ours(found) and not found.typing:
+            parts = found.module.split(".")
+            target = parts[1] if len(parts) > 1 else None
+            if target is None:
+                assert layer(path) == "cli", f"line {found.line}: import the module that defines the name"
+            else:
+                assert target in allowed, f"line {found.line}: {layer(path)} may not import {target}"
+
+
+def test_layers_have_no_circle():
+    done: set[str] = set()
+    while len(done) < len(LAYERS):
+        ready = {name for name, below in LAYERS.items() if name not in done and below - {name} <= done}
+        assert ready, f"a circle among {sorted(set(LAYERS) - done)}"
+        done |= ready
+
+
+@where_by_protocol
+def test_estimators_are_known_by_their_protocol(path):
+    named = {found.module for found in imports(tree_of(path)) if found.module.startswith("calibstat.estimators")}
+    assert named <= PROTOCOL
+
+
+@in_every_file
+def test_heavy_libraries_have_one_door(path):
+    for found in imports(tree_of(path)):
+        library = found.module.split(".")[0]
+        if library in DOORS and not found.typing:
+            assert relative(path).startswith(DOORS[library] or ("nowhere",)), f"line {found.line}: {found.module}"
+        if library in ONLY_INSIDE and not found.typing:
+            assert found.inside, f"line {found.line}: {found.module} is imported where it is returned or read"
+
+
+@in_every_file
+def test_imports_inside_functions_are_listed(path):
+    inside = {(relative(path), found.module) for found in imports(tree_of(path)) if found.inside}
+    assert inside <= INSIDE
+
+
+def test_the_list_of_imports_inside_functions_is_kept_up_to_date():
+    found = {(relative(path), each.module) for path in FILES for each in imports(tree_of(path)) if each.inside}
+    assert found == INSIDE
+
+
+def calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+            yield node
+
+
+@in_every_file
+def test_nobody_calls_super(path):
+    assert [call.lineno for call in calls(tree_of(path), "super")] == []
+
+
+def test_default_rng_is_called_in_one_file():
+    users = [
+        relative(path)
+        for path in FILES
+        if any(getattr(node, "attr", getattr(node, "id", "")) == "default_rng" for node in ast.walk(tree_of(path)))
+    ]
+    assert users == ["arrays.py"]
+
+
+@in_every_file
+def test_no_randomness_is_global(path):
+    """Nothing of numpy.random but its types, and nothing of the standard library's random."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
+            known = {"Generator", "PCG64", "SeedSequence", "default_rng"}
+            assert node.attr in known, f"line {node.lineno}: {ast.unparse(node)}"
+    assert "random" not in {found.module for found in imports(tree_of(path))}
+
+
+CONCRETE = {
+    node.name
+    for path in FILES
+    if layer(path) == "estimators" and path.stem != "base"
+    for node in ast.walk(tree_of(path))
+    if isinstance(node, ast.ClassDef)
+} | {"Through"}
+
+
+@where_by_protocol
+def test_nobody_asks_which_estimator_it_is(path):
+    for call in calls(tree_of(path), "isinstance"):
+        asked = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)}
+        assert not asked & CONCRETE, f"line {call.lineno}: {ast.unparse(call)}"
+
+
+def test_the_concrete_estimators_are_found():
+    assert {"ECE", "PDE", "HistogramRegression", "Generic"} <= CONCRETE
+
+
+def test_classes_are_abstract_or_final():
+    """What implements a protocol of the package is not subclassed further: wrap instead."""
+    for folder in ("lenses", "binnings", "estimators", "nulls", "resampling"):
+        package = import_module(f"calibstat.{folder}")
+        for module in walk_packages(package.__path__, f"calibstat.{folder}."):
+            for found in vars(import_module(module.name)).values():
+                if isinstance(found, type) and found.__module__ == module.name and not found.__name__.startswith("_"):
+                    children = [each.__name__ for each in found.__subclasses__()]
+                    assert not children or found.__abstractmethods__, f"{found.__name__} has children {children}"
+
+
+# What an import brings along
+
+LIGHT = ["scipy.stats", "pandas", "xarray", "matplotlib", "dask", "zarr", "statsmodels", "sklearn", "numba"]
+USED = "import calibstat as cs; cs.Sample; cs.ECE; cs.calibration_test"
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import calibstat", LIGHT),
+        (USED, ["pandas", "matplotlib", "sklearn", "dask", "statsmodels"]),
+        (
+            f"{USED}; cs.calibration_test(cs.Sample([0, 1], [0.2, 0.7]), cs.ECE(cs.EqualWidth(1)))",
+            ["pandas", "sklearn"],
+        ),
+    ],
+    ids=["import", "names", "a test"],
+)
+def test_an_import_brings_along_no_heavy_library(statement, absent):
+    code = f"import sys, warnings; warnings.simplefilter('ignore'); {statement}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    loaded = set(done.stdout.split())
+    assert "numpy" in loaded or statement == "import calibstat"
+    assert loaded & set(absent) == set()
+
+
+def test_the_check_of_imports_sees_what_is_loaded():
+    """The negative control."""
+    code = "import sys, calibstat as cs; cs.ReliabilityDisplay; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
+    assert "matplotlib" in done.stdout.split()
