@@ -39,7 +39,7 @@ _MODULES = {
     "binnings.categories": ["Categories"],
     "binnings.unique": ["UniqueValues"],
     "estimators.base": ["Estimator", "Evaluator"],
-    "estimators.binned": ["BinnedEstimator"],
+    "estimators.binned": ["BinnedEstimator", "CellwiseEstimator"],
     "estimators.tally": ["Tally"],
     "estimators.distances": ["TotalVariation", "SquaredEuclidean", "Lp"],
     "estimators.histogram": ["HistogramRegression"],
@@ -55,12 +55,15 @@ _MODULES = {
     "inference.results": ["CalibrationTest", "Estimate"],
     "displays.reliability": ["ReliabilityDisplay"],
 }
+_SUBPACKAGES = ("generators",)
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SUBPACKAGES:
+        return import_module(f"calibstat.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'calibstat' has no attribute {name!r}")
     value = getattr(import_module(f"calibstat.{_HOME[name]}"), name)
@@ -69,4 +72,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_SUBPACKAGES, "__version__"])

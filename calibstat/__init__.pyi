@@ -1,3 +1,4 @@
+from calibstat import generators as generators
 from calibstat.arrays import as_generator as as_generator
 from calibstat.binnings.base import Binning as Binning
 from calibstat.binnings.base import Cells as Cells
@@ -13,6 +14,7 @@ from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisp
 from calibstat.estimators.base import Estimator as Estimator
 from calibstat.estimators.base import Evaluator as Evaluator
 from calibstat.estimators.binned import BinnedEstimator as BinnedEstimator
+from calibstat.estimators.binned import CellwiseEstimator as CellwiseEstimator
 from calibstat.estimators.deviation import PDE as PDE
 from calibstat.estimators.distances import Lp as Lp
 from calibstat.estimators.distances import SquaredEuclidean as SquaredEuclidean

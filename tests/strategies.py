@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from registry import LABELS
 
 import calibstat as cs
+from registry import LABELS
 
 
 @st.composite

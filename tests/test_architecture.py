@@ -52,7 +52,7 @@ LAYERS = {
     "resampling": MEASURED | {"progress"},
     "nulls": MEASURED | {"resampling", "progress"},
     "inference": DRAWN,
-    "generators": SEEN | {"lenses", "estimators"},
+    "generators": MEASURED,
     "calibrators": SEEN | {"binnings"},
     "displays": JUDGED,
     "reports": JUDGED,

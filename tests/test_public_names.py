@@ -22,6 +22,7 @@ WITHOUT_EXAMPLE = {
     "Estimator",
     "Evaluator",
     "BinnedEstimator",
+    "CellwiseEstimator",
     "Predictions",
     "Cells",
     "Tally",
@@ -34,7 +35,8 @@ WITHOUT_EXAMPLE = {
 def test_the_stub_has_the_same_names_from_the_same_modules():
     body = ast.parse(STUB.read_text(encoding="utf-8")).body
     stub = {each.asname: node.module for node in body if isinstance(node, ast.ImportFrom) for each in node.names}
-    assert stub == {name: f"calibstat.{module}" for name, module in cs._HOME.items()}
+    packages = dict.fromkeys(cs._SUBPACKAGES, "calibstat")
+    assert stub == packages | {name: f"calibstat.{module}" for name, module in cs._HOME.items()}
     assert len(cs._HOME) == sum(len(names) for names in cs._MODULES.values())
     plain = [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
     assert plain == ["__version__"]
@@ -47,7 +49,7 @@ def test_stub_names_are_exported():
 
 
 def test_dir_shows_every_name():
-    assert set(dir(cs)) == set(cs.__all__) | {"__version__"}
+    assert set(dir(cs)) == set(cs.__all__) | set(cs._SUBPACKAGES) | {"__version__"}
     assert re.fullmatch(r"\d+\.\d+\.\d+", cs.__version__)
 
 

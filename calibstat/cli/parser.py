@@ -6,6 +6,7 @@ import argparse
 from typing import NoReturn
 
 from calibstat import __version__
+from calibstat.cli.estimators import add_parser as add_estimators
 from calibstat.cli.names import ESTIMATORS
 
 _TEST = """\
@@ -41,6 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_test(commands)
     _add_demo(commands)
+    add_estimators(commands)
     return parser
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Binning
@@ -30,20 +29,44 @@ class BinnedEstimator(Estimator):
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up what no outcome changes."""
-        return _BinnedEvaluator(TallyPlan(predictions, self.binning.cut(predictions), self.needs), self.functional)
+        return _BinnedEvaluator(TallyPlan(predictions, self.binning.cut(predictions), self.needs), self)
+
+
+class CellwiseEstimator(BinnedEstimator):
+    """A binned estimator that is an increasing function of the sum, or the maximum, of one term for each cell.
+
+    Subclasses write `terms`. Cells are independent given the predictions, so the null distribution of such a value can
+    be had without drawing anything.
+    """
+
+    combine: ClassVar[Literal["sum", "max"]] = "sum"
+
+    @abstractmethod
+    def terms(self, tally: Tally) -> Floats:
+        """Return the term of each cell of tallies (..., L, c): (..., L); NaN without rows."""
+
+    def link(self, combined: Floats) -> Floats:
+        """Map the combined terms to the value, increasingly; by default they are the value."""
+        return combined
+
+    @final
+    def functional(self, tally: Tally) -> Floats:
+        """Combine the terms."""
+        terms = self.terms(tally)
+        return self.link(terms.sum(axis=-1) if self.combine == "sum" else terms.max(axis=-1))
 
 
 class _BinnedEvaluator(Evaluator):
-    def __init__(self, plan: TallyPlan, functional: Callable[[Tally], Floats]) -> None:
+    def __init__(self, plan: TallyPlan, estimator: BinnedEstimator) -> None:
         self.plan = plan
-        self.functional = functional
+        self.estimator = estimator
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        return self.functional(self.plan(outcomes, weights))
+        return self.estimator.functional(self.plan(outcomes, weights))
 
     @property
     def tally(self) -> TallyPlan:
         return self.plan
 
     def from_tally(self, outcome: Array) -> Floats:
-        return self.functional(self.plan.complete(outcome))
+        return self.estimator.functional(self.plan.complete(outcome))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -11,14 +11,14 @@ from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
-from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.distances import Distance, TotalVariation
-from calibstat.estimators.tally import Tally, full_vector
+from calibstat.estimators.tally import Tally, full_vector, ratio
 
 
 @final
 @dataclass(frozen=True)
-class ExpectedMiscalibration(BinnedEstimator):
+class ExpectedMiscalibration(CellwiseEstimator):
     r"""Expected miscalibration, binned (Vaicenavicius et al. 2019, eq. 6).
 
     .. math:: \hat\eta_d = \sum_b \frac{n_b}{n}\, d(\bar y_b, \bar p_b)
@@ -50,14 +50,14 @@ class ExpectedMiscalibration(BinnedEstimator):
         """The unbinned expected miscalibration."""
         return ExpectedMiscalibration(UniqueValues(), self.distance)
 
-    def functional(self, tally: Tally) -> Floats:
-        """Average the distances over cells."""
-        return (tally.share * _distances(tally, self.distance)).sum(axis=-1)
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the distances of cells by their shares."""
+        return tally.share * _distances(tally, self.distance)
 
 
 @final
 @dataclass(frozen=True)
-class MaximumMiscalibration(BinnedEstimator):
+class MaximumMiscalibration(CellwiseEstimator):
     r"""Worst-case miscalibration over the non-empty cells, binned (Vaicenavicius et al. 2019, Section 3.3).
 
     .. math:: \max_b\, d(\bar y_b, \bar p_b)
@@ -79,6 +79,7 @@ class MaximumMiscalibration(BinnedEstimator):
 
     binning: Binning
     distance: Distance = TotalVariation()
+    combine: ClassVar[Literal["sum", "max"]] = "max"
     quantity: ClassVar[str] = "maximum miscalibration of cell means (binned)"
 
     @property
@@ -86,15 +87,15 @@ class MaximumMiscalibration(BinnedEstimator):
         """The unbinned maximum."""
         return MaximumMiscalibration(UniqueValues(), self.distance)
 
-    def functional(self, tally: Tally) -> Floats:
-        """Take the largest distance."""
-        value: Floats = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0).max(axis=-1, initial=0.0)
-        return np.where(tally.total > 0, value, np.nan)
+    def terms(self, tally: Tally) -> Floats:
+        """Return the distances, 0 in empty cells."""
+        distances = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0)
+        return np.where(tally.total[..., None] > 0, distances, np.nan)
 
 
 @final
 @dataclass(frozen=True)
-class ECE(BinnedEstimator):
+class ECE(CellwiseEstimator):
     r"""Expected calibration error, binned: the total variation case of `ExpectedMiscalibration`.
 
     .. math:: \sum_b \frac{n_b}{n}\, \tfrac12 \lVert \bar y_b - \bar p_b \rVert_1,
@@ -123,11 +124,11 @@ class ECE(BinnedEstimator):
         """The unbinned expected calibration error."""
         return ECE(UniqueValues())
 
-    def functional(self, tally: Tally) -> Floats:
-        """Add up absolute residual sums."""
+    def terms(self, tally: Tally) -> Floats:
+        """Divide absolute residual sums by the total weight."""
         event_only = tally.prediction.shape[-1] == 1
-        gaps = np.abs(tally.residual).sum(axis=(-1, -2)) * (1.0 if event_only else 0.5)
-        return np.divide(gaps, tally.total, out=np.full(gaps.shape, np.nan), where=tally.total > 0)
+        gaps = np.abs(tally.residual).sum(axis=-1) * (1.0 if event_only else 0.5)
+        return ratio(gaps, tally.total[..., None], empty=np.nan)
 
 
 def _distances(tally: Tally, distance: Distance) -> Floats:

@@ -14,13 +14,13 @@ from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
-from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.tally import Tally, ratio
 
 
 @final
 @dataclass(frozen=True)
-class SquaredCE(BinnedEstimator):
+class SquaredCE(CellwiseEstimator):
     r"""Squared calibration error, plug-in and binned (Kumar et al. 2019, Definition 3.1).
 
     .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
@@ -47,14 +47,14 @@ class SquaredCE(BinnedEstimator):
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
 
-    def functional(self, tally: Tally) -> Floats:
-        """Average the squared norms over cells."""
-        return (tally.share * _squared_gaps(tally)).sum(axis=-1)
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the squared norms of cells by their shares."""
+        return tally.share * _squared_gaps(tally)
 
 
 @final
 @dataclass(frozen=True)
-class RMSCE(BinnedEstimator):
+class RMSCE(CellwiseEstimator):
     r"""Root mean squared calibration error, plug-in and binned: the root of `SquaredCE`.
 
     .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
@@ -81,14 +81,18 @@ class RMSCE(BinnedEstimator):
         """The unbinned root mean squared error."""
         return RMSCE(UniqueValues())
 
-    def functional(self, tally: Tally) -> Floats:
-        """Take the root of the plug-in squared error."""
-        return np.sqrt(SquaredCE(self.binning).functional(tally))
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the squared norms of cells by their shares."""
+        return tally.share * _squared_gaps(tally)
+
+    def link(self, combined: Floats) -> Floats:
+        """Take the root."""
+        return np.sqrt(combined)
 
 
 @final
 @dataclass(frozen=True)
-class DebiasedCE(BinnedEstimator):
+class DebiasedCE(CellwiseEstimator):
     r"""Debiased squared calibration error, signed (Kumar et al. 2019, Definition 4.1).
 
     .. math:: \sum_b \frac{n_b}{n}\Big[\lVert \bar y_b - \bar p_b \rVert_2^2
@@ -128,7 +132,7 @@ class DebiasedCE(BinnedEstimator):
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
 
-    def functional(self, tally: Tally) -> Floats:
+    def terms(self, tally: Tally) -> Floats:
         """Subtract the variance of each cell's proportion from its squared gap."""
         pairs = _pair_weight(tally)
         single = (pairs == 0) & (tally.weight > 0)
@@ -141,12 +145,12 @@ class DebiasedCE(BinnedEstimator):
         terms = _squared_gaps(tally) - spread * ratio(tally.weight2, pairs)
         if self.single_rows == "zero":
             terms = np.where(single, 0.0, terms)
-        return (tally.share * terms).sum(axis=-1)
+        return tally.share * terms
 
 
 @final
 @dataclass(frozen=True)
-class DebiasedL2(BinnedEstimator):
+class DebiasedL2(CellwiseEstimator):
     r"""Debiased squared calibration error as a U-statistic, signed (Lee et al. 2023, Section 4).
 
     .. math:: \sum_b \frac{n_b}{n} \frac{1}{n_b (n_b - 1)} \sum_{i \ne j \in b} \langle r_i, r_j \rangle,
@@ -177,11 +181,11 @@ class DebiasedL2(BinnedEstimator):
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
 
-    def functional(self, tally: Tally) -> Floats:
-        """Average the products of pairs of residuals over cells."""
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the mean products of pairs of residuals by the shares of cells."""
         products = (tally.residual**2).sum(axis=-1) - tally.square
         pairs = _pair_weight(tally)
-        return (tally.share * ratio(products, pairs)).sum(axis=-1)
+        return tally.share * ratio(products, pairs)
 
 
 def _squared_gaps(tally: Tally) -> Floats:

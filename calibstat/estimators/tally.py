@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import repeat
 
 import numpy as np
@@ -97,7 +98,13 @@ class TallyPlan:
         self.predictions = predictions
         self.cells = cells
         self.needs = frozenset(needs)
-        self.fixed = self._without_outcomes(predictions.weights)
+        self.prediction = self._sum_predictions(predictions.weights)
+
+    @cached_property
+    def fixed(self) -> Tally:
+        """The sums that no outcome changes, under the sample's own weights."""
+        weight = self._sum_weights(self.predictions.weights)
+        return Tally(weight, self.prediction, np.empty(0), self._weight2(weight, self.predictions.weights))
 
     @property
     def from_counts(self) -> bool:
@@ -111,23 +118,31 @@ class TallyPlan:
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
         """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
         combined = _product(self.predictions.weights, weights)
-        rest = self.fixed if weights is None else self._without_outcomes(combined)
+        prediction = self.prediction if weights is None else self._sum_predictions(combined)
         floating = np.issubdtype(outcomes.dtype, np.floating)
-        outcome = (self._sum_chances if floating else self._count)(outcomes, combined)
+        if floating:
+            weight, outcome = self._sum_weights(combined), self._sum_chances(outcomes, combined)
+        else:
+            table = self._count(outcomes, combined)
+            weight, outcome = table.sum(axis=-1), table[..., 1:] if table.shape[-1] == 2 else table
         square = np.empty(0)
         if "square" in self.needs:
             distance = self._distances(outcomes) if floating else self._squares(outcomes)
             square = self._sum(_weighted(distance, None if combined is None else combined**2))
-        return Tally(rest.weight, rest.prediction, outcome, rest.weight2, square)
+        return Tally(weight, prediction, outcome, self._weight2(weight, combined), square)
 
-    def _without_outcomes(self, weights: Array | None) -> Tally:
-        weight = self._tabulate(1)[:, 0] if weights is None else self._sum(weights)
-        weight2 = np.empty(0)
-        if "weight2" in self.needs:
-            weight2 = weight if weights is None else self._sum(weights**2)
+    def _sum_weights(self, weights: Array | None) -> Floats:
+        return self._tabulate(1)[:, 0] if weights is None else self._sum(weights)
+
+    def _weight2(self, weight: Floats, weights: Array | None) -> Floats:
+        """Sum of squared weights of each cell, where it is needed."""
+        if "weight2" not in self.needs:
+            return np.empty(0)
+        return weight if weights is None else self._sum(weights**2)
+
+    def _sum_predictions(self, weights: Array | None) -> Floats:
         columns = self.predictions.components.T
-        prediction = np.stack([self._sum(_weighted(column, weights)) for column in columns], axis=-1)
-        return Tally(weight, prediction, np.zeros(0), weight2)
+        return np.stack([self._sum(_weighted(column, weights)) for column in columns], axis=-1)
 
     def _tabulate(self, n_codes: int, codes: Ints | None = None, weights: Floats | None = None) -> Floats:
         """Weight of each code in each cell: (L, n_codes)."""
@@ -136,7 +151,7 @@ class TallyPlan:
         return table.reshape(self.cells.size, n_codes).astype(float, copy=False)
 
     def _count(self, outcomes: Array, weights: Array | None) -> Floats:
-        """Sum the indicators of outcomes (..., n) over cells: (..., L, c)."""
+        """Sum the indicators of outcomes (..., n) over cells: (..., L, K)."""
         n_classes = self.predictions.n_classes
         shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
         codes = replicates(np.broadcast_to(outcomes, shape))
@@ -144,8 +159,7 @@ class TallyPlan:
         sums = np.empty((len(codes), self.cells.size, n_classes))
         for replicate, (code, mass) in enumerate(zip(codes, masses, strict=False)):
             sums[replicate] = self._tabulate(n_classes, code, mass)
-        components = sums[..., 1:] if n_classes == 2 else sums
-        return components.reshape(*shape[:-1], *components.shape[1:])
+        return sums.reshape(*shape[:-1], *sums.shape[1:])
 
     def _sum_chances(self, chances: Array, weights: Array | None) -> Floats:
         first = 1 if self.predictions.n_classes == 2 else 0

@@ -19,9 +19,7 @@ class LabelLaw:
     def __init__(self, predictions: Predictions) -> None:
         self.chances = predictions.chances
         self.binary = predictions.n_classes == 2
-        self.cumulative: Floats = (
-            np.ascontiguousarray(self.chances[:, 1]) if self.binary else _cumulative(self.chances)
-        )
+        self.cumulative: Floats = np.ascontiguousarray(self.chances[:, 1]) if self.binary else _cumulative(self.chances)
 
     def invert(self, uniforms: Floats) -> Array:
         """Turn uniforms (..., n) into labels (..., n)."""

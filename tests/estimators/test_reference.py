@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import reference
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from registry import ESTIMATORS, every
-from strategies import samples
 
 import calibstat as cs
+import reference
+from registry import ESTIMATORS, every
+from strategies import samples
 
 
 def expected(estimator, sample):

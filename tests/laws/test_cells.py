@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import BINNINGS, ESTIMATORS, LABELS, VARIABLE_BINNINGS, every
-from strategies import samples
 
 import calibstat as cs
+from registry import BINNINGS, ESTIMATORS, LABELS, VARIABLE_BINNINGS, every
+from strategies import samples
 
 CUT = [(cs.Canonical(), entry) for entry in BINNINGS] + VARIABLE_BINNINGS
 KEEP_EMPTY = (cs.EqualWidth, cs.FixedEdges)

@@ -6,10 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from registry import make_sample
 from scipy import stats
 
 import calibstat as cs
+from registry import make_sample
 
 N_DRAWS = 100_000
 LEVEL = 1e-3  # seeds are fixed once: a correct engine passes for good

@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import ESTIMATORS, every, make_sample
-from strategies import counts, labelled, samples
 
 import calibstat as cs
+from registry import ESTIMATORS, every, make_sample
+from strategies import counts, labelled, samples
 
 ON_CHANCES = [entry for entry in ESTIMATORS if entry.chances]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import ESTIMATORS, every, gap, make_sample
-from strategies import counts, labelled, samples
 
 import calibstat as cs
+from registry import ESTIMATORS, every, gap, make_sample
+from strategies import counts, labelled, samples
 
 SCALAR = [entry for entry in ESTIMATORS if entry.scalar]
 

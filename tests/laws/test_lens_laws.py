@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import ESTIMATORS, LENSES, every, make_sample
 from scipy import stats
-from strategies import samples
 
 import calibstat as cs
 from calibstat.nulls.labels import LabelLaw
+from registry import ESTIMATORS, LENSES, every, make_sample
+from strategies import samples
 
 PAIRS = list(product(LENSES, LENSES))
 SIMPLE = [entry for entry in LENSES if len(entry.thing.parts) <= 1]

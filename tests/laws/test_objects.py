@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import BINNINGS, ESTIMATORS, LENSES, NULLS, REGIONAL, RESAMPLERS, VARIABLE_BINNINGS, every
-from strategies import samples
 
 import calibstat as cs
+from registry import BINNINGS, ESTIMATORS, LENSES, NULLS, REGIONAL, RESAMPLERS, VARIABLE_BINNINGS, every
+from strategies import samples
 
 EVERYTHING = [
     *LENSES,

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from registry import NULLS, RESAMPLERS, every, make_sample
 
 import calibstat as cs
 from calibstat.progress import listening
 from calibstat.resampling.streams import Streams, blocks
+from registry import NULLS, RESAMPLERS, every, make_sample
 
 STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(cs.EqualWidth(4))]
 statistics = pytest.mark.parametrize("estimator", STATISTICS, ids=repr)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from registry import ESTIMATORS, LABELS, Entry, every, make_sample
-from strategies import counts, samples
 
 import calibstat as cs
+from registry import ESTIMATORS, LABELS, Entry, every, make_sample
+from strategies import counts, samples
 
 
 def weighted(sample: cs.Sample, weights: np.ndarray | None) -> cs.Sample:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from registry import make_sample, older
 
 import calibstat as cs
+from registry import make_sample, older
 
 ROWS = [[0.2, 0.2, 0.6], [0.4, 0.4, 0.2], [0.1, 0.8, 0.1], [1.0, 0.0, 0.0]]
 LABELS = ["dog", "cat", "car"]

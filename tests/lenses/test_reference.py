@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import reference
 from hypothesis import given
 from hypothesis import strategies as st
+
+import reference
 from registry import LENSES, every
 from strategies import samples
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from registry import make_sample
 
 import calibstat as cs
+from registry import make_sample
 
 
 def test_labels_of_certain_predictions_are_never_moved():

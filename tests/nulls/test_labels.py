@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from strategies import samples
 
 import calibstat as cs
 from calibstat.nulls.labels import LabelLaw
+from strategies import samples
 
 ALMOST_ONE = np.nextafter(1, 0)
 

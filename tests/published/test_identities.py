@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from published.enumeration import law_of_labels
 
 import calibstat as cs
+from published.enumeration import law_of_labels
 
 BINNINGS = [cs.EqualWidth(7), cs.EqualMass(7), cs.UniqueValues()]
 binnings = pytest.mark.parametrize("binning", BINNINGS, ids=repr)

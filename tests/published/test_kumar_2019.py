@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from published.enumeration import law_of_labels
 
 import calibstat as cs
+from published.enumeration import law_of_labels
 
 LEVELS = cs.UniqueValues()
 NINE = cs.Sample([0, 1, 0, 1, 0, 1, 1, 1, 0], [0.5, 0.5, 0.5, 0.6, 0.5, 0.6, 0.6, 0.6, 0.6])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from published.enumeration import law_of_labels
 
 import calibstat as cs
+from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)
 binnings = pytest.mark.parametrize("binning", [cs.EqualWidth(5), cs.EqualMass(5)], ids=repr)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from published.enumeration import law_of_labels, law_of_resamples, standard_error
 from scipy.stats import binom
 
 import calibstat as cs
+from published.enumeration import law_of_labels, law_of_resamples, standard_error
 
 ONE_CELL = cs.ExpectedMiscalibration(cs.FixedEdges([0, 1]))
 TWO_CELLS = cs.ExpectedMiscalibration(cs.FixedEdges([0, 0.5, 1]))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from registry import make_sample
 from scipy import stats
 
 import calibstat as cs
 from calibstat.resampling.streams import Streams, blocks
+from registry import make_sample
 
 
 def test_weights_are_counts_of_rows_drawn_with_replacement():

@@ -17,9 +17,9 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from validity.sizes import CASES, KEPT, LEVEL, N_RESAMPLES, RESAMPLED, pvalues, standard_error
 
 import calibstat
+from validity.sizes import CASES, KEPT, LEVEL, N_RESAMPLES, RESAMPLED, pvalues, standard_error
 
 SEED = 20260704
 NULLS = {"predictions kept": KEPT, "predictions redrawn": RESAMPLED}

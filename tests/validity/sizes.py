@@ -8,10 +8,10 @@ from functools import cache
 from zlib import crc32
 
 import numpy as np
-from validity import worlds
 
 import calibstat as cs
 from calibstat.nulls.base import Null
+from validity import worlds
 
 LEVEL = 0.05
 # (n_resamples + 1) * level is an integer: the size is then the level itself for a statistic without ties

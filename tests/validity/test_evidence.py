@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from validity.evidence import LEVEL, SEED, cells, markdown, measure, read, write
 from validity.sizes import CASES, N_RESAMPLES
 

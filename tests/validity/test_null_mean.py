@@ -9,9 +9,9 @@ from functools import cache
 
 import numpy as np
 import pytest
-from validity import worlds
 
 import calibstat as cs
+from validity import worlds
 
 RUNS, SEED = 500, 20260703
 CASES = {

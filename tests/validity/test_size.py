@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import pytest
-from validity.sizes import CASES, LEVEL, N_RESAMPLES, OtherSize, assert_not_above, assert_not_below, pvalues
 
 import calibstat as cs
+from validity.sizes import CASES, LEVEL, N_RESAMPLES, OtherSize, assert_not_above, assert_not_below, pvalues
 
 SEED = 20260701
 RUNS = dict.fromkeys(CASES, 2000) | {"three classes": 1000}

@@ -6,9 +6,9 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from validity import worlds
 
 import calibstat as cs
+from validity import worlds
 
 RUNS, SEED = 2000, 20260702
 

@@ -1,0 +1,58 @@
+"""Synthetic models: classifiers on worlds whose calibration errors are known.
+
+>>> import calibstat as cs
+>>> from calibstat import generators
+>>> model = generators.GaussianMixture(1, 1)
+>>> print(model.truth(cs.ECE()))
+0.5637511406 (given the induced prediction; Gauss-Legendre quadrature, ...)
+>>> round(model.limit(cs.ECE(cs.EqualWidth(10))).value, 8)
+0.55835667
+>>> len(model.sample(100, rng=0))
+100
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Every public name and the module that defines it; a module is imported when one of its names is first used.
+_MODULES = {
+    "base": ["SyntheticModel"],
+    "population": ["Population", "Truth", "population_of"],
+    "finite": ["FinitePredictions"],
+    "published": [
+        "vaicenavicius_example_1",
+        "kelly_smyth_theorem_5_1",
+        "kelly_smyth_theorem_5_2",
+        "kelly_smyth_theorem_5_4",
+    ],
+    "gaussian_mixture": ["GaussianMixture"],
+    "beta": ["BetaPredictions"],
+    "dirichlet": ["DirichletPredictions"],
+    "empirical": ["Empirical"],
+    "variable_based": ["VariableMiscalibration"],
+    "regression": ["RegressionFunction"],
+    "classified": ["Classified"],
+    "pairs": ["ModelPair"],
+    "conditioned": ["Conditioned"],
+    "recalibrations": ["Recalibration", "Identity", "LogitShift", "Slope", "Cubic"],
+    "local_recalibrations": ["Wiggle", "Bump", "ClippedTails", "HoelderBumps"],
+    "simplex_maps": ["SimplexMap", "Mixture", "TemperatureShift", "MatrixMap", "PairSwap"],
+    "laws": ["check_generator"],
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'calibstat.generators' has no attribute {name!r}")
+    value = getattr(import_module(f"calibstat.generators.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

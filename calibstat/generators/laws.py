@@ -1,0 +1,167 @@
+"""Laws that every synthetic model must keep, run on a model of your own.
+
+Every check can fail: rows must be laws, masses must sum to one, drawn labels must have the chances of the population,
+and values on the population must be those of a large sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from scipy import special
+
+from calibstat.arrays import RNG, Floats, Ints, as_generator
+from calibstat.binnings.equal_width import EqualWidth
+from calibstat.binnings.intervals import borders
+from calibstat.estimators.base import Estimator
+from calibstat.generators.base import SyntheticModel
+from calibstat.generators.evaluation import evaluate, on_own_cells
+from calibstat.generators.population import Population
+from calibstat.lenses.base import Lens
+from calibstat.lenses.canonical import Canonical
+from calibstat.predictions import Predictions
+
+_N_CELLS = 16
+_LEAST_EXPECTED = 5.0
+_LEVEL = 1e-5
+_ERRORS = 5.0
+_BLOCKS = 20
+
+
+def check_generator(
+    model: SyntheticModel,
+    lenses: Iterable[Lens] = (Canonical(),),
+    estimators: Sequence[Estimator] = (),
+    *,
+    n: int = 100_000,
+    rng: RNG = 0,
+) -> None:
+    """Check a synthetic model; called in the tests of whoever writes one.
+
+    Parameters
+    ----------
+    model : SyntheticModel
+    lenses : iterable of Lens
+        Those through which drawn labels are held against the population.
+    estimators : sequence of Estimator
+        Without a lens. The limit of each, through each lens, is held against its value on random rows with known
+        chances.
+    n : int
+        Number of rows to draw.
+    rng : int, numpy Generator or None
+        The same number gives the same verdict.
+
+    Raises
+    ------
+    AssertionError
+        If the model breaks a law; the message says which.
+    """
+    generator = as_generator(rng)
+    _check_rows(model, n, generator)
+    _check_streams(model)
+    for lens in lenses:
+        _check_population(model.population(lens))
+        _check_labels(model, lens, n, generator)
+        for estimator in estimators:
+            _check_limit(model, lens | estimator, n, generator)
+
+
+def _require(holds: bool, text: str) -> None:
+    if not holds:
+        raise AssertionError(text)
+
+
+def _check_rows(model: SyntheticModel, n: int, rng: np.random.Generator) -> None:
+    drawn = model.rows(n, rng)
+    _require(len(drawn) == n, f"rows({n}) returned {len(drawn)} rows")
+    _check_laws(drawn, "rows")
+
+
+def _check_streams(model: SyntheticModel) -> None:
+    first, again, other = (model.sample(1000, rng=seed) for seed in (1, 1, 2))
+    _require(np.array_equal(first.y_prob, again.y_prob), "sample: the same rng gives other predictions")
+    _require(np.array_equal(first.outcomes, again.outcomes), "sample: the same rng gives other labels")
+    same = np.array_equal(first.outcomes, other.outcomes) and np.array_equal(first.y_prob, other.y_prob)
+    spread = bool(((first.y_prob > 0) & (first.y_prob < 1)).any())
+    _require(not (same and spread), "sample: another rng gives the same sample")
+
+
+def _check_population(population: Population) -> None:
+    weights = population.predictions.weights
+    _require(weights is not None, "population: masses are missing (predictions.weights)")
+    if weights is not None:
+        _require(bool((weights >= 0).all()), "population: a mass is negative")
+        _require(abs(weights.sum() - 1) < 1e-9, f"population: masses sum to {weights.sum()!r}, not to 1")
+    _check_laws(population, "population")
+
+
+def _check_laws(population: Population, where: str) -> None:
+    for name, rows in (("predictions", population.predictions.probabilities), ("chances", population.chances)):
+        _require(rows.shape == population.predictions.probabilities.shape, f"{where}: {name} have shape {rows.shape}")
+        _require(bool((rows >= 0).all()), f"{where}: {name} are negative or not numbers")
+        _require(bool((np.abs(rows.sum(axis=1) - 1) < 1e-9).all()), f"{where}: {name} do not sum to one")
+
+
+def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Generator) -> None:
+    """Hold counts of (cell of the induced prediction, induced label) against the population by chi-square."""
+    seen = lens(model.sample(n, rng))
+    n_classes = seen.predictions.n_classes
+    one_column = len(seen.predictions.keys) == 1 and not seen.predictions.column(seen.predictions.keys[0]).categorical
+    population = model.population(lens, EqualWidth(_N_CELLS) if one_column else None)
+    listed = lens.look(population.predictions)
+    weights = listed.predictions.weights
+    mass = np.ones(len(listed.predictions)) if weights is None else weights
+    laws = listed.chances(population.chances) * mass[:, None]
+    span = borders(listed.predictions) if one_column else (0.0, 1.0)
+    expected = _sums(_cells(listed.predictions, span), laws, _N_CELLS * n_classes)
+    cells = _cells(seen.predictions, span)
+    counts = np.bincount(cells * n_classes + seen.outcomes, minlength=len(expected))
+    pvalue = chi_square_pvalue(counts, expected * (len(seen) / expected.sum()))
+    _require(pvalue > _LEVEL, f"{lens!r}: drawn labels do not have the chances of the population (p = {pvalue:.2g})")
+
+
+def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:
+    """Cut the one conditioned column, or by the most probable class and its probability."""
+    rows = predictions.probabilities
+    inner = np.linspace(*span, _N_CELLS + 1)[1:-1]
+    if len(predictions.keys) == 1:
+        return np.searchsorted(inner, predictions.conditioned[:, 0], side="right")
+    return rows.argmax(axis=1) * _N_CELLS + np.searchsorted(inner, rows.max(axis=1), side="right")
+
+
+def _sums(cells: Ints, values: Floats, size: int) -> Floats:
+    columns = [np.bincount(cells, column, minlength=size) for column in values.T]
+    return np.stack(columns, axis=1).ravel().astype(float)
+
+
+def chi_square_pvalue(counts: Ints, expected: Floats) -> float:
+    """Return Pearson's p-value; classes with fewer than five expected are put together."""
+    rare = expected < _LEAST_EXPECTED
+    observed = np.append(counts[~rare], counts[rare].sum()).astype(float)
+    theory = np.append(expected[~rare], expected[rare].sum())
+    if theory[-1] < _LEAST_EXPECTED:
+        observed, theory = _join_last(observed), _join_last(theory)
+    if len(theory) < 2:
+        return 1.0
+    statistic = float(((observed - theory) ** 2 / theory).sum())
+    return float(special.chdtrc(len(theory) - 1, statistic))
+
+
+def _join_last(values: Floats) -> Floats:
+    joined = values[:-1].copy()
+    joined[np.argmax(joined)] += values[-1]
+    return joined
+
+
+def _check_limit(model: SyntheticModel, estimator: Estimator, n: int, rng: np.random.Generator) -> None:
+    fixed, _ = on_own_cells(estimator)
+    limit, value = float(model.limit(estimator)), float(evaluate(fixed, model.rows(n, rng)))
+    blocks = [float(evaluate(fixed, model.rows(n // _BLOCKS, rng))) for _ in range(_BLOCKS)]
+    error = float(np.std(blocks, ddof=1) / np.sqrt(_BLOCKS))
+    # blocks show the bias of small samples, of which the whole has a fourth
+    allowed = _ERRORS * error + abs(float(np.mean(blocks)) - value) + 1e-9
+    _require(
+        abs(value - limit) <= allowed,
+        f"{estimator!r}: the limit is {limit:.6g}, but {n} random rows give {value:.6g} +- {error:.2g}",
+    )

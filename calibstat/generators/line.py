@@ -1,0 +1,151 @@
+"""Worlds of two classes in which the prediction has a density: quadrature along the log-odds of the event.
+
+In log-odds the densities of scores are smooth also where they have poles at 0 and 1, and nodes mirrored about 0 pool
+p and 1 - p, as the top label does.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibstat.arrays import Floats
+from calibstat.binnings.base import Binning
+from calibstat.generators.base import SyntheticModel
+from calibstat.generators.elementary import expit, logit
+from calibstat.generators.lookup import as_points
+from calibstat.generators.population import Population, population_of, two_columns
+from calibstat.generators.quadrature import critical_points, distinct, panels
+from calibstat.generators.settling import Borders, settled
+from calibstat.lenses.base import Lens, View
+from calibstat.lenses.canonical import Canonical
+
+# Uniform in the middle, geometric beyond, where nothing changes any more; log-odds beyond 700 leave the floats.
+_FAR = 8 * 1.15 ** np.arange(1, 33)
+_WIDE = np.concatenate([np.arange(0, 8.25, 0.25), _FAR[_FAR < 700], [700]])
+_FINE = np.arange(1, 64) / 64
+_SAME = 1e-12
+
+
+@dataclass(frozen=True)
+class LineModel(SyntheticModel):
+    """A model of two classes whose predictions have a density; subclasses say which, in log-odds of the event."""
+
+    @abstractmethod
+    def density(self, log_odds: Floats) -> Floats:
+        """Return the density (m,) of predictions at log-odds (m,), with respect to log-odds."""
+
+    @abstractmethod
+    def event_chance(self, log_odds: Floats) -> Floats:
+        """Return the chance (m,) of the event where these log-odds are predicted."""
+
+    @abstractmethod
+    def borders(self) -> Floats:
+        """Return log-odds that resolve the density, from where it begins to where it ends, and breaks."""
+
+    @property
+    def classes(self) -> tuple[Hashable, ...]:
+        """The two labels."""
+        return (0, 1)
+
+    def population(self, lens: Lens, binning: Binning | None = None) -> Population:
+        """Lay nodes, with panels bisected at kinks and extrema of the deviation and at the borders of cells."""
+        base = self._base()
+        kinks = critical_points(lambda x: self._deviation(lens, x, 0), _positive_nodes(base))
+        mirrored = critical_points(lambda x: self._deviation(lens, x, 1), _positive_nodes(base))
+        known = np.concatenate([base, kinks, -kinks, mirrored, -mirrored])
+        return settled(lambda further: self._nodes(known, further), lens, binning)
+
+    def calibration_function(self, probabilities: Any, lens: Lens | None = None) -> Floats:
+        """Return the chances given an induced prediction, by the densities of the rows that induce it.
+
+        Parameters
+        ----------
+        probabilities : (n,) or (n, 2) floats
+        lens : Lens, optional
+
+        Returns
+        -------
+        chances : (n,) or (n, 2) floats
+            NaN where the prediction does not occur.
+        """
+        given = np.asarray(probabilities, dtype=float)
+        seen = Canonical() if lens is None else lens
+        points = as_points(given, 2, seen)
+        odds = np.clip(logit(points[:, 1]), -700, 700)
+        both = self._both(odds)
+        view = seen.look(both.predictions)
+        chances = view.chances(both.chances)[:, 1]
+        row = np.arange(2 * len(odds)) if view.rows is None else view.rows
+        asked = row % len(odds)
+        fits = np.abs(view.predictions.event - points[asked, 1]) < _SAME
+        mass = np.where(fits, np.maximum(_masses(view), 1e-300), 0.0)
+        total = np.bincount(asked, mass, minlength=len(odds))
+        happened = np.bincount(asked, mass * chances, minlength=len(odds))
+        event = np.divide(happened, total, out=np.full(len(odds), np.nan), where=total > 0)
+        return two_columns(event) if given.ndim == 2 else event
+
+    def _base(self) -> Floats:
+        """Lay borders, symmetric about 0, as far as the density reaches."""
+        own = self.borders()
+        reach = np.abs(own).max()
+        fine = logit(_FINE)
+        half = np.abs(np.concatenate([own, _WIDE, fine, [reach]]))
+        half = half[half <= reach]
+        return distinct(np.concatenate([-half, [0.0], half]))
+
+    def _nodes(self, known: Floats, further: Borders) -> Population:
+        extra = logit(further.get(..., np.empty(0)))
+        extra = extra[np.abs(extra) < np.abs(known).max()]
+        half = distinct(np.abs(np.concatenate([known, extra, [0.0]])))
+        positive, widths = panels(half)
+        nodes, weights = np.concatenate([positive, -positive]), np.concatenate([widths, widths])
+        mass = weights * self.density(nodes)
+        kept = mass > 0
+        return self._at(nodes[kept], mass[kept])
+
+    def _at(self, nodes: Floats, mass: Floats) -> Population:
+        # Both columns from log-odds: 1 - p would lose the small ones.
+        rows = np.stack([expit(-nodes), expit(nodes)])
+        return population_of(
+            rows.T,
+            two_columns(self.event_chance(nodes)),
+            mass,
+            classes=self.classes,
+            method=f"Gauss-Legendre quadrature, {len(nodes)} nodes (a maximum is over these)",
+        )
+
+    def _both(self, odds: Floats) -> Population:
+        nodes = np.concatenate([odds, -odds])
+        return self._at(nodes, self.density(nodes))
+
+    def _deviation(self, lens: Lens, odds: Floats, side: int) -> Floats:
+        """Return chance minus prediction of the induced event at `odds` (side 0) or their mirror (side 1).
+
+        Where the lens folds the two, their mean by mass; zero outside a region.
+        """
+        rows = self._both(odds)
+        view = lens.look(rows.predictions)
+        kept = slice(None) if view.rows is None else view.rows
+        table = np.zeros((3, 2 * len(odds)))
+        table[0, kept] = view.chances(rows.chances)[:, 1] - view.predictions.event
+        table[1, kept] = view.predictions.event
+        table[2, kept] = _masses(view)
+        gaps, values, mass = table.reshape(3, 2, -1)
+        total = mass.sum(axis=0)
+        folded = (np.abs(values[0] - values[1]) < _SAME) & (mass > 0).all(axis=0)
+        pooled = np.divide((gaps * mass).sum(axis=0), total, out=np.zeros(len(odds)), where=total > 0)
+        return np.where(folded, pooled, gaps[side])
+
+
+def _masses(view: View) -> Floats:
+    weights = view.predictions.weights
+    return np.ones(len(view.predictions)) if weights is None else weights
+
+
+def _positive_nodes(base: Floats) -> Floats:
+    return panels(base[base >= 0], 8)[0]

@@ -1,0 +1,217 @@
+"""Calibration functions for whole predictions: (m, K) announced rows to (m, K) chances."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from scipy import special
+
+from calibstat.arrays import Floats
+
+_SLACK = 1e-9
+
+RowMap: TypeAlias = Callable[[Floats], Any]
+
+
+class SimplexMap(ABC):
+    """A calibration function for whole predictions."""
+
+    @abstractmethod
+    def __call__(self, rows: Floats) -> Floats:
+        """Return the chances (m, K) where the rows (m, K) are announced."""
+
+    @property
+    def linear(self) -> bool:
+        """Whether chances are a linear function of predictions, so that groups of classes can be looked at alone."""
+        return False
+
+    @property
+    def first(self) -> int:
+        """The class along whose probability the map may jump."""
+        return 0
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """Where, in the probability of `first`, the map jumps."""
+        return ()
+
+    def within(self, alpha: tuple[float, ...]) -> SimplexMap:  # noqa: ARG002 (for those that depend on it)
+        """Return the map with what is left open taken from the law Dirichlet(alpha) of predictions."""
+        return self
+
+
+def laws_of(recalibration: RowMap, rows: Floats) -> Floats:
+    """Return the chances that a map gives to rows, checked.
+
+    Raises
+    ------
+    ValueError
+        If it does not return laws of the same shape.
+    """
+    laws = np.asarray(recalibration(rows), dtype=float)
+    if laws.shape != rows.shape:
+        raise ValueError(f"{recalibration!r} maps rows of shape {rows.shape} to {laws.shape}; it must keep the shape.")
+    least = laws.min(initial=0.0)
+    if not (least >= -_SLACK and np.abs(np.einsum("ij->i", laws) - 1).max(initial=0.0) <= _SLACK):
+        _refuse(recalibration, rows, laws)
+    return laws if least == 0 else np.maximum(laws, 0.0)
+
+
+def _refuse(recalibration: RowMap, rows: Floats, laws: Floats) -> None:
+    row = int(np.argmin((laws >= -_SLACK).all(axis=1) & (np.abs(laws.sum(axis=1) - 1) <= _SLACK)))
+    raise ValueError(
+        f"{recalibration!r} leaves the simplex: it maps {rows[row].round(6).tolist()} to "
+        f"{laws[row].round(6).tolist()}; chances must be >= 0 and sum to 1."
+    )
+
+
+@final
+@dataclass(frozen=True, init=False)
+class Mixture(SimplexMap):
+    r"""r(p) = weight * distribution + (1 - weight) p (Widmann et al. 2019).
+
+    With probability `weight` the label is drawn from a fixed law instead of the prediction.
+
+    Parameters
+    ----------
+    weight : float
+        In [0, 1].
+    distribution : (K,) floats
+        The fixed law.
+    """
+
+    weight: float
+    distribution: tuple[float, ...]
+
+    def __init__(self, weight: float, distribution: Sequence[float]) -> None:
+        law = np.asarray(distribution, dtype=float)
+        if not 0 <= weight <= 1:
+            raise ValueError(f"weight is {weight!r}, but it must be in [0, 1].")
+        if law.ndim != 1 or len(law) < 2 or not (law >= 0).all() or abs(law.sum() - 1) > _SLACK:
+            raise ValueError(f"distribution is {distribution!r}, but it must be >= 0 and sum to 1.")
+        object.__setattr__(self, "weight", float(weight))
+        object.__setattr__(self, "distribution", tuple(law.tolist()))
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Mix."""
+        return self.weight * np.array(self.distribution) + (1 - self.weight) * rows
+
+    @property
+    def linear(self) -> bool:
+        """Yes."""
+        return True
+
+
+@final
+@dataclass(frozen=True)
+class TemperatureShift(SimplexMap):
+    """r(p) proportional to p^(1/T): overconfident for T > 1, underconfident for T < 1.
+
+    Parameters
+    ----------
+    T : float
+        Above zero.
+    """
+
+    T: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.T < np.inf:
+            raise ValueError(f"T is {self.T!r}, but a temperature must be above 0 and finite.")
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Divide log-probabilities by T and normalise."""
+        return _softmax(_logs(rows) / self.T)
+
+
+@final
+@dataclass(frozen=True, init=False)
+class MatrixMap(SimplexMap):
+    """r(p) = softmax(W log p + b): matrix scaling; log p is cut at -700.
+
+    Parameters
+    ----------
+    matrix : (K, K) floats
+        W.
+    intercept : (K,) floats, optional
+        b; zero by default.
+    """
+
+    matrix: tuple[tuple[float, ...], ...]
+    intercept: tuple[float, ...]
+
+    def __init__(self, matrix: Any, intercept: Any = None) -> None:
+        weights = np.asarray(matrix, dtype=float)
+        if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not np.isfinite(weights).all():
+            raise ValueError(f"matrix has shape {weights.shape}; a finite (K, K) matrix is needed.")
+        shift = np.zeros(len(weights)) if intercept is None else np.asarray(intercept, dtype=float)
+        if shift.shape != (len(weights),) or not np.isfinite(shift).all():
+            raise ValueError(f"intercept has shape {shift.shape}, but the matrix has {len(weights)} rows.")
+        object.__setattr__(self, "matrix", tuple(map(tuple, weights.tolist())))
+        object.__setattr__(self, "intercept", tuple(shift.tolist()))
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Map log-probabilities."""
+        return _softmax(_logs(rows) @ np.array(self.matrix).T + np.array(self.intercept))
+
+
+@final
+@dataclass(frozen=True)
+class PairSwap(SimplexMap):
+    """Move d * min(p_1, p_2) from class 2 to class 1 where p_3 is above its median, and back where it is below.
+
+    Single classes are then nearly calibrated, whole predictions are not.
+
+    Parameters
+    ----------
+    d : float
+        In [0, 1].
+    median : float, optional
+        The border of p_3; by default its median under the law of predictions.
+    """
+
+    d: float
+    median: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.d <= 1:
+            raise ValueError(f"d is {self.d!r}, but it must be in [0, 1].")
+
+    def __call__(self, rows: Floats) -> Floats:
+        """Swap."""
+        if self.median is None or rows.shape[1] < 3:
+            raise ValueError(f"{self!r} needs at least three classes, and a median: use it in DirichletPredictions.")
+        moved = self.d * np.minimum(rows[:, 0], rows[:, 1]) * np.where(rows[:, 2] > self.median, 1, -1)
+        laws = rows.copy()
+        laws[:, 0] += moved
+        laws[:, 1] -= moved
+        return laws
+
+    @property
+    def first(self) -> int:
+        """The third class."""
+        return 2
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """The median."""
+        return () if self.median is None else (self.median,)
+
+    def within(self, alpha: tuple[float, ...]) -> SimplexMap:
+        """Take the median of p_3 ~ Beta."""
+        if self.median is not None or len(alpha) < 3:
+            return self
+        return PairSwap(self.d, float(special.betaincinv(alpha[2], sum(alpha) - alpha[2], 0.5)))
+
+
+def _logs(rows: Floats) -> Floats:
+    return np.log(np.maximum(rows, 1e-304))
+
+
+def _softmax(scores: Floats) -> Floats:
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)

@@ -1,0 +1,103 @@
+"""The law suite passes on every world, and fails on worlds that lie."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat import generators as gen
+from calibstat.generators.laws import chi_square_pvalue
+
+TOP, CANONICAL = cs.TopLabel(), cs.Canonical()
+WIDTH, MASS = cs.ECE(cs.EqualWidth(8)), cs.RMSCE(cs.EqualMass(5))
+DATA = np.random.default_rng(0).beta(2, 3, 150)
+
+WORLDS = [
+    (gen.vaicenavicius_example_1(), [CANONICAL, TOP, cs.ClassWise(1), cs.TopK(2)], []),
+    (gen.kelly_smyth_theorem_5_1(3), [TOP, TOP | cs.Given("v")], []),
+    (gen.kelly_smyth_theorem_5_2(4), [TOP, TOP | cs.Given("v")], []),
+    (gen.kelly_smyth_theorem_5_4(), [TOP, TOP | cs.Given("v")], []),
+    (gen.GaussianMixture(1, 1), [CANONICAL, TOP, cs.Region.between(1, 0.2, 0.7)], [WIDTH, MASS]),
+    (gen.GaussianMixture(0, 0), [CANONICAL], [WIDTH]),
+    (gen.BetaPredictions(0.5, 0.5, gen.LogitShift(0.3)), [CANONICAL, TOP, cs.ClassWise(0)], [WIDTH, MASS]),
+    (gen.BetaPredictions(2, 3, gen.Wiggle(15, 0.2)), [CANONICAL, TOP], [WIDTH, cs.PDE(cs.EqualWidth(4))]),
+    (gen.BetaPredictions(5, 2, gen.HoelderBumps(0.5, 6, 5)), [CANONICAL, TOP], [WIDTH]),
+    (gen.DirichletPredictions([0.5, 1, 2], gen.TemperatureShift(2)), [TOP, cs.ClassWise(1)], [WIDTH]),
+    (gen.DirichletPredictions([0.5, 1, 2], gen.PairSwap(0.5)), [CANONICAL], []),
+    (gen.DirichletPredictions([1] * 6, gen.Mixture(0.3, [1, 0, 0, 0, 0, 0])), [cs.ClassWise(0)], [WIDTH]),
+    (gen.Empirical(DATA, gen.Cubic(2.0)), [CANONICAL, TOP], [WIDTH]),
+    (gen.VariableMiscalibration(0.05, 0.1), [CANONICAL, TOP, TOP | cs.Given("v")], [WIDTH]),
+    (gen.ModelPair((1, 0.7), (gen.Slope(1.5), gen.Identity())).first, [CANONICAL, TOP], [WIDTH]),
+    (gen.ModelPair((1, 0.7), (gen.Slope(1.5), gen.LogitShift(1))).second, [CANONICAL], [WIDTH]),
+    (
+        gen.RegressionFunction("hard").classified_by(lambda X: np.where(X[:, 0] < 0.3, 0.4, 0.6), ([0.3], [])),
+        [CANONICAL, cs.Given("x1")],
+        [WIDTH],
+    ),
+    (gen.Conditioned(gen.BetaPredictions(2, 3, gen.Slope(2)), lambda rows: rows.event > 0.4), [CANONICAL], [WIDTH]),
+]
+
+
+@pytest.mark.parametrize(("model", "lenses", "estimators"), WORLDS, ids=lambda each: type(each).__name__)
+def test_every_world_keeps_the_laws(model, lenses, estimators):
+    gen.check_generator(model, lenses, estimators, n=50_000, rng=4)
+
+
+@dataclass(frozen=True)
+class Liar(gen.SyntheticModel):
+    """A uniform score on ten values whose parts disagree in a way of your choice."""
+
+    lie: str = ""
+
+    def rows(self, n, rng):
+        score = (rng.integers(0, 10, n) + 0.5) / 10
+        if self.lie == "short":
+            score = score[1:]
+        chance = score + (0.03 if self.lie == "chances" else 0.0)
+        return gen.population_of(score**2 if self.lie == "predictions" else score, chance)
+
+    def population(self, lens, binning=None):
+        score = (np.arange(10) + 0.5) / 10
+        honest = gen.population_of(score, score, np.ones(10))
+        if self.lie == "masses":
+            return replace(honest, predictions=replace(honest.predictions, weights=np.full(10, 0.2)))
+        if self.lie == "weightless":
+            return gen.population_of(score, score)
+        if self.lie == "laws":
+            return replace(honest, chances=honest.chances * 1.1)
+        return honest
+
+
+def test_an_honest_model_passes():
+    gen.check_generator(Liar(), [CANONICAL, TOP], [WIDTH])
+
+
+@pytest.mark.parametrize("lie", ["chances", "predictions", "masses", "weightless", "laws", "short"])
+def test_the_laws_can_fail(lie):
+    with pytest.raises(AssertionError):
+        gen.check_generator(Liar(lie), [CANONICAL])
+
+
+def test_limits_are_checked():
+    @dataclass(frozen=True)
+    class Wrong(gen.SyntheticModel):
+        def rows(self, n, rng):
+            score = rng.integers(0, 2, n) * 0.25 + 0.25
+            return gen.population_of(score, score)
+
+        def population(self, lens, binning=None):
+            # the same label counts in each cell, other means
+            return gen.population_of(np.array([0.25, 0.51]), np.array([0.25, 0.5]), np.ones(2))
+
+    gen.check_generator(Wrong(), [CANONICAL], [])
+    with pytest.raises(AssertionError, match="limit"):
+        gen.check_generator(Wrong(), [CANONICAL], [WIDTH])
+
+
+def test_chi_square_of_a_fair_and_a_loaded_die():
+    fair = np.full(6, 100.0)
+    assert chi_square_pvalue(np.array([100] * 6), fair) == 1
+    assert chi_square_pvalue(np.array([200, 80, 80, 80, 80, 80]), fair) < 1e-20
+    rare = np.array([0.1, 299.9, 300.0])
+    assert chi_square_pvalue(np.array([0, 300, 300]), rare) > 0.9
