@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -153,8 +154,16 @@ def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
     """Warn when fewer than ten rows a cell can be expected."""
     if n_cells > n_rows / 10:
         warnings.warn(
-            f"{binning!r} makes {n_cells} cells of {n_rows} rows, fewer than 10 rows a cell: binned errors are then "
-            "mostly noise (their null mean says how much); take fewer cells.",
+            f"{binning!r} makes {n_cells} {'cell' if n_cells == 1 else 'cells'} of {n_rows} rows, fewer than 10 rows a "
+            "cell: binned errors are then mostly noise (their null mean says how much); take fewer cells.",
             SmallCellsWarning,
-            stacklevel=3,
+            stacklevel=_callers_inside(),
         )
+
+
+def _callers_inside() -> int:
+    """Count the calls inside the package, so that the warning points to the line of the user that led here."""
+    frame, inside = sys._getframe(1), 0
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("calibstat."):
+        frame, inside = frame.f_back, inside + 1  # type: ignore[assignment]
+    return inside + 1

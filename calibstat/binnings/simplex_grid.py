@@ -7,7 +7,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from calibstat.binnings.base import Binning, Cells, occupied
+from calibstat.binnings.base import Binning, Cells, occupied, warn_of_small_cells
 from calibstat.checks import at_least_one
 from calibstat.predictions import Predictions
 
@@ -53,4 +53,6 @@ class SimplexGrid(Binning):
         for column in steps.T:
             # renumbering after each axis keeps the numbers small: n_bins ** K would overflow
             index = occupied(index * self.n_bins + column, "fixed").index
-        return Cells(int(index.max(initial=0)) + 1, index, "fixed")
+        size = int(index.max(initial=0)) + 1
+        warn_of_small_cells(self, size, len(predictions))
+        return Cells(size, index, "fixed")
