@@ -8,8 +8,9 @@ null draws, the bootstrap draws and the population truth all go through the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
@@ -19,6 +20,8 @@ from calibstat.lenses.base import Lens, View
 from calibstat.lenses.canonical import Canonical
 from calibstat.predictions import Predictions
 from calibstat.sample import Sample
+
+ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "debiased square"]
 
 
 class Evaluator(ABC):
@@ -56,6 +59,20 @@ class Evaluator(ABC):
         """Evaluate replicates (..., L, c) of the outcome sums of `tally`; called only where there is a tally."""
         raise TypeError(f"{type(self).__name__} needs rows, not outcome sums of shape {outcome.shape}.")
 
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:  # noqa: ARG002
+        """Evaluate with outcome - prediction of each row multiplied by a number; None if there is no fast way.
+
+        Only for estimators that depend on these residuals alone (`Estimator.residual_form`). Without a fast way the
+        caller passes prediction + sign * (outcome - prediction) as chances.
+
+        Parameters
+        ----------
+        outcomes : (..., n) ints
+        signs : (..., n) floats
+            Any multipliers; one for each row, whatever the number of classes.
+        """
+        return None
+
     def present(self, value: Floats) -> Any:
         """Turn the observed value (replicate zero) into what users see: here a float, or the array."""
         return float(value) if self.shape == () else value
@@ -85,6 +102,15 @@ class Estimator(ABC):
     def estimand(self) -> Estimator:
         """What the estimator estimates: an estimator that is evaluated on a population with known chances."""
 
+    @property
+    def residual_form(self) -> ResidualForm:
+        """How the value depends on the residuals outcome - prediction, given the predictions.
+
+        "none": on more than these; "function": on these alone; "seminorm": besides, |e(r) - e(s)| <= e(r - s), and
+        e(-r) = e(r); "debiased square": it is the U-statistic of `DebiasedL2` on cells.
+        """
+        return "none"
+
     @abstractmethod
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Do all work that needs no outcome; called once for each set of predictions."""
@@ -110,6 +136,14 @@ class Estimator(ABC):
             return NotImplemented
         whole = lens | self.lens
         return Through(whole, self.core) if whole.parts else self.core
+
+
+def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
+    """Return what holds of a norm of several values of these forms."""
+    found = set(forms)
+    if "none" in found:
+        return "none"
+    return "seminorm" if found == {"seminorm"} else "function"
 
 
 @final
@@ -139,6 +173,11 @@ class Through(Estimator):
     def estimand(self) -> Estimator:
         """The inner estimand, through the same lens."""
         return self.through | self.inner.estimand
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """That of the inner estimator: residuals behind a lens are sums of those before it."""
+        return self.inner.residual_form
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Look, then prepare what is seen."""
@@ -170,6 +209,9 @@ class _ThroughEvaluator(Evaluator):
         )
         return self.inner(seen, None if weights is None else self.view.weights(weights))
 
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        return self.inner.signed(self.view.outcomes(outcomes), self.view.weights(signs))
+
     def present(self, value: Floats) -> Any:
         return self.inner.present(value)
 
@@ -191,6 +233,11 @@ class Headline(Estimator):
         """The headline of the inner estimand."""
         return Headline(self.inner.estimand)
 
+    @property
+    def residual_form(self) -> ResidualForm:
+        """That of the inner estimator."""
+        return self.inner.residual_form
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator."""
         return _HeadlineEvaluator(self.inner, self.inner.prepare(predictions))
@@ -208,6 +255,10 @@ class _HeadlineEvaluator(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.headline(self.inner(outcomes, weights))
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        values = self.inner.signed(outcomes, signs)
+        return None if values is None else self.estimator.headline(values)
 
     @property
     def tally(self) -> TallyPlan | None:

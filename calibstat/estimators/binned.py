@@ -64,6 +64,9 @@ class _BinnedEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.functional(self.plan(outcomes, weights))
 
+    def signed(self, outcomes: Array, signs: Array) -> Floats:
+        return self.estimator.functional(self.plan.signed(outcomes, signs))
+
     @property
     def tally(self) -> TallyPlan:
         return self.plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -12,7 +12,9 @@ from calibstat.arrays import Floats
 
 
 class Distance(ABC):
-    """A distance between probability vectors."""
+    """A distance between probability vectors; `norm` says whether it is a norm of their difference."""
+
+    norm: ClassVar[bool] = False
 
     @abstractmethod
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -31,6 +33,8 @@ class TotalVariation(Distance):
     >>> round(float(cs.TotalVariation()(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
     0.3
     """
+
+    norm: ClassVar[bool] = True
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return 0.5 * sum_k |first_k - second_k|."""
@@ -74,6 +78,7 @@ class Lp(Distance):
     """
 
     p: float
+    norm: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.p >= 1:

@@ -11,6 +11,7 @@ from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
+from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.distances import Distance, TotalVariation
 from calibstat.estimators.tally import Tally, full_vector, ratio
@@ -50,6 +51,11 @@ class ExpectedMiscalibration(CellwiseEstimator):
         """The unbinned expected miscalibration."""
         return ExpectedMiscalibration(UniqueValues(), self.distance)
 
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm if the distance is a norm."""
+        return "seminorm" if self.distance.norm else "none"
+
     def terms(self, tally: Tally) -> Floats:
         """Weigh the distances of cells by their shares."""
         return tally.share * _distances(tally, self.distance)
@@ -87,6 +93,11 @@ class MaximumMiscalibration(CellwiseEstimator):
         """The unbinned maximum."""
         return MaximumMiscalibration(UniqueValues(), self.distance)
 
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm if the distance is a norm."""
+        return "seminorm" if self.distance.norm else "none"
+
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""
         distances = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0)
@@ -123,6 +134,11 @@ class ECE(CellwiseEstimator):
     def estimand(self) -> ECE:
         """The unbinned expected calibration error."""
         return ECE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm."""
+        return "seminorm"
 
     def terms(self, tally: Tally) -> Floats:
         """Divide absolute residual sums by the total weight."""

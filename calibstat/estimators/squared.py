@@ -14,6 +14,7 @@ from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
+from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.tally import Tally, ratio
 
@@ -46,6 +47,11 @@ class SquaredCE(CellwiseEstimator):
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A square, so no seminorm."""
+        return "function"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -80,6 +86,11 @@ class RMSCE(CellwiseEstimator):
     def estimand(self) -> RMSCE:
         """The unbinned root mean squared error."""
         return RMSCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm."""
+        return "seminorm"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -180,6 +191,11 @@ class DebiasedL2(CellwiseEstimator):
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """The U-statistic itself."""
+        return "debiased square"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the mean products of pairs of residuals by the shares of cells."""

@@ -131,6 +131,25 @@ class TallyPlan:
             square = self._sum(_weighted(distance, None if combined is None else combined**2))
         return Tally(weight, prediction, outcome, self._weight2(weight, combined), square)
 
+    def signed(self, outcomes: Array, signs: Array) -> Tally:
+        """Add up as if outcome - prediction of each row were multiplied by signs (..., n)."""
+        combined = signs if self.predictions.weights is None else self.predictions.weights * signs
+        columns = self.predictions.components.T
+        first = 1 if self.predictions.n_classes == 2 else 0
+        residual = [
+            self._sum((outcomes == first + k) * combined - column * combined) for k, column in enumerate(columns)
+        ]
+        square = np.empty(0)
+        if "square" in self.needs:
+            square = self._sum(self._squares(outcomes) * combined**2)
+        return Tally(
+            self.fixed.weight,
+            self.prediction,
+            self.prediction + np.stack(residual, axis=-1),
+            self.fixed.weight2,
+            square,
+        )
+
     def _sum_weights(self, weights: Array | None) -> Floats:
         return self._tabulate(1)[:, 0] if weights is None else self._sum(weights)
 

@@ -1,0 +1,75 @@
+"""Kernels: how alike two predictions are."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from calibstat.arrays import Floats
+
+
+class Kernel(ABC):
+    """A positive definite kernel of the form profile(distance / bandwidth).
+
+    Rows are probability vectors over all classes (both of them for two classes). A numeric variable x comes as the
+    pair (-x, x), as the event of two classes does, and a categorical one as indicators of its levels.
+    """
+
+    along_line: ClassVar[bool] = False
+    """Whether the kernel is exp(-distance / bandwidth), with distances that add up along a line."""
+
+    @abstractmethod
+    def distance(self, first: Floats, second: Floats) -> Floats:
+        """Return the distances of all pairs of rows: (..., a, d), (..., b, d) -> (..., a, b)."""
+
+    @abstractmethod
+    def profile(self, ratio: Floats) -> Floats:
+        """Return the kernel at each distance divided by the bandwidth."""
+
+
+@final
+@dataclass(frozen=True)
+class LaplaceKernel(Kernel):
+    """exp(-TV / bandwidth), TV the total variation distance; for two classes and for a variable |x - x'|."""
+
+    along_line: ClassVar[bool] = True
+
+    def distance(self, first: Floats, second: Floats) -> Floats:
+        """Return half the sum of absolute differences."""
+        if first.ndim == 2:
+            return 0.5 * cdist(first, second, "cityblock")
+        total = np.zeros((*first.shape[:-1], second.shape[-2]))
+        for column in range(first.shape[-1]):
+            gap = first[..., :, None, column] - second[..., None, :, column]
+            total += np.abs(gap, out=gap)
+        total *= 0.5
+        return total
+
+    def profile(self, ratio: Floats) -> Floats:
+        """Return exp(-ratio)."""
+        return np.exp(-ratio)
+
+
+@final
+@dataclass(frozen=True)
+class GaussianKernel(Kernel):
+    """exp(-d^2 / (2 bandwidth^2)), d the Euclidean distance of the vectors; for two classes sqrt(2) |p - p'|."""
+
+    def distance(self, first: Floats, second: Floats) -> Floats:
+        """Return the root of the sum of squared differences."""
+        if first.ndim == 2:
+            return cdist(first, second)
+        total = np.zeros((*first.shape[:-1], second.shape[-2]))
+        for column in range(first.shape[-1]):
+            gap = first[..., :, None, column] - second[..., None, :, column]
+            gap *= gap
+            total += gap
+        return np.sqrt(total, out=total)
+
+    def profile(self, ratio: Floats) -> Floats:
+        """Return exp(-ratio^2 / 2)."""
+        return np.exp(-0.5 * ratio * ratio)

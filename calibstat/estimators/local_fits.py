@@ -1,0 +1,140 @@
+"""Local polynomial fits as linear operators (Cleveland 1979; Cleveland & Grosse 1991, the conventions of cloess).
+
+A fit at a point is linear in the outcomes, and all rows with one value of x have the same place in it. So sums over
+*cells* of x suffice: exactly where each cell is one value, and with a small error where neighbours share a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Floats
+
+# Numbers held in memory at once while kernels are computed.
+_NUMBERS = 2**21
+# Directions of a local design with less than this share of its weight are left out (pseudo-inverse).
+_RCOND = 1e-10
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LocalOperator:
+    """Where to fit, from which cells.
+
+    Parameters
+    ----------
+    points : (P,) floats
+    centres : (M,) floats
+        Place of each cell, increasing.
+    widths : (P,) floats
+        Half-width of the neighbourhood of each point.
+    degree : {1, 2}
+    """
+
+    points: Floats
+    centres: Floats
+    widths: Floats
+    degree: int
+
+    def matrix(self, mass: Floats) -> Floats:
+        """Return (P, M): the fit is this matrix times the weighted sums of the outcomes, cells having these masses."""
+        found = np.empty((len(self.points), len(self.centres)))
+        for part, powers in self._blocks():
+            found[part] = _first_rows(powers, mass)
+        return found
+
+    def fit(self, mass: Floats, sums: Floats) -> Floats:
+        """Fit replicates of masses (R, M) and sums (R, k, M): (R, k, P)."""
+        values = np.empty((*sums.shape[:-1], len(self.points)))
+        for part, powers in self._blocks():
+            for replicate, (weight, one) in enumerate(zip(mass, sums, strict=True)):
+                values[replicate, :, part] = one @ _first_rows(powers, weight).T
+        return values
+
+    def _blocks(self) -> Iterator[tuple[slice, list[Floats]]]:
+        """Yield points in blocks, with the tricube weights times powers of the relative distance, each (block, M)."""
+        size = max(1, _NUMBERS // max(len(self.centres), 1))
+        for start in range(0, len(self.points), size):
+            part = slice(start, start + size)
+            gap = _snapped(self.centres - self.points[part, None], self.centres)
+            width = self.widths[part, None]
+            distance = np.divide(gap, width, out=np.zeros(gap.shape), where=width > 0)
+            powers = [tricube(np.abs(gap), width)]
+            for _ in range(2 * self.degree):
+                powers.append(powers[-1] * distance)
+            yield part, powers
+
+
+def tricube(distance: Floats, width: Floats) -> Floats:
+    """Return (1 - (d/h)^3)^3, but 1 where d <= 0.001 h and 0 where d >= 0.999 h, as cloess does."""
+    relative = np.divide(distance, width, out=np.ones(distance.shape), where=width > 0)
+    weight = (1 - np.minimum(relative, 1.0) ** 3) ** 3
+    weight[relative >= 0.999] = 0
+    weight[distance <= 0.001 * width] = 1
+    return weight
+
+
+def _first_rows(powers: list[Floats], mass: Floats) -> Floats:
+    """Return the value at distance 0 of the weighted polynomial fit, as weights of sums: (P, M)."""
+    degree = len(powers) // 2
+    moments = np.stack([power @ mass for power in powers], axis=-1)
+    normal = moments[:, np.add.outer(np.arange(degree + 1), np.arange(degree + 1))]
+    first = np.linalg.pinv(normal, rcond=_RCOND, hermitian=True)[:, 0]
+    rows = first[:, :1] * powers[0]
+    for k in range(1, degree + 1):
+        rows += first[:, k, None] * powers[k]
+    return rows
+
+
+def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n: int) -> Floats:
+    """Return the distance from each point within which lies a share `span` of the mass.
+
+    With equal masses the distance of the q-th nearest row, q = floor(n span + 1e-5); with span > 1 the largest
+    distance times the span (as R documents it for one variable). Where a tie lies just at that distance and nothing
+    inside, the neighbourhood is a little wider, so that it holds the tie.
+    """
+    target = min(max(np.floor(n * span + 1e-5), 1.0), n) / n * mass.sum()
+    found = np.empty(len(points))
+    size = max(1, _NUMBERS // len(centres))
+    for start in range(0, len(points), size):
+        part = slice(start, start + size)
+        distance = np.abs(_snapped(centres - points[part, None], centres))
+        order = np.argsort(distance, axis=1, kind="stable")
+        reached = np.cumsum(mass[order], axis=1) >= target * (1 - 1e-9)
+        nearest = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
+        width = np.take_along_axis(distance, nearest, axis=1)[:, 0]
+        first = np.where(mass > 0, distance, np.inf).min(axis=1)
+        found[part] = np.where(first >= 0.999 * width, 1.01 * width, width)
+    return found * max(span, 1.0)
+
+
+def _snapped(gap: Floats, centres: Floats) -> Floats:
+    """Take gaps that are rounding for none."""
+    gap[np.abs(gap) < 1e-12 * (centres[-1] - centres[0])] = 0
+    return gap
+
+
+def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
+    r"""Return the two traces that turn residuals into standard errors.
+
+    With L the (n, n) matrix of a fit, :math:`\delta_1 = \operatorname{tr} (I-L)^T(I-L)` and :math:`\delta_2` the trace
+    of its square; the residual variance is RSS / delta_1 with delta_1^2 / delta_2 degrees of freedom.
+
+    Parameters
+    ----------
+    rows : (M, M) floats
+        `LocalOperator.matrix` at the centres themselves.
+    mass : (M,) floats
+        Number of rows of each cell.
+    """
+    # L acts on cell means; with unit vectors for cells it is symmetric in form, and the n - M other directions are
+    # left alone by I - L.
+    root = np.sqrt(mass)
+    inner = root[:, None] * rows * root
+    both = inner + inner.T - inner.T @ inner
+    n, trace = mass.sum(), np.trace(both)
+    return float(n - trace), float(n - 2 * trace + (both**2).sum())

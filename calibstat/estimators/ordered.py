@@ -1,0 +1,120 @@
+"""Rows in the order of the one column that is conditioned on, and the walk of their residuals."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats
+from calibstat.binnings.intervals import borders
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.rows import is_chances, two_classes
+from calibstat.estimators.tally import ratio
+from calibstat.predictions import Predictions
+
+# As in UniqueValues: float noise does not tell two predictions apart.
+TOLERANCE = 1e-12
+
+
+def one_column(estimator: Estimator, predictions: Predictions) -> Floats:
+    """Return the only conditioned column (n,), or say which lens would leave one."""
+    if len(predictions.keys) != 1:
+        raise ValueError(
+            f"{estimator!r} puts rows in the order of one column, but {len(predictions.keys)} are conditioned on "
+            f"({predictions.given!r}); condition on one of them, for example Given('age')."
+        )
+    variable = predictions.column(predictions.keys[0])
+    if variable.categorical:
+        raise ValueError(
+            f"{estimator!r} puts rows in the order of numbers, but the variable {predictions.keys[0]!r} is "
+            f"categorical with levels {variable.levels!r}; use cells, for example ECE(Categories())."
+        )
+    return variable.values
+
+
+def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
+    """Return the conditioned column as numbers in [0, 1]: a probability as it is, a variable divided by its range."""
+    values = one_column(estimator, predictions)
+    if not len(values):
+        return values
+    low, high = borders(predictions)
+    return np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0)
+
+
+class Ordered:
+    """The rows of a two-class sample in increasing order of the conditioned column; equal values are one block.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Who asks, for messages.
+    predictions : Predictions
+
+    Attributes
+    ----------
+    stops : (L + 1,) ints
+        How many rows lie in the first 0, 1, ..., L blocks.
+    values : (L,) floats
+        The conditioned value of each block.
+    """
+
+    def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
+        two_classes(estimator, predictions)
+        column = one_column(estimator, predictions)
+        self.order = predictions.order
+        placed = column[self.order]
+        ends = np.append(np.flatnonzero(np.diff(placed) > TOLERANCE) + 1, len(placed))
+        self.stops = np.append(0, ends) if len(placed) else np.zeros(1, dtype=np.intp)
+        self.values = placed[self.stops[1:] - 1]
+        self.event = predictions.event[self.order]
+        self.own = None if predictions.weights is None else predictions.weights[self.order]
+
+    @property
+    def variances(self) -> Floats:
+        """(n,) variance of each outcome in a calibrated world, in order."""
+        chance = np.clip(self.event, 0.0, 1.0)
+        return chance * (1 - chance)
+
+    @property
+    def scale(self) -> float | None:
+        """The standard deviation of the mean residual in a calibrated world; None if it is zero."""
+        scale = float(self.standard_deviation(self.weights(None)))
+        return scale if scale > 0 else None
+
+    def standard_deviation(self, weights: Floats) -> Floats:
+        """Return the standard deviation of the mean residual under weights (..., n) in order: (...,)."""
+        total = weights.sum(axis=-1)
+        return ratio(np.sqrt((weights**2 * self.variances).sum(axis=-1)), total, empty=np.nan)
+
+    def weights(self, weights: Array | None) -> Floats:
+        """Return the sample's weights times further ones (..., n), in order: (..., n) or (n,)."""
+        own = np.ones(len(self.order)) if self.own is None else self.own
+        return own if weights is None else own * weights[..., self.order]
+
+    def happened(self, outcomes: Array) -> Floats:
+        """Return the indicator of the event (..., n), or its chance, in order."""
+        if is_chances(outcomes):
+            return outcomes[..., self.order, 1]
+        return outcomes[..., self.order].astype(float)
+
+    def cumulate(self, values: Array) -> Floats:
+        """Return the sums of values (..., n), given in order, over the first 0, 1, ..., L blocks: (..., L + 1)."""
+        sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+        np.cumsum(values, axis=-1, out=sums[..., 1:])
+        return sums if len(self.stops) == sums.shape[-1] else sums[..., self.stops]
+
+    def walk(self, outcomes: Array, weights: Array | None = None, signs: Array | None = None) -> Floats:
+        r"""Return the walk of mean residuals, origin included: (..., L + 1).
+
+        .. math:: C_k = \sum_{i \le k} w_i (y_i - p_i) \Big/ \sum_i w_i, \qquad C_0 = 0
+
+        in probability units and at the ends of blocks only, since the order inside a block is arbitrary. Residuals are
+        multiplied by `signs` (..., n), if there are any. NaN without weight.
+        """
+        residual = self.happened(outcomes) - self.event
+        if signs is not None:
+            residual = residual * signs[..., self.order]
+        if self.own is None and weights is None:
+            return self.cumulate(residual) / (len(residual.T) or np.nan)
+        mass = self.weights(weights)
+        total = np.asarray(mass.sum(axis=-1))
+        return ratio(self.cumulate(residual * mass), total[..., None], empty=np.nan)

@@ -1,0 +1,54 @@
+"""Pearson's chi-square distance as a calibration error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from calibstat.arrays import Floats
+from calibstat.binnings.base import Binning
+from calibstat.binnings.equal_mass import EqualMass
+from calibstat.binnings.unique import UniqueValues
+from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.tally import Tally, full_vector
+
+
+@final
+@dataclass(frozen=True)
+class PearsonCE(BinnedEstimator):
+    r"""Pearson's chi-square distance of cell means of outcomes from cell means of predictions, plug-in and binned.
+
+    .. math:: \sum_b \frac{n_b}{n} \sum_k \frac{(\bar y_{bk} - \bar p_{bk})^2}{\bar p_{bk}}, \quad\text{for two
+              classes}\quad \sum_b \frac{n_b}{n} \frac{(\bar y_b - \bar p_b)^2}{\bar p_b (1 - \bar p_b)}
+
+    For two classes n times this is the `HosmerLemeshow` statistic. Dimensionless; biased upward by about L (K - 1) / n
+    with L cells. Errors at predictions near 0 or 1 dominate it; where a mean prediction is 0 the gap is squared only.
+    O(n) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> round(cs.PearsonCE(cs.EqualWidth(5))(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 6)
+    0.320635
+    """
+
+    binning: Binning = EqualMass(10)
+    quantity: ClassVar[str] = "chi-square distance of cell means (plug-in, binned)"
+
+    @property
+    def estimand(self) -> PearsonCE:
+        """The unbinned chi-square distance."""
+        return PearsonCE(UniqueValues())
+
+    def functional(self, tally: Tally) -> Floats:
+        """Divide squared gaps by mean predictions and average over cells."""
+        expected = full_vector(tally.mean_prediction)
+        gaps = (full_vector(tally.mean_outcome) - expected) ** 2
+        return (tally.share * (gaps / np.where(expected > 0, expected, 1.0)).sum(axis=-1)).sum(axis=-1)

@@ -1,0 +1,64 @@
+"""The list of estimators: complete, true, and one line each."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import calibstat as cs
+from calibstat.cli import main
+from calibstat.cli.estimators import ANY, SIMPLEX, TWO, VARIABLE, names, needs, record
+
+
+def test_every_public_estimator_is_listed():
+    classes = [
+        name
+        for name in cs.__all__
+        if isinstance(getattr(cs, name), type)
+        and issubclass(getattr(cs, name), cs.Estimator)
+        and not getattr(cs, name).__abstractmethods__
+    ]
+    assert set(classes) <= set(names())
+    assert {"ECE", "VECE", "HistogramRegression", "Generic"} <= set(names())
+    assert not {"Estimator", "BinnedEstimator", "TopLabel", "estimate", "EqualMass"} & set(names())
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_it_needs_is_found_out(name):
+    found = record(name)
+    assert found["needs"] in (ANY, SIMPLEX, TWO, VARIABLE)
+    assert found["summary"].endswith((".", ")", "`"))
+    assert "\n" not in found["summary"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("ECE", SIMPLEX),
+        ("ExpectedMiscalibration", SIMPLEX),
+        ("Generic", ANY),
+        ("VECE", VARIABLE),
+        ("SquaredCE", SIMPLEX),
+    ],
+)
+def test_needs(name, expected):
+    assert needs(name) == expected
+
+
+def test_text_has_one_line_each(capsys):
+    assert main(["estimators"]) == 0
+    listed = capsys.readouterr().out.partition("\n\n")[2].partition("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in listed] == names()
+
+
+def test_json(capsys):
+    assert main(["estimators", "--format", "json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in records] == names()
+    assert set(records[0]) == {"name", "parameters", "needs", "summary"}
+
+
+def test_other_formats_are_refused(capsys):
+    assert main(["estimators", "--format", "xml"]) == 2
+    assert "--format" in capsys.readouterr().err

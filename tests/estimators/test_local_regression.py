@@ -1,0 +1,271 @@
+"""Local regression against a plain loop, its grid version against the exact one, and its band."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.estimators import local_cells
+from calibstat.estimators.local_fits import LocalOperator
+from calibstat.estimators.local_regression import LOESS, VCE
+from registry import make_sample
+
+
+def naive_fit(x, y, weights, at, span, degree):
+    """Cleveland & Grosse (1991), point by point, by least squares on the weighted design."""
+    share = np.floor(len(x) * span + 1e-5) / len(x) * weights.sum()
+    distance, reached = np.abs(x - at), 0.0
+    for i in np.argsort(distance):
+        reached += weights[i]
+        width = distance[i]
+        if reached >= min(share, weights.sum()) * (1 - 1e-9):
+            break
+    width *= max(span, 1)
+    kernel = np.zeros(len(x))
+    for i, d in enumerate(distance):
+        if d <= 0.001 * width:
+            kernel[i] = 1
+        elif d < 0.999 * width:
+            kernel[i] = (1 - (d / width) ** 3) ** 3
+    root = np.sqrt(kernel * weights)
+    design = (x - at)[:, None] ** np.arange(degree + 1)
+    return np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0][0]
+
+
+def world(n, seed=0, weighted=False):
+    rng = np.random.Generator(np.random.PCG64(seed))
+    x, p = rng.normal(size=n), rng.random(n)
+    weights = rng.integers(1, 4, n) / 2 if weighted else None
+    chance = np.clip(p + 0.2 * np.sin(2 * x), 0, 1)
+    return cs.Given("x")(cs.Sample(rng.random(n) < chance, p, variables={"x": x}, sample_weight=weights))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("span", "degree"), [(0.4, 1), (0.75, 2), (1.0, 2), (1.6, 1)])
+def test_the_curve_agrees_with_a_plain_loop(span, degree, weighted):
+    sample = world(60, weighted=weighted)
+    seen, x = sample.predictions, sample.predictions.conditioned[:, 0]
+    weights = np.ones(60) if seen.weights is None else seen.weights
+    curve = LOESS(span, degree, n_points=7)(sample)
+    for place, at in enumerate(curve.x):
+        outcome = naive_fit(x, sample.outcomes, weights, at, span, degree)
+        prediction = naive_fit(x, seen.event, weights, at, span, degree)
+        np.testing.assert_allclose([curve.outcome[place], curve.prediction[place]], [outcome, prediction], atol=1e-9)
+        assert curve.deviation[place] == pytest.approx(outcome - prediction, abs=1e-9)
+
+
+def test_the_points_lie_between_quantiles():
+    sample = world(60)
+    x = sample.predictions.conditioned[:, 0]
+    curve = LOESS(n_points=5, trim=0.1)(sample)
+    np.testing.assert_allclose(curve.x, np.linspace(*np.quantile(x, [0.1, 0.9]), 5))
+
+
+def test_tied_values_are_pooled_exactly():
+    rng = np.random.Generator(np.random.PCG64(1))
+    p = rng.integers(1, 9, 200) / 10
+    sample = cs.Sample(rng.random(200) < p, p)
+    curve = LOESS(0.75, n_points=9)(sample)
+    # with so many ties rows are a neighbourhood of their own: the loop breaks off at the q-th row
+    for place, at in enumerate(curve.x):
+        if not np.isclose(np.abs(p - at).min(), 0):
+            expected = naive_fit(p, sample.outcomes, np.ones(200), at, 0.75, 2)
+            assert curve.outcome[place] == pytest.approx(expected, abs=1e-8)
+
+
+def test_the_band_is_that_of_the_whole_matrix():
+    """Degrees of freedom and standard errors from the n x n matrix, row by row."""
+    sample = world(50)
+    x, y = sample.predictions.conditioned[:, 0], sample.outcomes
+    rows = np.array([[naive_fit(x, np.eye(50)[j], np.ones(50), at, 0.75, 2) for j in range(50)] for at in x])
+    rest = np.eye(50) - rows
+    first, second = np.trace(rest.T @ rest), np.trace(np.linalg.matrix_power(rest.T @ rest, 2))
+    error = np.sqrt(((rest @ y) ** 2).sum() / first)
+    curve = LOESS(0.75, n_points=3)(sample)
+    assert curve.degrees_of_freedom == pytest.approx(first**2 / second, rel=1e-8)
+    weights = [[naive_fit(x, np.eye(50)[j], np.ones(50), at, 0.75, 2) for j in range(50)] for at in curve.x]
+    np.testing.assert_allclose(curve.standard_error, error * np.linalg.norm(weights, axis=1), rtol=1e-8)
+
+
+@pytest.mark.parametrize(("span", "bound"), [(0.1, 4e-3), (0.3, 1.2e-3), (0.75, 5e-4)])
+@pytest.mark.parametrize("shape", ["uniform", "both ends", "rare"])
+def test_the_grid_version_is_as_close_to_the_exact_one_as_documented(shape, span, bound):
+    rng = np.random.Generator(np.random.PCG64(2))
+    p = {"uniform": rng.random(2000), "both ends": rng.beta(0.2, 0.2, 2000), "rare": rng.beta(1, 19, 2000)}[shape]
+    sample = cs.Sample(rng.random(2000) < p**1.2, p)
+    exact, fast = LOESS(span, n_points=100, n_cells=None)(sample), LOESS(span, n_points=100)(sample)
+    assert 0 < np.abs(exact.outcome - fast.outcome).max() < bound
+    assert np.abs(exact.deviation - fast.deviation).max() < bound
+    np.testing.assert_allclose(fast.standard_error, exact.standard_error, rtol=0.02)
+
+
+def test_few_different_values_are_kept_apart():
+    sample = world(300)
+    np.testing.assert_array_equal(LOESS()(sample).outcome, LOESS(n_cells=None)(sample).outcome)
+
+
+def test_a_heavy_tie_does_not_break_the_fit():
+    """More than a span of the rows say exactly 1; a point beside the tie has nothing nearer."""
+    p = np.concatenate([np.linspace(0.1, 0.9, 20), np.ones(80)])
+    y = np.concatenate([np.tile([0, 1], 10), np.ones(80, dtype=int)])
+    curve = LOESS(0.5, n_points=30, trim=0)(cs.Sample(y, p))
+    assert np.isfinite(curve.outcome).all()
+    assert curve.outcome[-1] == pytest.approx(1, abs=1e-9)
+
+
+def test_weights_are_relative_and_count_by_kish():
+    one, other = world(80, weighted=True), world(80, weighted=True)
+    weights = other.predictions.weights * 7.0
+    scaled = cs.Given("x")(
+        cs.Sample(
+            other.outcomes,
+            other.predictions.event,
+            variables={"x": other.predictions.conditioned[:, 0]},
+            sample_weight=weights,
+        )
+    )
+    first, second = LOESS()(one), LOESS()(scaled)
+    np.testing.assert_allclose(second.low, first.low, rtol=1e-9, atol=1e-12)
+    assert second.degrees_of_freedom == pytest.approx(first.degrees_of_freedom)
+    assert first.degrees_of_freedom < LOESS()(world(80)).degrees_of_freedom
+
+
+def test_moving_weights_fit_anew():
+    """With the neighbourhoods kept, a weighted least squares at each point."""
+    sample = world(40)
+    weights = np.random.Generator(np.random.PCG64(3)).integers(0, 3, (3, 40)).astype(float)
+    parameters = LOESS(n_points=4)
+    evaluate = parameters.prepare(sample.predictions)
+    found = evaluate(sample.outcomes, weights)
+    x, residual = sample.predictions.conditioned[:, 0], sample.outcomes - sample.predictions.event
+    for place, at in enumerate(evaluate.operator.points[:4]):
+        kernel = np.clip(1 - (np.abs(x - at) / evaluate.operator.widths[place]) ** 3, 0, None) ** 3
+        for replicate in range(3):
+            root = np.sqrt(kernel * weights[replicate])
+            design = (x - at)[:, None] ** np.arange(3)
+            fit = np.linalg.lstsq(design * root[:, None], residual * root, rcond=None)[0][0]
+            assert found[replicate, place] == pytest.approx(fit, abs=1e-6)
+
+
+def test_points_are_computed_in_blocks(monkeypatch):
+    from calibstat.estimators import local_fits
+
+    sample = world(100)
+    whole = LOESS(n_points=50)(sample)
+    monkeypatch.setattr(local_fits, "_NUMBERS", 1000)
+    np.testing.assert_allclose(LOESS(n_points=50)(sample).outcome, whole.outcome, atol=1e-12)
+
+
+def test_the_band_pools_cells_where_there_are_many(monkeypatch):
+    sample = world(400)
+    whole = LOESS(n_points=20, n_cells=None)(sample)
+    monkeypatch.setattr(local_cells, "BAND_CELLS", 100)
+    pooled = LOESS(n_points=20, n_cells=None)(sample)
+    np.testing.assert_array_equal(pooled.outcome, whole.outcome)
+    np.testing.assert_allclose(pooled.standard_error, whole.standard_error, rtol=0.01)
+    assert pooled.degrees_of_freedom == pytest.approx(whole.degrees_of_freedom, rel=1e-3)
+
+
+def test_vce_is_the_largest_difference_and_says_where():
+    rng = np.random.Generator(np.random.PCG64(4))
+    age, p = rng.uniform(20, 80, 4000), rng.random(4000)
+    chance = np.clip(p - 0.3 * np.exp(-(((age - 35) / 8) ** 2)), 0, 1)
+    sample = cs.Sample(rng.random(4000) < chance, p, variables={"age": age})
+    found = VCE("age", 0.3)(sample)
+    assert abs(found.location - 35) < 4
+    assert float(found) == found.maximum == np.abs(found.deviation).max()
+    assert VCE("age", 0.3) == cs.Given("age") | LOESS(0.3)
+    result = cs.calibration_test(sample, VCE("age", 0.3), rng=0)
+    assert result.pvalue < 0.01
+    assert result.statistic == found.maximum
+
+
+def test_null_draws_of_the_tally_and_of_labels_agree():
+    sample = world(120)
+    means = [
+        cs.Consistency(400, shortcuts=way)
+        .draw(cs.estimators.base.Headline(LOESS(n_points=20)), sample, cs.as_generator(1))
+        .mean
+        for way in (True, False)
+    ]
+    assert abs(means[0] - means[1]) < 0.012
+
+
+def test_the_curve_prints_its_maximum():
+    assert repr(LOESS()(make_sample(2))).startswith("LocalCurve(maximum=")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_classes", "message"),
+    [
+        (LOESS(), 3, "needs 2 classes"),
+        (cs.Given("sex") | LOESS(), 2, "categorical with levels"),
+        (cs.Given(..., "age") | LOESS(), 2, "smooths along one column, but 2"),
+    ],
+)
+def test_it_needs_one_numeric_column_and_two_classes(estimator, n_classes, message):
+    with pytest.raises(ValueError, match=message):
+        estimator(make_sample(n_classes))
+
+
+def test_too_many_values_are_refused(monkeypatch):
+    from calibstat.estimators import local_cells as cells
+
+    monkeypatch.setattr(cells, "MOST_CELLS", 30)
+    with pytest.raises(ValueError, match="use n_cells=1024"):
+        LOESS(n_cells=None)(world(40))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"span": 0}, "span is 0"),
+        ({"span": np.nan}, "span is nan"),
+        ({"degree": 3}, "degree is 3"),
+        ({"trim": 0.5}, "trim is 0.5"),
+        ({"n_points": 0}, "n_points"),
+        ({"n_cells": 0}, "n_cells"),
+    ],
+)
+def test_parameters_are_checked(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        LOESS(**parameters)
+
+
+def test_the_matrix_is_the_fit():
+    rng = np.random.Generator(np.random.PCG64(5))
+    operator = LocalOperator(np.array([0.2, 0.7]), np.sort(rng.random(12)), np.array([0.5, 0.6]), 2)
+    mass, sums = rng.integers(1, 5, 12).astype(float), rng.random(12)
+    np.testing.assert_allclose(operator.fit(mass[None], sums[None, None])[0, 0], operator.matrix(mass) @ sums)
+
+
+# Peers
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+@pytest.mark.parametrize("span", [0.3, 0.5, 0.75, 0.9, 1.0])
+def test_direct_fits_and_bands_agree_with_scikit_misc(span, degree):
+    loess = pytest.importorskip("skmisc.loess").loess
+    sample = world(300)
+    x, y = sample.predictions.conditioned[:, 0], sample.outcomes.astype(float)
+    peer = loess(x, y, span=span, degree=degree, surface="direct", statistics="exact")
+    peer.fit()
+    curve = LOESS(span, degree, n_points=50)(sample)
+    expected = peer.predict(curve.x, stderror=True)
+    interval = expected.confidence(0.05)
+    np.testing.assert_allclose(curve.outcome, expected.values, atol=1e-8)
+    np.testing.assert_allclose(curve.standard_error, expected.stderr, atol=1e-8)
+    np.testing.assert_allclose(np.stack([curve.low, curve.high]), [interval.lower, interval.upper], atol=1e-8)
+
+
+def test_the_interpolated_surface_of_scikit_misc_is_near():
+    """Its default, and R's, interpolates between the vertices of a k-d tree."""
+    loess = pytest.importorskip("skmisc.loess").loess
+    sample = world(1000)
+    x, y = sample.predictions.conditioned[:, 0], sample.outcomes.astype(float)
+    peer = loess(x, y, span=0.75)
+    peer.fit()
+    curve = LOESS(0.75, n_points=50)(sample)
+    difference = np.abs(peer.predict(curve.x).values - curve.outcome).max()
+    assert 1e-3 < difference < 0.03

@@ -1,0 +1,95 @@
+"""Kernel, multi-scale, score and goodness-of-fit estimators: what the laws run over, and where the names are defined.
+
+Each entry holds the keyword arguments of a registry Entry, and three more that laws may ask for:
+``signed`` (the value has a sign, both sides are evidence), ``ordered`` (rows count in the order in which they
+come), ``weighted`` (False: weights are refused).
+"""
+
+from __future__ import annotations
+
+import calibstat as cs
+from calibstat.estimators.cox import Cox
+from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
+from calibstat.estimators.kde import KDECE, LpCE
+from calibstat.estimators.kernel import SKCE
+from calibstat.estimators.kernel_functions import GaussianKernel, LaplaceKernel
+from calibstat.estimators.logit_scores import LogitScore, VectorScalingScore
+from calibstat.estimators.multiscale import MultiscaleL2
+from calibstat.estimators.observed_expected import ObservedToExpected
+from calibstat.estimators.pearson import PearsonCE
+from calibstat.estimators.score_residuals import MeanCalibration, ScoreExcess
+from calibstat.estimators.standardized import StandardizedL2
+from calibstat.estimators.tce import TCE
+from calibstat.estimators.zscores import BrierZ, LogLossZ, Spiegelhalter
+
+ANY = (2, 3, 4, 5)
+
+MODULES = {
+    "estimators.kernel": ["SKCE"],
+    "estimators.kernel_evaluator": ["KernelErrors"],
+    "estimators.kernel_functions": ["Kernel", "LaplaceKernel", "GaussianKernel"],
+    "estimators.kde": ["KDECE", "LpCE"],
+    "estimators.standardized": ["StandardizedL2"],
+    "estimators.multiscale": ["MultiscaleL2"],
+    "estimators.score_residuals": ["MeanCalibration", "ScoreExcess"],
+    "estimators.zscores": ["Spiegelhalter", "BrierZ", "LogLossZ"],
+    "estimators.logit_scores": ["LogitScore", "CubicScore", "VectorScalingScore"],
+    "estimators.cox": ["Cox", "CoxFit"],
+    "estimators.hosmer_lemeshow": ["HosmerLemeshow", "PigeonHeyse", "GoodnessOfFit"],
+    "estimators.pearson": ["PearsonCE"],
+    "estimators.observed_expected": ["ObservedToExpected", "Ratio"],
+    "estimators.tce": ["TCE"],
+}
+
+ENTRIES = [
+    dict(thing=SKCE(), classes=ANY, cells_move_with="repeats", pairs=True),
+    dict(thing=SKCE(0.2, kind="biased"), classes=ANY),
+    dict(thing=SKCE(0.3, kind="biased", kernel=GaussianKernel()), classes=ANY),
+    dict(thing=SKCE(0.5, kind="block", block_size=3), classes=ANY, pairs=True, ordered=True),
+    dict(thing=SKCE((0.5, 0.1)), classes=ANY, pairs=True, scalar=False),
+    dict(thing=cs.Given("sex", ...) | SKCE(0.5), classes=ANY, pairs=True),
+    dict(thing=KDECE(0.2), classes=ANY, pairs=True),
+    dict(thing=LpCE(cs.SimplexGrid(3), p=3), classes=ANY),
+    dict(thing=StandardizedL2(cs.SimplexGrid(3), "counts"), classes=ANY, pairs=True, signed=True),
+    dict(thing=MultiscaleL2(), classes=(2,), cells_move_with="weights", pairs=True, signed=True),
+    dict(thing=cs.Given("age") | MultiscaleL2(), classes=ANY, cells_move_with="weights", pairs=True, signed=True),
+    dict(thing=MeanCalibration(), classes=(2,), signed=True),
+    dict(thing=ScoreExcess("brier"), classes=ANY, signed=True),
+    dict(thing=Spiegelhalter(), classes=(2,), pairs=True, signed=True),
+    dict(thing=BrierZ(), classes=ANY, pairs=True, signed=True),
+    dict(thing=LogLossZ(), classes=ANY, pairs=True, signed=True),
+    dict(thing=LogitScore(3), classes=(2,), pairs=True),
+    dict(thing=VectorScalingScore(), classes=ANY, pairs=True),
+    dict(thing=Cox(), classes=(2,), pairs=True, scalar=False),
+    dict(thing=HosmerLemeshow(4), classes=(2,), cells_move_with="weights", pairs=True, scalar=False),
+    dict(thing=PigeonHeyse(4), classes=(2,), cells_move_with="weights", pairs=True),
+    dict(thing=PearsonCE(cs.SimplexGrid(3)), classes=ANY),
+    dict(thing=ObservedToExpected(), classes=(2,), pairs=True, scalar=False),
+    dict(thing=TCE(cs.EqualWidth(4)), classes=(2,), chances=False, weighted=False),
+    dict(thing=TCE(n_min=5, n_max=20), classes=(2,), chances=False, weighted=False),
+]
+
+# Compared with the naive references only: the laws run over their nearest relatives above.
+MORE = [
+    dict(thing=SKCE(0.2), classes=(2,), pairs=True),
+    dict(thing=SKCE(0.001, kind="biased"), classes=(2,)),
+    dict(thing=SKCE("median", kernel=GaussianKernel()), classes=ANY, cells_move_with="repeats", pairs=True),
+    dict(thing=SKCE(0.5, kind="block", block_size=5), classes=(2,), pairs=True, ordered=True),
+    dict(thing=SKCE(0.5, kind="block"), classes=ANY, pairs=True, ordered=True),
+    dict(
+        thing=SKCE(kind="biased", multiples=(1, 0.25)), classes=ANY, cells_move_with="repeats", pairs=True, scalar=False
+    ),
+    dict(thing=cs.Given("age") | SKCE(2.0, kind="biased"), classes=ANY),
+    dict(thing=cs.TopLabel() | SKCE(0.1), classes=ANY, pairs=True),
+    dict(thing=KDECE(0.05, p=2), classes=ANY, pairs=True),
+    dict(thing=cs.TopLabel() | KDECE(0.1), classes=ANY, pairs=True),
+    dict(thing=StandardizedL2(cs.EqualMass(4)), classes=(2,), cells_move_with="weights", pairs=True, signed=True),
+    dict(thing=MultiscaleL2("counts"), classes=(2,), cells_move_with="weights", pairs=True, signed=True),
+    dict(thing=ScoreExcess("log"), classes=ANY, signed=True),
+    dict(thing=cs.TopLabel() | Spiegelhalter(), classes=ANY, pairs=True, signed=True),
+    dict(thing=LogitScore(1), classes=(2,), pairs=True),
+    dict(thing=Cox(statistic="likelihood_ratio"), classes=(2,), pairs=True, scalar=False),
+]
+
+# Named here so that a look through this file shows every kernel.
+KERNELS = [LaplaceKernel(), GaussianKernel()]
