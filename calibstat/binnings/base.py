@@ -128,6 +128,13 @@ def occupied(index: Ints, moves: Moves) -> Cells:
     return Cells(max(1, len(found)), inverse.astype(np.intp, copy=False), moves)
 
 
+def expect_binning(value: object) -> Binning:
+    """Return a binning, or say that something else was given for one."""
+    if not isinstance(value, Binning):
+        raise TypeError(f"binning is {value!r}, but a binning is expected: for example EqualMass(15).")
+    return value
+
+
 def one_column(binning: Binning, predictions: Predictions) -> Floats:
     """Return the only conditioned column, or say which lens would leave one."""
     if len(predictions.keys) == 1:

@@ -8,8 +8,12 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells, occupied, warn_of_small_cells
+from calibstat.binnings.intervals import closed_right
 from calibstat.checks import at_least_one
 from calibstat.predictions import Predictions
+
+# A value this little above an edge lies on it: 25 * 0.28 is more than 7 in floats, and so are many sums of thirds.
+_NOISE = 1e-12
 
 
 @final
@@ -47,8 +51,7 @@ class SimplexGrid(Binning):
                 f"{self!r} cuts probabilities, but {variables[0]!r} is a variable; cut it by another binning: "
                 f"{self!r} * EqualMass(10)."
             )
-        steps = np.ceil(self.n_bins * predictions.conditioned).astype(np.intp) - 1
-        np.clip(steps, 0, self.n_bins - 1, out=steps)
+        steps = closed_right(predictions.conditioned - _NOISE, np.arange(self.n_bins + 1) / self.n_bins)
         index = np.zeros(len(predictions), dtype=np.intp)
         for column in steps.T:
             # renumbering after each axis keeps the numbers small: n_bins ** K would overflow

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import ClassVar, Literal, final
 
 from calibstat.arrays import Array, Floats
-from calibstat.binnings.base import Binning
+from calibstat.binnings.base import Binning, expect_binning
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.predictions import Predictions
@@ -29,7 +29,8 @@ class BinnedEstimator(Estimator):
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up what no outcome changes."""
-        return _BinnedEvaluator(TallyPlan(predictions, self.binning.cut(predictions), self.needs), self)
+        cells = expect_binning(self.binning).cut(predictions)
+        return _BinnedEvaluator(TallyPlan(predictions, cells, self.needs), self)
 
 
 class CellwiseEstimator(BinnedEstimator):

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.binnings.base import Binning, Cells
+from calibstat.binnings.base import Binning, Cells, expect_binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import Estimator, Evaluator
@@ -62,7 +62,7 @@ class PDE(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
-        return _DeviationEvaluator(predictions, self.binning.cut(predictions), self)
+        return _DeviationEvaluator(predictions, expect_binning(self.binning).cut(predictions), self)
 
 
 class _DeviationEvaluator(Evaluator):

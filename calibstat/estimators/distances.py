@@ -11,6 +11,12 @@ import numpy as np
 from calibstat.arrays import Floats
 
 
+def expect_distance(value: object) -> None:
+    """Refuse anything that cannot be called with two laws."""
+    if not callable(value):
+        raise TypeError(f"distance is {value!r}, but a distance is expected: for example TotalVariation() or Lp(2).")
+
+
 class Distance(ABC):
     """A distance between probability vectors; `norm` says whether it is a norm of their difference."""
 

@@ -38,6 +38,10 @@ class Generic(Estimator):
 
     function: Callable[[Sample], Any]
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise TypeError(f"function is {self.function!r}, but a function of a sample is expected.")
+
     @property
     def quantity(self) -> str:  # type: ignore[override]
         """The function's name."""

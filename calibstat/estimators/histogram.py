@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.binnings.base import Binning
+from calibstat.binnings.base import Binning, expect_binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import Estimator, Evaluator
@@ -51,7 +51,7 @@ class HistogramRegression(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up the predictions."""
-        return _HistogramEvaluator(TallyPlan(predictions, self.binning.cut(predictions), ()))
+        return _HistogramEvaluator(TallyPlan(predictions, expect_binning(self.binning).cut(predictions), ()))
 
 
 class _HistogramEvaluator(Evaluator):

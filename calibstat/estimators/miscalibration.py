@@ -13,7 +13,7 @@ from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
-from calibstat.estimators.distances import Distance, TotalVariation
+from calibstat.estimators.distances import Distance, TotalVariation, expect_distance
 from calibstat.estimators.tally import Tally, full_vector, ratio
 
 
@@ -46,6 +46,9 @@ class ExpectedMiscalibration(CellwiseEstimator):
     distance: Distance = TotalVariation()
     quantity: ClassVar[str] = "expected miscalibration of cell means (binned)"
 
+    def __post_init__(self) -> None:
+        expect_distance(self.distance)
+
     @property
     def estimand(self) -> ExpectedMiscalibration:
         """The unbinned expected miscalibration."""
@@ -54,7 +57,7 @@ class ExpectedMiscalibration(CellwiseEstimator):
     @property
     def residual_form(self) -> ResidualForm:
         """A seminorm if the distance is a norm."""
-        return "seminorm" if self.distance.norm else "none"
+        return "seminorm" if getattr(self.distance, "norm", False) else "none"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the distances of cells by their shares."""
@@ -88,6 +91,9 @@ class MaximumMiscalibration(CellwiseEstimator):
     combine: ClassVar[Literal["sum", "max"]] = "max"
     quantity: ClassVar[str] = "maximum miscalibration of cell means (binned)"
 
+    def __post_init__(self) -> None:
+        expect_distance(self.distance)
+
     @property
     def estimand(self) -> MaximumMiscalibration:
         """The unbinned maximum."""
@@ -96,7 +102,7 @@ class MaximumMiscalibration(CellwiseEstimator):
     @property
     def residual_form(self) -> ResidualForm:
         """A seminorm if the distance is a norm."""
-        return "seminorm" if self.distance.norm else "none"
+        return "seminorm" if getattr(self.distance, "norm", False) else "none"
 
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""

@@ -40,7 +40,12 @@ class Partition(Relabelling):
     groups: tuple[tuple[Hashable, ...], ...]
 
     def __init__(self, groups: Iterable[Iterable[Hashable] | Hashable]) -> None:
-        object.__setattr__(self, "groups", tuple(_group(group) for group in groups))
+        given = tuple(_group(group) for group in groups)
+        if len(given) < 2 or not all(given):
+            raise ValueError(
+                f"groups are {given!r}, but at least two groups of labels, none of them empty, are expected."
+            )
+        object.__setattr__(self, "groups", given)
 
     def table(self, predictions: Predictions) -> tuple[Array, tuple[Hashable, ...]]:
         """Code each class by its group; all rows share the codes."""
@@ -48,10 +53,10 @@ class Partition(Relabelling):
         named = [label for group in self.groups for label in group]
         missing = [label for label in predictions.classes if label not in code]
         unknown = [label for label in named if label not in predictions.classes]
-        if missing or unknown or len(code) < len(named) or len(self.groups) < 2:
+        if missing or unknown or len(code) < len(named):
             raise ValueError(
                 f"{self!r} does not split the classes {predictions.classes!r}: "
-                + "; ".join(_complaints(missing, unknown, named, len(self.groups)))
+                + "; ".join(_complaints(missing, unknown, named))
                 + ". Give at least two disjoint groups of labels that together hold every class."
             )
         names = tuple(group[0] if len(group) == 1 else group for group in self.groups)
@@ -62,14 +67,10 @@ def _group(group: Iterable[Hashable] | Hashable) -> tuple[Hashable, ...]:
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, str) else (group,)
 
 
-def _complaints(
-    missing: list[Hashable], unknown: list[Hashable], named: list[Hashable], n_groups: int
-) -> Iterable[str]:
+def _complaints(missing: list[Hashable], unknown: list[Hashable], named: list[Hashable]) -> Iterable[str]:
     if missing:
         yield f"in no group: {missing!r}"
     if unknown:
         yield f"not a class: {unknown!r}"
     if len(set(named)) < len(named):
         yield f"in two groups: {sorted({str(label) for label in named if named.count(label) > 1})}"
-    if n_groups < 2:
-        yield f"only {n_groups} group"

@@ -49,6 +49,8 @@ class Region(Lens):
         low, high : float
             Both ends belong to the region.
         """
+        if not low <= high:
+            raise ValueError(f"Region.between({column!r}, {low!r}, {high!r}): low must not exceed high.")
         return cls(_Between(column, low, high), f"{low} <= {column} <= {high}")
 
     def look(self, predictions: Predictions) -> View:

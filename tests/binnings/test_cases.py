@@ -342,3 +342,25 @@ def test_more_cells_than_a_tenth_of_the_rows_are_warned_of(binning, recwarn):
     recwarn.clear()
     index(binning, np.linspace(0, 1, 40))
     assert not [each for each in recwarn if issubclass(each.category, cs.SmallCellsWarning)]
+
+
+def test_two_digit_probabilities_share_a_cell_of_the_simplex_grid():
+    rows = [[0.28, 0.3, 0.42], [0.279, 0.301, 0.42]]
+    assert cs.SimplexGrid(25).cut(cs.Sample([0, 0], rows, labels=[0, 1, 2]).predictions).size == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        (lambda: cs.ECE(10)(cs.Sample([0, 1], [0.2, 0.7])), "EqualMass"),
+        (lambda: cs.PDE(cs.EqualMass)(cs.Sample([0, 1], [0.2, 0.7])), "EqualMass"),
+        (lambda: cs.ExpectedMiscalibration(cs.EqualMass(2), "tv"), "TotalVariation"),
+        (lambda: cs.Generic(3), "function"),
+        (lambda: cs.Partition([]), "two groups"),
+        (lambda: cs.Partition([[0, 1], []]), "empty"),
+        (lambda: cs.Region.between("age", 2, 1), "low"),
+    ],
+)
+def test_what_is_no_part_is_refused_with_a_proposal(wrong, word):
+    with pytest.raises((TypeError, ValueError), match=word):
+        wrong()

@@ -36,7 +36,7 @@ def test_the_predictions_themselves_as_chances_give_zero(entry):
     evaluate = entry.thing.prepare(sample.predictions)
     assert abs(evaluate(sample.predictions.chances)) < 1e-12
     wrong = np.roll(sample.predictions.chances, 1, axis=0)
-    assert evaluate(wrong) > 1e-3
+    assert abs(evaluate(wrong**2)) > 1e-3
 
 
 def test_the_u_statistic_at_chances_is_not_the_mean_over_labels_but_their_sums_are():

@@ -71,7 +71,7 @@ def test_partition_codes_groups_in_the_order_given(pets):
     [
         ([["car"], ["cat"]], "in no group: .'dog'"),
         ([["car", "cat"], ["cat", "dog"]], "in two groups: .'cat'"),
-        ([["car", "cat", "dog"]], "only 1 group"),
+        ([["car", "cat", "dog"]], "at least two groups"),
         ([["car"], ["cat", "dog", "bus"]], "not a class: .'bus'"),
     ],
 )
