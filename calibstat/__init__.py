@@ -62,6 +62,7 @@ _MODULES = {
     "estimators.kernel": ["SKCE"],
     "estimators.kernel_evaluator": ["KernelErrors"],
     "estimators.kernel_functions": ["GaussianKernel", "Kernel", "LaplaceKernel"],
+    "estimators.kernel_root": ["KCE"],
     "estimators.local_curve": ["LocalCurve"],
     "estimators.local_regression": ["LOESS", "VCE"],
     "estimators.logistic_spline": ["LogisticSpline"],

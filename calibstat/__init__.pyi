@@ -57,6 +57,7 @@ from calibstat.estimators.kernel_evaluator import KernelErrors as KernelErrors
 from calibstat.estimators.kernel_functions import GaussianKernel as GaussianKernel
 from calibstat.estimators.kernel_functions import Kernel as Kernel
 from calibstat.estimators.kernel_functions import LaplaceKernel as LaplaceKernel
+from calibstat.estimators.kernel_root import KCE as KCE
 from calibstat.estimators.local_curve import LocalCurve as LocalCurve
 from calibstat.estimators.local_regression import LOESS as LOESS
 from calibstat.estimators.local_regression import VCE as VCE

@@ -233,7 +233,7 @@ def _equal_mass(binning: cs.EqualMass, points: Any, low: float, high: float, wei
 
 def _simplex_grid(binning: cs.SimplexGrid, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
     return [
-        tuple(1 if x <= 0 else min(math.ceil(binning.n_bins * (x - 1e-12)), binning.n_bins) for x in point) for point in points
+        tuple(max(1, min(math.ceil(binning.n_bins * (x - 1e-12)), binning.n_bins)) for x in point) for point in points
     ]
 
 

@@ -1,7 +1,8 @@
 """Kernel, multi-scale, score and goodness-of-fit estimators: what the laws run over, and where the names are defined.
 
-Each entry holds the keyword arguments of a registry Entry, and three more that laws may ask for:
-``signed`` (the value has a sign, both sides are evidence), ``ordered`` (rows count in the order in which they
+Each entry holds the keyword arguments of a registry Entry, and four more that laws may ask for:
+``signed`` (the value has a sign, so that it may be negative), ``neutral`` (the value of a
+calibrated world where it is not zero), ``ordered`` (rows count in the order in which they
 come), ``weighted`` (False: weights are refused).
 """
 
@@ -13,6 +14,7 @@ from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
 from calibstat.estimators.kde import KDECE, LpCE
 from calibstat.estimators.kernel import SKCE
 from calibstat.estimators.kernel_functions import GaussianKernel, LaplaceKernel
+from calibstat.estimators.kernel_root import KCE
 from calibstat.estimators.logit_scores import LogitScore, VectorScalingScore
 from calibstat.estimators.multiscale import MultiscaleL2
 from calibstat.estimators.observed_expected import ObservedToExpected
@@ -27,6 +29,7 @@ ANY = (2, 3, 4, 5)
 MODULES = {
     "estimators.kernel": ["SKCE"],
     "estimators.kernel_evaluator": ["KernelErrors"],
+    "estimators.kernel_root": ["KCE"],
     "estimators.kernel_functions": ["Kernel", "LaplaceKernel", "GaussianKernel"],
     "estimators.kde": ["KDECE", "LpCE"],
     "estimators.standardized": ["StandardizedL2"],
@@ -46,6 +49,7 @@ ENTRIES = [
     dict(thing=SKCE(0.2, kind="biased"), classes=ANY),
     dict(thing=SKCE(0.3, kind="biased", kernel=GaussianKernel()), classes=ANY),
     dict(thing=SKCE(0.5, kind="block", block_size=3), classes=ANY, pairs=True, ordered=True),
+    dict(thing=KCE(0.3), classes=ANY),
     dict(thing=SKCE((0.5, 0.1)), classes=ANY, pairs=True, scalar=False),
     dict(thing=cs.Given("sex", ...) | SKCE(0.5), classes=ANY, pairs=True),
     dict(thing=KDECE(0.2), classes=ANY, pairs=True),
@@ -64,13 +68,14 @@ ENTRIES = [
     dict(thing=HosmerLemeshow(4), classes=(2,), cells_move_with="weights", pairs=True, scalar=False),
     dict(thing=PigeonHeyse(4), classes=(2,), cells_move_with="weights", pairs=True),
     dict(thing=PearsonCE(cs.SimplexGrid(3)), classes=ANY),
-    dict(thing=ObservedToExpected(), classes=(2,), pairs=True, scalar=False),
+    dict(thing=ObservedToExpected(), classes=(2,), scalar=False, neutral=1.0),
     dict(thing=TCE(cs.EqualWidth(4)), classes=(2,), chances=False, weighted=False),
     dict(thing=TCE(n_min=5, n_max=20), classes=(2,), chances=False, weighted=False),
 ]
 
 # Compared with the naive references only: the laws run over their nearest relatives above.
 MORE = [
+    dict(thing=KCE(), classes=ANY, cells_move_with="repeats"),
     dict(thing=SKCE(0.2), classes=(2,), pairs=True),
     dict(thing=SKCE(0.001, kind="biased"), classes=(2,)),
     dict(thing=SKCE("median", kernel=GaussianKernel()), classes=ANY, cells_move_with="repeats", pairs=True),

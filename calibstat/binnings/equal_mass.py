@@ -53,9 +53,9 @@ class EqualMass(Binning):
         below, above = (
             _neighbours(values, self.n_bins)
             if predictions.weights is None
-            else _weighted_neighbours(values[predictions.order], predictions.weights[predictions.order], self.n_bins)
+            else weighted_neighbours(values[predictions.order], predictions.weights[predictions.order], self.n_bins)
         )
-        edges = np.concatenate([[low], np.unique(_midpoints(below, above)), [high]])
+        edges = np.concatenate([[low], np.unique(midpoints(below, above)), [high]])
         return _without_empty(closed_right(values, edges), edges)
 
 
@@ -71,7 +71,7 @@ def _neighbours(values: Floats, n_bins: int) -> tuple[Floats, Floats]:
     return placed[firsts - 1], placed[firsts]
 
 
-def _weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
+def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
     """Return the lower and the upper weighted quantile at each of the inner levels, of sorted values."""
     mass = np.cumsum(weights)
     levels = np.arange(1, n_bins) * (mass[-1] / n_bins)
@@ -81,7 +81,7 @@ def _weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[
     return values[lower], values[np.minimum(upper, len(values) - 1)]
 
 
-def _midpoints(below: Floats, above: Floats) -> Floats:
+def midpoints(below: Floats, above: Floats) -> Floats:
     """Half-way, but below `above` even where the two are neighbouring floats."""
     middle = below + (above - below) / 2
     return np.where((middle < above) | (below == above), middle, below)

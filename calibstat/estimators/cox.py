@@ -35,6 +35,8 @@ class CoxFit:
         Wald intervals. NaN where outcomes are separated or the predictions are all equal.
     likelihood_ratio, score : float
         Statistics of intercept = 0 and slope = 1, with two degrees of freedom.
+    statistic : {"score", "likelihood_ratio"}
+        Which of the two a test is about.
     """
 
     intercept_in_the_large: float

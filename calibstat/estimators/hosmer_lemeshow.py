@@ -14,7 +14,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.pearson import PearsonCE
 from calibstat.estimators.rows import two_classes
 from calibstat.estimators.tally import Tally, TallyPlan
@@ -94,6 +94,11 @@ class HosmerLemeshow(Estimator):
         """The unbinned chi-square distance, whose size decides how large this grows."""
         return PearsonCE(UniqueValues())
 
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up variances."""
         two_classes(self, predictions)
@@ -136,6 +141,11 @@ class PigeonHeyse(Estimator):
     def estimand(self) -> PearsonCE:
         """The unbinned chi-square distance, whose size decides how large this grows."""
         return PearsonCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up variances."""

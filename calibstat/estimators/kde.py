@@ -13,8 +13,8 @@ from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
-from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
+from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.replicates import in_batches
 from calibstat.estimators.rows import is_chances
 from calibstat.estimators.tally import Tally, full_vector, ratio
@@ -31,7 +31,7 @@ def _power(p: float) -> None:
 
 @final
 @dataclass(frozen=True)
-class LpCE(BinnedEstimator):
+class LpCE(CellwiseEstimator):
     r"""The p-th power of the Lp calibration error, plug-in and binned: the estimand of `KDECE`.
 
     .. math:: \sum_b \frac{n_b}{n} \sum_k |\bar y_{bk} - \bar p_{bk}|^p
@@ -63,10 +63,15 @@ class LpCE(BinnedEstimator):
         """The unbinned error."""
         return LpCE(UniqueValues(), self.p)
 
-    def functional(self, tally: Tally) -> Floats:
-        """Average powers of gaps over cells."""
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A power of a norm of outcome - prediction."""
+        return "function"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the powers of gaps by the shares of cells."""
         gaps = np.abs(full_vector(tally.mean_outcome) - full_vector(tally.mean_prediction)) ** self.p
-        return (tally.share * gaps.sum(axis=-1)).sum(axis=-1)
+        return tally.share * gaps.sum(axis=-1)
 
 
 @final

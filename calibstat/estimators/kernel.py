@@ -10,11 +10,11 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.kernel_evaluator import KernelEvaluator
 from calibstat.estimators.kernel_features import features, median_distance, on_a_line
 from calibstat.estimators.kernel_functions import Kernel, LaplaceKernel
-from calibstat.estimators.kernel_sums import BlockSums, LineSums, PairSums, TileSums
+from calibstat.estimators.kernel_sums import BlockSums, LineSums, PairSums, PanelSums
 from calibstat.predictions import Predictions
 
 
@@ -46,7 +46,7 @@ class SKCE(Estimator):
     bandwidth : "median", number > 0, or sequence of numbers
         In units of the kernel's distance. "median" is the median distance of pairs of rows (weights play no part;
         above 1000 rows, of 1000 rows evenly spaced in sorted order). With a sequence the value is a `KernelErrors`
-        record and a test is about the largest standardised error.
+        record and a test is about the largest standardised error; of the biased kind, about the largest error.
     kind : {"unbiased", "biased", "block"}
         "biased" is the V-statistic (i = j included, never negative); "block" averages the unbiased estimator over
         blocks of consecutive rows: O(n), much less powerful, and dependent on the order of the rows.
@@ -91,8 +91,13 @@ class SKCE(Estimator):
 
     @property
     def estimand(self) -> SKCE:
-        """The same with i = j included: on a population, the squared kernel calibration error itself."""
+        """The biased kind: on a population, the squared kernel calibration error itself, or the largest of several."""
         return replace(self, kind="biased")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Choose bandwidths, and sort or lay out the rows."""
@@ -104,15 +109,15 @@ class SKCE(Estimator):
         elif self.kernel.along_line and on_a_line(predictions):
             sums = LineSums(predictions.order, predictions.conditioned[:, 0], bandwidths)
         else:
-            sums = TileSums(self.kernel, rows, bandwidths)
+            sums = PanelSums(self.kernel, rows, bandwidths)
         at_zero = float(self.kernel.profile(np.zeros(1))[0])
         return KernelEvaluator(
             predictions.take(sums.rows), sums, bandwidths, at_zero, biased=self.kind == "biased", several=self.several
         )
 
     def headline(self, values: Floats) -> Floats:
-        """Return the value, or the largest standardised one of several bandwidths."""
-        return values[..., 1].max(axis=-1) if self.several else values
+        """Return the value; of several bandwidths the largest standardised one, or of the biased kind the largest."""
+        return values[..., 0 if self.kind == "biased" else 1].max(axis=-1) if self.several else values
 
     def _bandwidths(self, predictions: Predictions, rows: Floats) -> tuple[float, ...]:
         given = self.bandwidth

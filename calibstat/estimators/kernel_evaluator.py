@@ -29,16 +29,14 @@ class KernelErrors:
         The error at each.
     standardized : (J,) floats
         (error - its mean under calibration) / its exact conditional standard deviation under calibration.
+    headline : float
+        What a test is about: the largest standardised error; of the biased kind, the largest error.
     """
 
     bandwidths: Floats
     squared: Floats
     standardized: Floats
-
-    @property
-    def headline(self) -> float:
-        """The largest standardised error: what a test of several bandwidths is about."""
-        return float(self.standardized.max())
+    headline: float
 
     def __float__(self) -> float:
         return self.headline
@@ -90,7 +88,8 @@ class KernelEvaluator(Evaluator):
         """Return the error, or a record of several."""
         if not self.several:
             return float(value)
-        return KernelErrors(np.array(self.bandwidths), value[:, 0], value[:, 1])
+        headline = float(value[:, 0 if self.biased else 1].max())
+        return KernelErrors(np.array(self.bandwidths), value[:, 0], value[:, 1], headline)
 
     @property
     def _width(self) -> int:

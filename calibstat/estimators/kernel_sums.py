@@ -1,6 +1,6 @@
 r"""Sums over pairs of rows, :math:`\sum_{i \ne j} k(x_i, x_j)^m a_i a_j`, in three ways.
 
-Along a line by a recursion in O(n); over all pairs in tiles, so that the n x n matrix need not be held; inside blocks
+Along a line by a recursion in O(n); over all pairs in panels, so that the n x n matrix need not be held; inside blocks
 of consecutive rows. Each takes many vectors a at once (classes, replicates) and knows several bandwidths.
 """
 
@@ -17,7 +17,8 @@ from calibstat.estimators.kernel_functions import Kernel
 
 # exp(300) squared times any sensible sum stays below the largest float.
 _LONGEST_SEGMENT = 300.0
-_TILE = 512
+_PANEL_NUMBERS = 2**21
+_MOST_ROWS_IN_A_PANEL = 512
 _KEPT_NUMBERS = 2**25  # kernel values kept between batches of replicates: a quarter of a gigabyte
 _BLOCK_NUMBERS = 2**20
 
@@ -90,8 +91,8 @@ class LineSums(PairSums):
 
 
 @final
-class TileSums(PairSums):
-    """Any kernel over all pairs: a matrix product for each tile of 512 x 512 pairs, of which half are visited."""
+class PanelSums(PairSums):
+    """Any kernel over all pairs i < j: a matrix product for each panel of some rows i and all later rows j."""
 
     def __init__(self, kernel: Kernel, features: Floats, bandwidths: tuple[float, ...]) -> None:
         self.kernel = kernel
@@ -104,16 +105,15 @@ class TileSums(PairSums):
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums over all pairs: (J, C)."""
         total = np.zeros((self.n_bandwidths, len(vectors)))
-        for first, second, tiles in self._tiles():
+        for first, second, panels in self._panels():
             left, right = vectors[:, first], vectors[:, second]
-            times = 1 if first == second else 2
-            for sums, tile in zip(total, tiles, strict=True):
-                product = left @ (tile if power == 1 else tile**power)
+            for sums, panel in zip(total, panels, strict=True):
+                product = left @ (panel if power == 1 else panel**power)
                 product *= right
-                sums += times * product.sum(axis=1)
-        return total
+                sums += product.sum(axis=1)
+        return 2 * total
 
-    def _tiles(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+    def _panels(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         if len(self.features) ** 2 / 2 * self.n_bandwidths > _KEPT_NUMBERS:
             return self._made()
         if self._kept is None:
@@ -122,15 +122,14 @@ class TileSums(PairSums):
 
     def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         n = len(self.features)
-        slices = [slice(start, min(start + _TILE, n)) for start in range(0, n, _TILE)]
-        for number, first in enumerate(slices):
-            for second in slices[number:]:
-                distance = self.kernel.distance(self.features[first], self.features[second])
-                tiles = [self.kernel.profile(distance / bandwidth) for bandwidth in self.bandwidths]
-                if first == second:
-                    for tile in tiles:
-                        np.fill_diagonal(tile, 0.0)
-                yield first, second, tiles
+        step = max(1, min(_MOST_ROWS_IN_A_PANEL, _PANEL_NUMBERS // max(n, 1)))
+        for start in range(0, n, step):
+            first, second = slice(start, min(start + step, n)), slice(start, n)
+            distance = self.kernel.distance(self.features[first], self.features[second])
+            panels = [self.kernel.profile(distance / bandwidth) for bandwidth in self.bandwidths]
+            for panel in panels:
+                panel[np.tril_indices(first.stop - start, m=panel.shape[1])] = 0.0
+            yield first, second, panels
 
 
 @final

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.rows import two_classes
 from calibstat.estimators.score_forms import ScoreForm
 from calibstat.estimators.score_residuals import CLIP
@@ -53,6 +53,11 @@ class LogitScore(Estimator):
     def estimand(self) -> LogitScore:
         """Itself: zero where no polynomial of the logit improves the predictions, else it grows with n."""
         return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take powers of the logit."""
@@ -134,6 +139,11 @@ class VectorScalingScore(Estimator):
     def estimand(self) -> VectorScalingScore:
         """Itself: zero where no vector scaling improves the predictions, else it grows with n."""
         return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logarithms."""

@@ -8,9 +8,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.arrays import Floats, Ints
-from calibstat.binnings.equal_mass import _midpoints, _weighted_neighbours
+from calibstat.binnings.equal_mass import midpoints, weighted_neighbours
 from calibstat.binnings.unique import UniqueValues
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.ordered import one_column
 from calibstat.estimators.squared import SquaredCE
 from calibstat.estimators.standardized import Denominator, ScalesEvaluator, known_denominator
@@ -55,6 +55,11 @@ class MultiscaleL2(Estimator):
         """The unbinned squared error, whose size decides how large this grows."""
         return SquaredCE(UniqueValues())
 
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A maximum of quadratic functions of outcome - prediction."""
+        return "function"
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort once and find where the cells of each scale begin."""
         order = predictions.order
@@ -76,9 +81,9 @@ def _starts(values: Floats, weights: Floats | None, n_bins: int) -> Ints:
         sizes = np.full(min(n_bins, n), n // n_bins if n else 0)
         sizes[: n % n_bins] += 1
         firsts = np.cumsum(sizes)[:-1]
-        edges = _midpoints(values[firsts - 1], values[firsts])
+        edges = midpoints(values[firsts - 1], values[firsts])
     else:
-        edges = _midpoints(*_weighted_neighbours(values, weights, n_bins))
+        edges = midpoints(*weighted_neighbours(values, weights, n_bins))
     inner = np.searchsorted(values, edges, side="right")
     starts = np.concatenate([[0], inner, [n]])
     return starts[np.append(True, np.diff(starts) > 0)]

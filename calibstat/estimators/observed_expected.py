@@ -19,7 +19,13 @@ from calibstat.predictions import Predictions
 @final
 @dataclass(frozen=True)
 class Ratio:
-    """Observed over expected number of events, with an interval."""
+    """Observed over expected number of events, with an interval.
+
+    Parameters
+    ----------
+    ratio : float
+    confidence_interval : (float, float)
+    """
 
     ratio: float
     confidence_interval: tuple[float, float]

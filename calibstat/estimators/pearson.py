@@ -11,13 +11,14 @@ from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
-from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.base import ResidualForm
+from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.tally import Tally, full_vector
 
 
 @final
 @dataclass(frozen=True)
-class PearsonCE(BinnedEstimator):
+class PearsonCE(CellwiseEstimator):
     r"""Pearson's chi-square distance of cell means of outcomes from cell means of predictions, plug-in and binned.
 
     .. math:: \sum_b \frac{n_b}{n} \sum_k \frac{(\bar y_{bk} - \bar p_{bk})^2}{\bar p_{bk}}, \quad\text{for two
@@ -47,8 +48,13 @@ class PearsonCE(BinnedEstimator):
         """The unbinned chi-square distance."""
         return PearsonCE(UniqueValues())
 
-    def functional(self, tally: Tally) -> Floats:
-        """Divide squared gaps by mean predictions and average over cells."""
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Divide squared gaps by mean predictions, and weigh them by the shares of cells."""
         expected = full_vector(tally.mean_prediction)
         gaps = (full_vector(tally.mean_outcome) - expected) ** 2
-        return (tally.share * (gaps / np.where(expected > 0, expected, 1.0)).sum(axis=-1)).sum(axis=-1)
+        return tally.share * (gaps / np.where(expected > 0, expected, 1.0)).sum(axis=-1)

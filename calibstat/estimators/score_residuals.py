@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, final
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.replicates import in_batches
 from calibstat.estimators.rows import is_chances, two_classes
 from calibstat.estimators.tally import ratio
@@ -46,6 +46,11 @@ class MeanCalibration(Estimator):
     def estimand(self) -> MeanCalibration:
         """The same of the population."""
         return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the residual of each label."""
@@ -91,6 +96,11 @@ class ScoreExcess(Estimator):
     def estimand(self) -> ScoreExcess:
         """The same of the population."""
         return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score each label of each row."""

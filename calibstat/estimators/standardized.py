@@ -11,7 +11,7 @@ from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.replicates import in_batches
 from calibstat.estimators.rows import is_chances
 from calibstat.estimators.squared import SquaredCE
@@ -62,6 +62,11 @@ class StandardizedL2(Estimator):
     def estimand(self) -> SquaredCE:
         """The unbinned squared error, whose size decides how large this grows."""
         return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.rows import two_classes
 from calibstat.estimators.score_residuals import ScoreExcess, TableEvaluator, excess
 from calibstat.predictions import Predictions
@@ -42,6 +42,11 @@ class Spiegelhalter(Estimator):
     def estimand(self) -> ScoreExcess:
         """The excess of the mean Brier score, whose size decides how large this grows."""
         return ScoreExcess("brier")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score both labels of each row."""
@@ -79,6 +84,11 @@ class BrierZ(Estimator):
     def estimand(self) -> ScoreExcess:
         """The excess of the mean Brier score, whose size decides how large this grows."""
         return ScoreExcess("brier")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score all labels of each row."""
@@ -118,6 +128,11 @@ class LogLossZ(Estimator):
     def estimand(self) -> ScoreExcess:
         """The excess of the mean logarithmic score, whose size decides how large this grows; of opposite sign."""
         return ScoreExcess("log")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score all labels of each row."""

@@ -15,7 +15,7 @@ from calibstat.estimators.kernel import SKCE
 from calibstat.estimators.kernel_evaluator import KernelErrors
 from calibstat.estimators.kernel_features import features, median_distance
 from calibstat.estimators.kernel_functions import GaussianKernel, Kernel, LaplaceKernel
-from calibstat.estimators.kernel_sums import BlockSums, LineSums, TileSums
+from calibstat.estimators.kernel_sums import BlockSums, LineSums, PanelSums
 from published.enumeration import law_of_labels
 from registry import make_sample
 from strategies import samples
@@ -57,22 +57,22 @@ def test_one_segment_would_overflow():
 @pytest.mark.parametrize("kind", ["unbiased", "biased"])
 @settings(max_examples=20)
 @given(sample=samples((2, 3)), bandwidth=st.sampled_from([0.01, 0.3, 2.0]))
-def test_the_line_and_the_tiles_agree(kind, sample, bandwidth):
+def test_the_line_and_the_panels_agree(kind, sample, bandwidth):
     for lens in (cs.TopLabel(), cs.Given("age")):
         fast, slow = (lens | SKCE(bandwidth, kind, kernel) for kernel in (LaplaceKernel(), SLOW))
         np.testing.assert_allclose(fast(sample), slow(sample), rtol=1e-10, atol=1e-13)
-        several, tiled = ((lens | SKCE((bandwidth, 0.1), kind, each))(sample) for each in (LaplaceKernel(), SLOW))
-        np.testing.assert_allclose(several.standardized, tiled.standardized, rtol=1e-6, atol=1e-9)
+        several, paneled = ((lens | SKCE((bandwidth, 0.1), kind, each))(sample) for each in (LaplaceKernel(), SLOW))
+        np.testing.assert_allclose(several.standardized, paneled.standardized, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("kept", [0, 2**25])
-@pytest.mark.parametrize("tile", [7, 512])
-def test_tiles_kept_or_made_anew_give_the_same(monkeypatch, kept, tile):
+@pytest.mark.parametrize("size", [7, 512])
+def test_panels_kept_or_made_anew_give_the_same(monkeypatch, kept, size):
     sample = make_sample(3, seed=2, n=50)
     labels = np.stack([sample.outcomes, sample.outcomes[::-1]])
     expected = SKCE(0.3).prepare(sample.predictions)(labels)
     monkeypatch.setattr(kernel_sums, "_KEPT_NUMBERS", kept)
-    monkeypatch.setattr(kernel_sums, "_TILE", tile)
+    monkeypatch.setattr(kernel_sums, "_MOST_ROWS_IN_A_PANEL", size)
     evaluate = SKCE(0.3).prepare(sample.predictions)
     np.testing.assert_allclose(evaluate(labels), expected, rtol=1e-12)
     np.testing.assert_allclose(evaluate(labels), expected, rtol=1e-12)
@@ -220,10 +220,10 @@ def test_parameters_are_checked(make, message):
         make()
 
 
-def test_sums_over_blocks_and_tiles_know_their_rows():
+def test_sums_over_blocks_and_panels_know_their_rows():
     rows = make_sample(3, n=11).y_prob
     assert len(BlockSums(LaplaceKernel(), rows, (0.1,), 4).rows) == 8
-    assert len(TileSums(LaplaceKernel(), rows, (0.1,)).rows) == 11
+    assert len(PanelSums(LaplaceKernel(), rows, (0.1,)).rows) == 11
 
 
 def test_agreement_with_probcal():

@@ -10,10 +10,40 @@ import pytest
 import calibstat as cs
 from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow
 from calibstat.estimators.kde import KDECE, LpCE
+from calibstat.estimators.kernel_root import KCE
 from calibstat.estimators.logit_scores import VectorScalingScore
-from calibstat.estimators.score_residuals import ScoreExcess
+from calibstat.estimators.score_residuals import MeanCalibration, ScoreExcess
 from calibstat.estimators.zscores import BrierZ, LogLossZ, Spiegelhalter
 from registry import make_sample
+from registry_b import ENTRIES, MORE
+
+LINEAR = (MeanCalibration, ScoreExcess, Spiegelhalter, BrierZ, LogLossZ)
+OF_RESIDUALS = [
+    each["thing"] for each in ENTRIES + MORE if each["thing"].residual_form != "none" and each.get("scalar", True)
+]
+
+
+@pytest.mark.parametrize("estimator", OF_RESIDUALS, ids=repr)
+def test_functions_of_residuals_know_what_a_sign_does(estimator):
+    """As the multiplier passes them: prediction + sign * residual in place of chances."""
+    sample = make_sample(2, seed=5, n=30)
+    evaluate, rows = estimator.prepare(sample.predictions), sample.y_prob
+    residual = np.eye(2)[sample.outcomes] - rows
+    value, opposite = evaluate(rows + residual), evaluate(rows - residual)
+    assert value == pytest.approx(evaluate(sample.outcomes), rel=1e-9, abs=1e-12)
+    assert opposite == pytest.approx(-value if isinstance(estimator.core, LINEAR) else value, rel=1e-9, abs=1e-12)
+    assert evaluate(rows + 2 * residual) != pytest.approx(value, rel=1e-3)
+
+
+def test_the_kernel_error_is_a_seminorm():
+    sample = make_sample(3, seed=6)
+    evaluate, rows = KCE(0.3).prepare(sample.predictions), sample.y_prob
+    rng = np.random.Generator(np.random.PCG64(7))
+    for _ in range(20):
+        first, second = (gap - gap.mean(axis=1, keepdims=True) for gap in rng.normal(size=(2, *rows.shape)))
+        one, other = evaluate(rows + first), evaluate(rows + second)
+        assert abs(one - other) <= evaluate(rows + first - second) + 1e-12
+        assert evaluate(rows - 3 * first) == pytest.approx(3 * one)
 
 
 def two_sided(z):
