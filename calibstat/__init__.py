@@ -87,13 +87,24 @@ _MODULES = {
     "estimators.worst_interval": ["IntervalDeviation", "WorstInterval"],
     "estimators.zscores": ["BrierZ", "LogLossZ", "Spiegelhalter"],
     "nulls.consistency": ["Consistency"],
+    "nulls.multiplier": ["Multiplier"],
+    "nulls.sequential": ["Sequential"],
+    "nulls.weak": ["Weak"],
     "resampling.bootstrap": ["Bootstrap"],
+    "inference.comparison": ["comparison_test"],
+    "inference.comparison_result": ["ComparisonTest"],
+    "inference.equivalence": ["EquivalenceTest", "equivalence_test"],
     "inference.estimation": ["estimate"],
+    "inference.omnibus": ["omnibus_test"],
+    "inference.omnibus_result": ["OmnibusTest"],
     "inference.results": ["CalibrationTest", "Estimate"],
+    "inference.spread": ["ConfidenceInterval"],
     "inference.testing": ["calibration_test"],
     "displays.reliability": ["ReliabilityDisplay"],
+    "sweeps.summary": ["summarise"],
+    "sweeps.sweep": ["Sweep"],
 }
-_SUBPACKAGES = ("generators",)
+_SUBPACKAGES = ("calibrators", "generators")
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = sorted(_HOME)

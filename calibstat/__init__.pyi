@@ -1,3 +1,4 @@
+from calibstat import calibrators as calibrators
 from calibstat import generators as generators
 from calibstat.arrays import as_generator as as_generator
 from calibstat.binnings.base import Binning as Binning
@@ -23,9 +24,9 @@ from calibstat.estimators.bridge import BrownianBridge as BrownianBridge
 from calibstat.estimators.bridge import MeanAndBridge as MeanAndBridge
 from calibstat.estimators.calibration_belt import Belt as Belt
 from calibstat.estimators.calibration_belt import CalibrationBelt as CalibrationBelt
+from calibstat.estimators.clinical import ICI as ICI
 from calibstat.estimators.clinical import CalibrationIndices as CalibrationIndices
 from calibstat.estimators.clinical import CellMeans as CellMeans
-from calibstat.estimators.clinical import ICI as ICI
 from calibstat.estimators.cox import Cox as Cox
 from calibstat.estimators.cox import CoxFit as CoxFit
 from calibstat.estimators.cumulative import AverageTwoBin as AverageTwoBin
@@ -85,9 +86,9 @@ from calibstat.estimators.scores import SphericalScore as SphericalScore
 from calibstat.estimators.scores import ZeroOneLoss as ZeroOneLoss
 from calibstat.estimators.smooth import SmoothCE as SmoothCE
 from calibstat.estimators.smooth import SmoothECE as SmoothECE
+from calibstat.estimators.squared import RMSCE as RMSCE
 from calibstat.estimators.squared import DebiasedCE as DebiasedCE
 from calibstat.estimators.squared import DebiasedL2 as DebiasedL2
-from calibstat.estimators.squared import RMSCE as RMSCE
 from calibstat.estimators.squared import SquaredCE as SquaredCE
 from calibstat.estimators.standardized import StandardizedL2 as StandardizedL2
 from calibstat.estimators.sweep import ECESweep as ECESweep
@@ -102,9 +103,16 @@ from calibstat.estimators.worst_interval import WorstInterval as WorstInterval
 from calibstat.estimators.zscores import BrierZ as BrierZ
 from calibstat.estimators.zscores import LogLossZ as LogLossZ
 from calibstat.estimators.zscores import Spiegelhalter as Spiegelhalter
+from calibstat.inference.comparison import comparison_test as comparison_test
+from calibstat.inference.comparison_result import ComparisonTest as ComparisonTest
+from calibstat.inference.equivalence import EquivalenceTest as EquivalenceTest
+from calibstat.inference.equivalence import equivalence_test as equivalence_test
 from calibstat.inference.estimation import estimate as estimate
+from calibstat.inference.omnibus import omnibus_test as omnibus_test
+from calibstat.inference.omnibus_result import OmnibusTest as OmnibusTest
 from calibstat.inference.results import CalibrationTest as CalibrationTest
 from calibstat.inference.results import Estimate as Estimate
+from calibstat.inference.spread import ConfidenceInterval as ConfidenceInterval
 from calibstat.inference.testing import calibration_test as calibration_test
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.canonical import Canonical as Canonical
@@ -115,8 +123,13 @@ from calibstat.lenses.region import Region as Region
 from calibstat.lenses.top_k import TopK as TopK
 from calibstat.lenses.top_label import TopLabel as TopLabel
 from calibstat.nulls.consistency import Consistency as Consistency
+from calibstat.nulls.multiplier import Multiplier as Multiplier
+from calibstat.nulls.sequential import Sequential as Sequential
+from calibstat.nulls.weak import Weak as Weak
 from calibstat.predictions import Predictions as Predictions
 from calibstat.resampling.bootstrap import Bootstrap as Bootstrap
 from calibstat.sample import Sample as Sample
+from calibstat.sweeps.summary import summarise as summarise
+from calibstat.sweeps.sweep import Sweep as Sweep
 
 __version__: str

@@ -246,7 +246,7 @@ class Sample:
         return len(self.outcomes)
 
     def __repr__(self) -> str:
-        parts = [f"n={len(self)}", f"classes={self.labels!r}"]
+        parts = [f"n={len(self)}", f"classes={self._shown_labels()}"]
         if self.predictions.variables:
             parts.append(f"variables={tuple(self.predictions.variables)!r}")
         if self.predictions.weights is not None:
@@ -254,6 +254,12 @@ class Sample:
         if self.predictions.seen:
             parts.append(f"seen through {self.predictions.seen}")
         return f"Sample({', '.join(parts)})"
+
+    def _shown_labels(self) -> str:
+        if len(self.labels) <= 10:
+            return repr(self.labels)
+        first = ", ".join(map(repr, self.labels[:3]))
+        return f"({first}, ..., {self.labels[-1]!r}), n_classes={len(self.labels)}"
 
     @property
     def labels(self) -> tuple[Hashable, ...]:

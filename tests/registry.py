@@ -10,6 +10,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.estimators.base import Headline
+from calibstat.nulls.merging import MergedCells
 from calibstat.predictions import Predictions
 
 # Labels whose order is not the alphabet's, so that positions cannot pass for labels.
@@ -119,6 +120,7 @@ BINNINGS = [
     Entry(cs.UniqueValues(0.05), ANY),
     Entry(cs.EqualWidth(3) * cs.EqualMass(3), (2,), "weights"),
 ]
+BINNINGS += [Entry(MergedCells(cs.EqualMass(8), 3), (2,), "weights", evaluable=False)]
 VARIABLE_BINNINGS = [
     (cs.Given("sex"), Entry(cs.Categories(), ANY)),
     (cs.Given("age"), Entry(cs.Categories(), ANY)),
@@ -183,5 +185,8 @@ NULLS = [
     Entry(cs.Consistency(99)),
     Entry(cs.Consistency(99, shortcuts=False)),
     Entry(cs.Consistency(99, resample_predictions=True)),
+    Entry(cs.Multiplier(99)),
+    Entry(cs.Weak(99)),
+    Entry(cs.Sequential(99, 10)),
 ]
 RESAMPLERS = [Entry(cs.Bootstrap(99))]

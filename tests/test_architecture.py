@@ -88,6 +88,8 @@ INSIDE = {
     ("reading/delimited.py", "pandas"),
     ("reading/files.py", "pyarrow"),
     ("reading/files.py", "xarray"),
+    ("sweeps/skeleton.py", "xarray"),
+    ("sweeps/store.py", "xarray"),
 }
 ONLY_INSIDE = ("pandas", "xarray", "pyarrow")
 

@@ -183,6 +183,56 @@ def test_undecided(y_true, k, columns, words):
 
 
 @pytest.mark.parametrize(
+    ("y_true", "columns", "proposal"),
+    [
+        (["cat", "dog", "emu"], ["p_Emu", "p_cat", "p_dog"], "['emu', 'cat', 'dog']"),
+        (["cat", "dog", "emu"], ["p_Emu", "p_feline", "p_canine"], "['emu', 'cat', 'dog']"),
+        (["Cat", "Dog"], ["dog", "cat"], "['Dog', 'Cat']"),
+        (["cat", "dog"], ["P_dog", "p_x"], "['dog', 'cat']"),
+        (["cat", "dog"], ["p_x", "p_cat"], "['dog', 'cat']"),
+        ([1, 2], ["p_2", "p_x"], "[2, 1]"),
+        (["cat", "dog"], ["p_Cat"], "['dog', 'cat']"),
+    ],
+)
+def test_names_that_contradict_the_sorted_labels(y_true, columns, proposal):
+    with pytest.raises(ValueError, match="not in the same order") as caught:
+        classes(y_true, len(columns), columns=columns)
+    assert f"({', '.join(columns)})" in str(caught.value)
+    assert str(caught.value).endswith(f"labels={proposal}")
+    told = eval(proposal)
+    assert classes(y_true, len(columns), columns=columns, labels=told)[0] == tuple(told)
+
+
+@pytest.mark.parametrize(
+    ("y_true", "columns", "expected"),
+    [
+        (["cat", "dog", "emu"], ["p_Cat", "p_Dog", "p_Emu"], ("cat", "dog", "emu")),
+        (["cat", "dog", "emu"], ["p_Cat", "p_canine", "p_bird"], ("cat", "dog", "emu")),
+        (["A", "a"], ["p_b", "p_A"], ("A", "a")),
+        (["cat", "dog"], ["p_Dog"], ("cat", "dog")),
+        ([0, 1, 2], ["p_2", "p_x", "p_y"], (0, 1, 2)),
+    ],
+)
+def test_names_that_do_not_contradict(y_true, columns, expected):
+    assert classes(y_true, len(columns), columns=columns)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("y_true", "k", "proposal"),
+    [([1, 2], 3, "[1, 2, 3]"), ([2], 3, "[1, 2, 3]"), ([1, 9], 10, "[1, ..., 10]"), ([1], 2, "[1, 2]")],
+)
+def test_labels_that_may_start_at_one(y_true, k, proposal):
+    found, source = classes(y_true, k)
+    assert found == tuple(range(k))
+    assert source.endswith(f"by position; label 0 does not occur: if labels start at 1, pass labels={proposal}")
+
+
+@pytest.mark.parametrize(("y_true", "k"), [([0, 2], 3), ([1], 3), ([1], 1), ([True], 2)])
+def test_labels_that_start_at_zero(y_true, k):
+    assert "start at 1" not in classes(y_true, k)[1]
+
+
+@pytest.mark.parametrize(
     ("y_true", "y_prob", "source"),
     [
         ([0, 1], [0.1, 0.2], "y_prob taken for P(label = 1); classes 0, 1 by position"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import importlib.util
 import io
+import lzma
 import os
 import threading
 
@@ -160,6 +162,34 @@ def test_many_columns_are_listed_shortly():
 def test_no_frame():
     with pytest.raises(TypeError, match="of type list, but a data frame"):
         frame([1, 2])
+
+
+@pytest.mark.parametrize("given", [["prob_a", "prob_b", "prob_a"], ("prob_a", "prob_a")])
+def test_a_column_named_twice(given):
+    with pytest.raises(ValueError, match="names the column 'prob_a' more than once"):
+        frame(y_prob=given)
+
+
+def test_lazy_frames():
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame(COLUMNS).lazy()
+    with pytest.raises(TypeError, match=r"the frame is a LazyFrame.*\.collect\(\)"):
+        frame(lazy)
+    with pytest.raises(TypeError, match=r"y_prob is a LazyFrame.*\.collect\(\)"):
+        Sample([0, 1, 1], lazy)
+    with pytest.raises(TypeError, match=r"variables is a LazyFrame.*\.collect\(\)"):
+        Sample([0, 1, 1], [0.1, 0.2, 0.3], variables=lazy)
+
+
+def test_a_column_caught_by_mistake_is_listed():
+    columns = COLUMNS | {"prob_rank": [0.1, 0.2, 0.3]}
+    with pytest.raises(ValueError, match=r"no class probability\? columns: prob_b, prob_a, prob_rank;") as caught:
+        Sample.from_frame(columns, y_true="y", y_prob="prob_*")
+    assert "normalised" not in str(caught.value)
+    with pytest.raises(ValueError, match=r"c0, .*c9, \.\.\. \(19 more\), c29;"):
+        Sample.from_frame({"y": [0], **{f"c{i}": [0.5] for i in range(30)}}, y_true="y", y_prob="c*")
+    with pytest.raises(ValueError, match="normalised"):
+        Sample([0, 1], [[0.5, 0.6], [0.5, 0.5]])
 
 
 def test_equal_names():
@@ -369,11 +399,12 @@ GARBAGE = bytes(range(128, 256)) * 20
         ("a.csv", GARBAGE, "UTF-8"),
         ("a.csv", gzip.compress(TEXT.encode()), "UTF-8"),
         ("a.csv", b'y,p\n1,"2\n', "damaged"),
-        ("a.csv", b"y,p\n1,0.5,0.5\n", "names 2 columns, but the next has 3"),
+        ("a.csv", b"y,p\n1,0.5,0.5\n", "line 2 has 3 values, 2 expected: the first line must name every column"),
         ("a.csv.gz", b"y,p\n", "damaged"),
         ("a.csv.gz", gzip.compress(os.urandom(10**5))[:-500], "damaged|UTF-8"),
-        ("a.npz", GARBAGE, "damaged"),
-        ("a.npz", b"", "damaged"),
+        ("a.npz", GARBAGE, "damaged, or no NPZ file; write one with numpy.savez$"),
+        ("a.npz", b"", "damaged, or no NPZ file; write one with numpy.savez$"),
+        ("a.npz", b"PK" + GARBAGE, "damaged, or no NPZ file; write one with numpy.savez$"),
         ("a.parquet", GARBAGE, "damaged"),
         ("a.nc", GARBAGE, "damaged|needs h5py"),
         ("a.nc", b"CDF", "damaged"),
@@ -406,6 +437,21 @@ def test_unreadable_standard_input(monkeypatch, content):
     with pytest.raises(ValueError, match="cannot read standard input") as caught:
         read("-", y_prob="p")
     assert type(caught.value) is ValueError
+
+
+@pytest.mark.parametrize(
+    ("pack", "program"), [(gzip.compress, "zcat"), (bz2.compress, "bzcat"), (lzma.compress, "xzcat")]
+)
+def test_compressed_standard_input(monkeypatch, pack, program):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(pack(TEXT.encode()))))
+    with pytest.raises(ValueError, match=rf"it is compressed; write {program} file \| calibstat"):
+        read("-")
+
+
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(ValueError, match="cannot read standard input: it is closed"):
+        read("-")
 
 
 def test_nowhere(tmp_path):

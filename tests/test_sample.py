@@ -32,6 +32,8 @@ def test_parts():
             Sample(Y, P, variables={"age": [1, 2, 3]}, sample_weight=[1, 2, 3]),
             "Sample(n=3, classes=('no', 'yes'), variables=('age',), weighted)",
         ),
+        (Sample([0], [[0.1] * 10]), "Sample(n=1, classes=(0, 1, 2, 3, 4, 5, 6, 7, 8, 9))"),
+        (Sample([0], [[0.05] * 20]), "Sample(n=1, classes=(0, 1, 2, ..., 19), n_classes=20)"),
         (Sample.from_confidence([1, 0], [0.5, 0.5]), "Sample(n=2, classes=(False, True), seen through the top label)"),
     ],
 )

@@ -25,7 +25,7 @@ def _spellings(found: Labels) -> list[dict[str, Hashable]]:
 def labels_by_names(found: Labels, columns: Sequence[str]) -> Classes | None:
     """The labels that the names (without a common beginning, the shortest that will do) spell."""
     names = [as_text(name) for name in columns]
-    for length in range(len(_common_prefix(names)) + 1):
+    for length in range(len(common_prefix(names)) + 1):
         parts = [name[length:] for name in names]
         if not all(parts) or len(set(parts)) < len(parts):
             continue
@@ -36,7 +36,8 @@ def labels_by_names(found: Labels, columns: Sequence[str]) -> Classes | None:
     return None
 
 
-def _common_prefix(names: Sequence[str]) -> str:
+def common_prefix(names: Sequence[str]) -> str:
+    """Return the longest beginning that all names share."""
     # The first and the last in order differ wherever any two do.
     first, last = min(names), max(names)
     length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
@@ -58,7 +59,7 @@ def event_by_name(found: Labels, name: str) -> Classes | None:
     """The two classes with the one last that the only column's name is or ends in."""
     two = _two_labels(found)
     for spelling in _two_spellings(two):
-        matches = [text for text in spelling if _ends_in(as_text(name), text)]
+        matches = [text for text in spelling if ends_in(as_text(name), text)]
         if matches:
             # "not_spam" also ends in "spam": the longer one is meant.
             event = spelling[max(matches, key=len)]
@@ -79,6 +80,7 @@ def _two_spellings(two: Classes) -> list[dict[str, Hashable]]:
     return [dict(zip(pair, two, strict=True)) for pair in pairs]
 
 
-def _ends_in(name: str, text: str) -> bool:
+def ends_in(name: str, text: str) -> bool:
+    """Tell whether a name is the text, or ends in it after a character that is neither letter nor digit."""
     before = name[: -len(text)]
     return bool(text) and name.endswith(text) and (not before or not before[-1].isalnum())

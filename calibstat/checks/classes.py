@@ -9,6 +9,7 @@ import numpy as np
 
 from calibstat.checks.class_names import Classes, event_by_name, labels_by_names
 from calibstat.checks.columns import as_text
+from calibstat.checks.contradictions import refuse_contradiction
 from calibstat.checks.labels import Labels
 
 
@@ -64,10 +65,21 @@ def _by_rule(
         if named is not None:
             return named, "column name" if vector else "column names"
     if found.within(n_classes) and (n_classes == 2 or not found.boolean):
-        return (False, True) if found.boolean else tuple(range(n_classes)), "by position"
+        classes = (False, True) if found.boolean else tuple(range(n_classes))
+        return classes, "by position" + ("" if vector else _no_zero(found, n_classes))
     if len(found.distinct) == n_classes:
+        if columns is not None:
+            refuse_contradiction(found.distinct, [as_text(name) for name in columns])
         return found.distinct, "sorted labels"
     raise ValueError(_undecided(found, n_classes, vector, columns))
+
+
+def _no_zero(found: Labels, n_classes: int) -> str:
+    """Point out labels that may start at one, of which the last does not occur."""
+    if found.boolean or found.span[0] == 0 or found.span[1] < n_classes - 1:
+        return ""
+    proposed = ", ".join(map(str, range(1, n_classes + 1))) if n_classes <= 4 else f"1, ..., {n_classes}"
+    return f"; label 0 does not occur: if labels start at 1, pass labels=[{proposed}]"
 
 
 def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Classes:
@@ -115,7 +127,7 @@ def _other_type(strange: Sequence[Hashable], told: Sequence[Hashable]) -> str:
 
 def _sentence(classes: Classes, reason: str, vector: bool, columns: Sequence[str] | None) -> str:
     """What was taken for what, in one line."""
-    why = reason if reason == "by position" else f"({reason})"
+    why = reason if reason.startswith("by position") else f"({reason})"
     if vector:
         what = f"y_prob: column {columns[0]}" if columns is not None else "y_prob"
         return f"{what} taken for P(label = {classes[-1]}); classes {_span(classes)} {why}"

@@ -53,8 +53,15 @@ def _any(mask: Bools) -> Bools | None:
     return mask if bool(mask.any()) else None
 
 
+def refuse_lazy(name: str, given: Any) -> None:
+    """Raise if a frame of polars has no values yet."""
+    if type(given).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a LazyFrame, which has no values yet: pass its .collect()")
+
+
 def as_array(name: str, given: Any) -> Array:
     """Anything that numpy can take as an array of at least one dimension; masked entries become None."""
+    refuse_lazy(name, given)
     if isinstance(given, np.ma.MaskedArray):
         return _unmasked(given)
     try:
@@ -195,6 +202,14 @@ def names_of(given: Any) -> list[str] | None:
     # A pyarrow table has its names here, and the columns themselves under `columns`.
     names = getattr(given, "column_names", getattr(given, "columns", None))
     return None if names is None else [as_text(name) for name in names]
+
+
+def shortened(names: Sequence[Any]) -> str:
+    """Names in a row; of more than twelve, the first ten and the last."""
+    shown = [as_text(name) for name in names]
+    if len(shown) > 12:
+        shown = [*shown[:10], f"... ({len(shown) - 11} more)", shown[-1]]
+    return ", ".join(shown)
 
 
 def as_text(name: Any) -> str:

@@ -88,14 +88,15 @@ def examine(
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     check_range(raw.rows)
     probabilities = own(raw.rows)
-    check_sums(probabilities)
+    names = names_of(y_prob) if columns is None and raw.rows.ndim == 2 else columns
+    check_sums(probabilities, names)
     found = as_labels(raw.truth)
     classes, source = classes_of_columns(
         found,
         probabilities.shape[1],
         vector=raw.rows.ndim == 1,
         labels=labels,
-        columns=names_of(y_prob) if columns is None and raw.rows.ndim == 2 else columns,
+        columns=names,
     )
     return Examined(
         probabilities,

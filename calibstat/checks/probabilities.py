@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.checks.columns import as_array, column
+from calibstat.checks.columns import as_array, column, shortened
 
 # Single precision rounds: values may leave [0, 1] by the first, rows miss one by the second (and its own rounding).
 VALUE_TOLERANCE = 1e-6
@@ -71,8 +72,8 @@ def check_range(rows: Array) -> None:
         )
 
 
-def check_sums(rows: Floats) -> None:
-    """Raise if a row of (n, K) numbers misses one."""
+def check_sums(rows: Floats, columns: Sequence[str] | None = None) -> None:
+    """Raise if a row of (n, K) numbers misses one; `columns` are their names, if they have some."""
     # A product with ones is many times faster than a sum over short rows.
     sums = rows[:, 0] + rows[:, 1] if rows.shape[1] == 2 else rows @ np.ones(rows.shape[1])
     if max(1 - sums.min(), sums.max() - 1) <= ROW_TOLERANCE:
@@ -82,8 +83,17 @@ def check_sums(rows: Floats) -> None:
         raise ValueError(f"y_prob is all zero in row {row} (rows count from 0): a row must sum to 1")
     raise ValueError(
         f"y_prob has rows that do not sum to 1: the worst row is {row} (rows count from 0) with {_shown(rows[row])}, "
-        f"which sums to {sums[row]:.6g}. Pass one column for each class; scores that need not sum to 1 are to be "
-        "normalised first, y_prob / y_prob.sum(axis=1, keepdims=True)"
+        f"which sums to {sums[row]:.6g}. {_sum_advice(columns)}"
+    )
+
+
+def _sum_advice(columns: Sequence[str] | None) -> str:
+    if columns is not None:
+        # A pattern may have caught a column too many: normalising would hide it.
+        return f"Is one of these no class probability? columns: {shortened(columns)}; pass one column for each class"
+    return (
+        "Pass one column for each class; scores that need not sum to 1 are to be normalised first, "
+        "y_prob / y_prob.sum(axis=1, keepdims=True)"
     )
 
 

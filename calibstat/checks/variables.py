@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from calibstat.arrays import Array
-from calibstat.checks.columns import Column, column, occurring
+from calibstat.checks.columns import Column, column, occurring, refuse_lazy
 from calibstat.variable import Variable
 
 
@@ -28,6 +28,7 @@ def named_columns(variables: Any) -> dict[str, Column]:
 
 
 def _names(variables: Any) -> list[str]:
+    refuse_lazy("variables", variables)
     if isinstance(variables, Mapping):
         names = list(variables)
     elif hasattr(variables, "columns"):

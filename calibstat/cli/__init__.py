@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -26,11 +27,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 whatever the verdict, 2 for bad input (with one line on standard error), 130 when interrupted, 141 when
         the reader of the output has left.
     """
+    # What a terminal cannot show is shown as a question mark.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
         arguments = build_parser().parse_args(argv)
         # What a command needs is imported when it runs, so that help and errors come at once.
         import_module(f"calibstat.cli.{arguments.command}").run(arguments)
-        sys.stdout.flush()
+        if sys.stdout:  # None where it was closed
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return _say("interrupted", 130)
     except BrokenPipeError:

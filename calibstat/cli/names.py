@@ -14,6 +14,11 @@ ESTIMATORS = (
     "MaximumMiscalibration",
     "ExpectedMiscalibration",
     "PDE",
+    "AUCV",
+    "LpCE",
+    "PearsonCE",
+    "StandardizedL2",
+    "TCE",
 )
 LENSES = ("top-label", "canonical", "class-wise", "class-wise:LABEL", "top-k:K")
 
@@ -52,10 +57,10 @@ def lens_name(name: str) -> tuple[str, str]:
     >>> lens_name("Canonical")
     ('canonical', '')
     """
-    kind, _, detail = name.partition(":")
+    kind, colon, detail = name.partition(":")
     kind = kind.lower().replace("_", "-")
     forms = [form for form in LENSES if form.partition(":")[0] == kind]
-    if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms):
+    if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms) or (colon and not detail):
         advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(LENSES)}"
         raise ValueError(f"there is no lens {name!r}; {advice}")
     return kind, detail

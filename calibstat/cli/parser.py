@@ -6,8 +6,10 @@ import argparse
 from typing import NoReturn
 
 from calibstat import __version__
+from calibstat.cli.calibrate_options import add_parser as add_calibrate
 from calibstat.cli.estimators import add_parser as add_estimators
 from calibstat.cli.names import ESTIMATORS
+from calibstat.cli.sweep_parser import add_summarise, add_sweep
 
 _TEST = """\
 Is the model calibrated? Tests predictions in a file against what happened, through several lenses, and says by how
@@ -17,6 +19,7 @@ _EXAMPLES = """\
 examples:
   calibstat test predictions.csv --label actual --probs 'prob_*'
   calibstat test predictions.csv.gz --label actual --probs 'prob_*' --given age --given sex
+  calibstat test predictions.csv --label correct --confidence conf
   calibstat test predictions.parquet --label y --probs p --lens canonical --format json
 
 lenses:
@@ -42,7 +45,10 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_test(commands)
     _add_demo(commands)
+    add_calibrate(commands)
     add_estimators(commands)
+    add_sweep(commands)
+    add_summarise(commands)
     return parser
 
 
@@ -74,12 +80,18 @@ def _add_input(test: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
     )
     test.add_argument("--label", required=True, metavar="COL", help="the column of what happened")
-    test.add_argument(
+    predictions = test.add_mutually_exclusive_group(required=True)
+    predictions.add_argument(
         "--probs",
-        required=True,
         action="append",
         metavar="COL",
         help="the columns of probabilities: a pattern such as 'prob_*', or --probs several times",
+    )
+    predictions.add_argument(
+        "--confidence",
+        metavar="COL",
+        help="the column of confidences in the predicted label, where --label says whether that was right (true or "
+        "false, 1 or 0)",
     )
     test.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
     test.add_argument("--weights", metavar="COL", help="a column of importance weights")

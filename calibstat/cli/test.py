@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
 
 from calibstat.cli.cutting import Cutting
 from calibstat.cli.names import estimator_name, split_list
 from calibstat.cli.notices import notice, plain_warnings
-from calibstat.cli.panel import CLASS_WISE_UP_TO, Names, panel, read_given
+from calibstat.cli.panel import CLASS_WISE_UP_TO, Names, Question, panel, read_given
 from calibstat.cli.records import ask
 from calibstat.cli.report import report
 from calibstat.inference.words import LEVEL
+from calibstat.reading import file_arguments
 from calibstat.sample import Sample
 
 
@@ -27,6 +29,7 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings():
         sample = _read(arguments, given)
         questions = panel(sample.predictions, arguments.lens, given, cutting)
+        _tell_folding(sample, questions)
         _tell_limits(arguments, len(sample.labels), len(questions))
         records = ask(sample, questions, arguments.n_resamples, arguments.seed)
     if arguments.format == "json":
@@ -41,6 +44,8 @@ def _read(arguments: argparse.Namespace, given: list[Names]) -> Sample:
         raise ValueError(
             f"--given {arguments.label}: this is the column of what happened; name something that was known before"
         )
+    if arguments.confidence is not None:
+        return _read_confidence(arguments, variables)
     return Sample.read(
         arguments.file,
         y_true=arguments.label,
@@ -50,6 +55,42 @@ def _read(arguments: argparse.Namespace, given: list[Names]) -> Sample:
         labels=None if arguments.labels is None else _labels(arguments.labels),
         nan_policy=arguments.nan_policy,
     )
+
+
+def _read_confidence(arguments: argparse.Namespace, variables: list[str]) -> Sample:
+    """Read whether the predicted label was right, and the confidence in it: the top label is all there is to see."""
+    if arguments.labels is not None:
+        raise ValueError("--labels names the classes of --probs; --confidence has none")
+    if arguments.lens is not None and {lens.lower() for lens in arguments.lens} != {"canonical"}:
+        raise ValueError("--confidence is the top label already: leave --lens out")
+    found = file_arguments(
+        arguments.file,
+        y_true=arguments.label,
+        y_prob=arguments.confidence,
+        variables=variables or None,
+        sample_weight=arguments.weights,
+    )
+    return Sample.from_confidence(
+        found["y_true"],
+        found["y_prob"],
+        variables=found["variables"],
+        sample_weight=found["sample_weight"],
+        nan_policy=arguments.nan_policy,
+    )
+
+
+def _tell_folding(sample: Sample, questions: Sequence[Question]) -> None:
+    """Warn where the top label of one column of probabilities is often the other one."""
+    one_column = "taken for P(label = " in sample.predictions.source
+    if not one_column or not any(question.view.kind == "top-label" for question in questions):
+        return
+    below = int((sample.predictions.event < 0.5).sum())
+    if below:
+        notice(
+            f"top-label folds a single column: {below} of {len(sample)} values below 1/2 count as confidence in the "
+            "other label; for confidences in the predicted label, write --confidence instead of --probs, and as "
+            "--label whether it was right"
+        )
 
 
 def _labels(text: str) -> list[str] | list[int] | list[bool]:

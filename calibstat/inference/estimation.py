@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from calibstat.arrays import RNG, as_generator
-from calibstat.estimators.base import Estimator
+import numpy as np
+
+from calibstat.arrays import RNG, Floats, as_generator
+from calibstat.estimators.base import Estimator, Headline
+from calibstat.inference.bootstrap_interval import bootstrap_interval
+from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Estimate
+from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import describe
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import Multiplier
+from calibstat.resampling.bootstrap import Bootstrap
 from calibstat.sample import Sample
-
-_NO_INTERVAL = (
-    "percentile bootstrap intervals of a calibration error do not cover the truth (0 to 9 % of the time for small "
-    "errors), and intervals that do are not part of this version; read the value against its null mean"
-)
 
 
 def estimate(
-    sample: Sample, estimator: Estimator, *, confidence_level: float = 0.95, n_resamples: int = 999, rng: RNG = None
+    sample: Sample,
+    estimator: Estimator,
+    *,
+    confidence_level: float = 0.95,
+    interval: Bootstrap | Multiplier | None = None,
+    n_resamples: int = 999,
+    rng: RNG = None,
 ) -> Estimate:
-    """Estimate a calibration error, and show what noise alone would give.
+    """Estimate a calibration error, with an interval where one is known to cover, and show what noise alone would give.
+
+    Seminorms of the residuals (ECE, RMSCE and other binned errors, Kuiper, smooth errors) get the uniform interval:
+    by the triangle inequality the error of the value is at most the same seminorm of the noise, whose law is had by
+    multiplying centred signs into the residuals; the half-width is the larger of that quantile and the one of exactly
+    redrawn labels. So it covers at zero, and excludes zero only where the exact test rejects at the same level; it is
+    wider than need be for large errors. `DebiasedL2` gets the total-variance interval. All others get none, and
+    ``interval_note`` says why.
 
     Parameters
     ----------
@@ -27,15 +42,17 @@ def estimate(
     estimator : Estimator
         With its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
     confidence_level : float
-        Kept for the interval; there is none yet (``confidence_interval`` is None and the text says why).
+    interval : Multiplier or Bootstrap, optional
+        ``Multiplier(groups="patient")`` for rows in clusters; ``Bootstrap(999, kind="percentile",
+        allow_invalid=True)`` for an interval that is known not to cover.
     n_resamples : int
-        Number of redraws of the labels for the null mean.
+        Number of redraws of the labels, for the null mean and the interval.
     rng : int, Generator or None
 
     Returns
     -------
     Estimate
-        With ``estimate`` and ``null_mean``; prints itself in words.
+        With ``estimate``, ``confidence_interval`` and ``null_mean``; prints itself in words.
 
     Examples
     --------
@@ -46,18 +63,55 @@ def estimate(
     >>> found = cs.estimate(cs.Sample(rng.random(500) < p, p), cs.ECE(cs.EqualMass(10)), rng=0)  # a calibrated world
     >>> round(found.estimate, 4), round(found.null_mean, 4)
     (0.0542, 0.0447)
+    >>> found.confidence_interval.low
+    0.0
     """
-    if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level is {confidence_level!r}; it must lie between 0 and 1, for example 0.95.")
+    level_between(confidence_level)
+    if not (interval is None or isinstance(interval, (Bootstrap, Multiplier))):
+        raise TypeError(
+            f"interval is {interval!r}, but a Multiplier, a Bootstrap or None (the default interval) is expected, for "
+            "example Multiplier(groups='patient')."
+        )
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
-    distribution = Consistency(n_resamples).draw(estimator.core, seen, as_generator(rng))
-    mean = distribution.mean
+    generator = as_generator(rng)
+    redraws = Consistency(n_resamples).draw(estimator.core, seen, generator)
+    found, note = _interval(estimator.core, seen, redraws.samples, confidence_level, interval, generator)
+    mean = redraws.mean
     return Estimate(
         estimate=estimator.core(seen),
         null_mean=float(mean) if mean.ndim == 0 else mean,
-        confidence_interval=None,
+        confidence_interval=found,
         confidence_level=confidence_level,
-        interval_note=_NO_INTERVAL,
+        interval_note=note,
         asked=asked,
     )
+
+
+def level_between(confidence_level: float) -> None:
+    """Refuse a level outside (0, 1)."""
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level is {confidence_level!r}; it must lie between 0 and 1, for example 0.95.")
+
+
+def _interval(
+    core: Estimator,
+    seen: Sample,
+    redraws: Floats,
+    level: float,
+    asked: Bootstrap | Multiplier | None,
+    rng: np.random.Generator,
+) -> tuple[ConfidenceInterval | None, str]:
+    """Return the interval and what it is, or none and why."""
+    if isinstance(asked, Bootstrap):
+        found = bootstrap_interval(Headline(core), seen, level, asked, rng)
+        return found, f"{asked.kind} bootstrap: known not to cover the true error"
+    multiplier = Multiplier(len(redraws)) if asked is None else asked
+    numbers = None if multiplier.groups is not None else core.headline(redraws)
+    try:
+        spread = spread_of(core, seen, multiplier, numbers, rng)
+        return spread.interval(level), spread.method
+    except NoInterval as reason:
+        if asked is not None:
+            raise
+        return None, str(reason)

@@ -10,7 +10,8 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
-from calibstat.inference.words import number, pvalue_text, verdict
+from calibstat.inference.spread import ConfidenceInterval
+from calibstat.inference.words import interval_text, number, pvalue_text, verdict
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.distributions import NullDistribution
@@ -67,6 +68,13 @@ class Asked:
             f"  estimator {self.estimator!r}",
             f"  data      n = {self.n}, {self.n_classes} classes seen through {self.lens!r}; {self.source}",
         ]
+
+
+def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return a pandas DataFrame of these rows."""
+    import pandas as pd
+
+    return pd.DataFrame(rows)
 
 
 @final
@@ -137,9 +145,7 @@ class CalibrationTest:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame of one row."""
-        import pandas as pd
-
-        return pd.DataFrame([self.to_dict()])
+        return frame([self.to_dict()])
 
     def __str__(self) -> str:
         low, high = self.pvalue_interval
@@ -167,18 +173,19 @@ class Estimate:
         The observed value.
     null_mean : float or array
         Mean of the estimator on samples like this one from a calibrated model: what noise alone gives.
-    confidence_interval : None
-        No interval is given yet; `interval_note` says why.
+    confidence_interval : ConfidenceInterval or None
+        With ``low`` and ``high``; None where no interval is known to cover.
     confidence_level : float
         The level that was asked for.
     interval_note : str
+        What the interval is for and how it was had, or why there is none.
     asked : Asked
         Estimator, lens, number of rows.
     """
 
     estimate: Any
     null_mean: float | Floats
-    confidence_interval: None
+    confidence_interval: ConfidenceInterval | None
     confidence_level: float
     interval_note: str
     asked: Asked
@@ -188,22 +195,25 @@ class Estimate:
         return self.asked.to_dict() | {
             "estimate": self.estimate,
             "null_mean": self.null_mean,
-            "confidence_interval": self.confidence_interval,
+            "confidence_interval": None if self.confidence_interval is None else list(self.confidence_interval),
             "confidence_level": self.confidence_level,
             "interval_note": self.interval_note,
         }
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame of one row."""
-        import pandas as pd
-
-        return pd.DataFrame([self.to_dict()])
+        return frame([self.to_dict()])
 
     def __str__(self) -> str:
         single = np.ndim(self.null_mean) == 0
         value = number(float(self.estimate)) if single else "an array, see .estimate"
         null_mean = number(float(self.null_mean)) if single else "an array, see .null_mean"
         lines = self.asked.lines(value, null_mean)
-        return "\n".join([f"Estimate through {self.asked.lens!r}", *lines, f"  interval  none: {self.interval_note}"])
+        return "\n".join([f"Estimate through {self.asked.lens!r}", *lines, f"  interval  {self._interval_text()}"])
+
+    def _interval_text(self) -> str:
+        if self.confidence_interval is None:
+            return f"none: {self.interval_note}"
+        return f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
 
     __repr__ = __str__

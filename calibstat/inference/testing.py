@@ -9,6 +9,7 @@ from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.results import Asked, CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.merging import Restating
 from calibstat.sample import Sample
 
 
@@ -27,7 +28,9 @@ def calibration_test(
     estimator : Estimator
         The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
     null : Null, optional
-        How the null distribution is had; by default ``Consistency(999)``.
+        How the null distribution is had; by default ``Consistency(999)``. Through a lens that conditions on a
+        variable that is the *strong* null (calibrated given prediction and variable); ``Weak()`` tests whether the
+        mean residual is zero given the variable.
     rng : int, Generator or None
         The same `rng` gives the same p-value.
 
@@ -57,7 +60,8 @@ def calibration_test(
     null = Consistency() if null is None else null
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
-    core = Headline(estimator.core)
+    inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
+    core = Headline(inner)
     evaluator = core.prepare(seen.predictions)
     statistic = evaluator(seen.outcomes)
     if statistic.ndim:
@@ -74,7 +78,7 @@ def calibration_test(
         pvalue=distribution.pvalue(value),
         null_distribution=distribution,
         pvalue_interval=distribution.pvalue_interval(value),
-        hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
+        hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
         asked=asked,
         standardized=None if evaluator.scale is None else value / evaluator.scale,

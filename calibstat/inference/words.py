@@ -13,6 +13,11 @@ def number(value: float) -> str:
     return f"{value:.4g}"
 
 
+def interval_text(interval: tuple[float, float], level: float) -> str:
+    """Write an interval out with its level: "95 %: 0 to 0.071"."""
+    return f"{100 * level:g} %: {number(interval[0])} to {number(interval[1])}"
+
+
 def pvalue_text(pvalue: float, null: NullDistribution) -> str:
     """Write a p-value out; at the smallest value that so many resamples can give it is a bound."""
     if pvalue <= null.floor:

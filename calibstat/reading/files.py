@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,18 @@ Choose = Callable[[list[str]], Selection]
 
 def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
     """The arguments of `examine` from a file of numpy arrays; nothing in it is executed (no pickles)."""
-    with np.load(path, allow_pickle=False) as arrays:
+    with _opened(path) as arrays:
         if not hasattr(arrays, "files"):
             raise ValueError("it holds a single array without a name; save it with numpy.savez")
         chosen = choose(list(arrays.files))
         return arguments_from({name: arrays[name] for name in chosen.names}, chosen)
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError("it is damaged, or no NPZ file; write one with numpy.savez") from error
 
 
 def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:

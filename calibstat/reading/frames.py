@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.checks.columns import as_array, as_text, column, names_of
+from calibstat.checks.columns import as_array, as_text, column, names_of, refuse_lazy
 
 Names: TypeAlias = str | Sequence[str]
 
@@ -62,6 +62,7 @@ def select(
     single = [y_true] if sample_weight is None else [y_true, sample_weight]
     for name in single:
         _matches(name, names, (), where, globs=False)
+    _refuse_twice(y_prob)
     prob = _all_matches(y_prob, names, single, where)
     if y_true in prob:
         raise ValueError(f"the column {y_true!r} of {where} is asked for as y_true and as y_prob: it can be only one")
@@ -71,6 +72,14 @@ def select(
         if list(names).count(name) > 1:
             raise ValueError(f"{where} has more than one column {name!r}: rename one of them")
     return chosen
+
+
+def _refuse_twice(y_prob: Names) -> None:
+    """A column that is named twice; what patterns match may overlap."""
+    listed = [] if isinstance(y_prob, str) or not isinstance(y_prob, Iterable) else list(y_prob)
+    twice = [name for name in listed if listed.count(name) > 1 and not any(sign in str(name) for sign in "*?[")]
+    if twice:
+        raise ValueError(f"y_prob names the column {twice[0]!r} more than once: name each column once")
 
 
 def _all_matches(patterns: Names, names: Sequence[str], taken: Sequence[str], where: str) -> list[str]:
@@ -140,6 +149,7 @@ def frame_arguments(
 
 def frame_names(frame: Any) -> list[str]:
     """The names of a frame's columns."""
+    refuse_lazy("the frame", frame)
     if hasattr(frame, "data_vars"):
         # The labels of an axis are no column, as a frame's index is none.
         return [name for name in frame.variables if name not in frame.dims]

@@ -14,6 +14,8 @@ from calibstat.reading.files import Choose, read_netcdf, read_npz, read_parquet
 from calibstat.reading.frames import Names, Selection, select
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# By the first bytes.
+DECOMPRESSED_BY = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7zXZ": "xzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
 READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
     ".csv": read_delimited,
     ".tsv": read_delimited,
@@ -83,7 +85,7 @@ def _complaint(where: str, error: Exception) -> str:
     """One line that names the file once."""
     reason = " ".join(str(error).split())
     if isinstance(error, UnicodeDecodeError):
-        reason = "it is not text in UTF-8; if it is compressed or binary, let its name say so"
+        reason = _not_text(where, error.object)
     elif type(error).__name__ == "EmptyDataError":
         reason = "it is empty; the first line must name the columns"
     elif isinstance(error, OSError) and error.strerror:
@@ -91,6 +93,15 @@ def _complaint(where: str, error: Exception) -> str:
     elif not _ours(error):
         reason = f"it is damaged, or not what its name says ({reason or type(error).__name__})"
     return reason if where in reason else f"cannot read {where}: {reason}"
+
+
+def _not_text(where: str, content: bytes) -> str:
+    if where != "standard input":
+        return "it is not text in UTF-8; if it is compressed or binary, let its name say so"
+    program = next((name for start, name in DECOMPRESSED_BY.items() if content.startswith(start)), None)
+    if program is None:
+        return "it is not text in UTF-8; if it comes from a binary file, name the file"
+    return f"it is compressed; write {program} file | calibstat test - ..., or name the file"
 
 
 def _ours(error: Exception) -> bool:

@@ -10,11 +10,17 @@ import numpy as np
 
 from calibstat.arrays import RNG, Floats, as_generator
 from calibstat.estimators.base import Estimator
+from calibstat.resampling.clusters import clusters, how_many, spread
 from calibstat.sample import Sample
 
 
 class Resampler(ABC):
-    """A way of weighting rows anew."""
+    """A way of weighting rows anew.
+
+    `groups` names the variable whose values are weighted instead of rows, for samples in clusters.
+    """
+
+    groups: str | None = None
 
     @abstractmethod
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
@@ -35,5 +41,6 @@ class Resampler(ABC):
         values : (R, ...) floats
         """
         evaluator = estimator.prepare(sample.predictions)
-        weights = self.weights(len(sample), as_generator(rng))
-        return np.concatenate([evaluator(sample.outcomes, block) for block in weights])
+        codes = clusters(sample.predictions, self.groups)
+        weights = self.weights(how_many(codes), as_generator(rng))
+        return np.concatenate([evaluator(sample.outcomes, spread(block, codes)) for block in weights])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import final
+from typing import Literal, final
 
 import numpy as np
 
@@ -25,6 +25,12 @@ class Bootstrap(Resampler):
     Parameters
     ----------
     n_resamples : int
+    groups : str, optional
+        The name of a variable of the sample: its values (clusters) are drawn instead of rows.
+    kind : {"percentile", "basic", "bca"}
+        The interval that ``estimate(..., interval=...)`` makes of the replicates.
+    allow_invalid : bool
+        Whether it may, although it is known not to cover.
 
     Examples
     --------
@@ -35,9 +41,14 @@ class Bootstrap(Resampler):
     """
 
     n_resamples: int = 999
+    groups: str | None = None
+    kind: Literal["percentile", "basic", "bca"] = "percentile"
+    allow_invalid: bool = False
 
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)
+        if self.kind not in ("percentile", "basic", "bca"):
+            raise ValueError(f"kind is {self.kind!r}; it must be 'percentile', 'basic' or 'bca'.")
 
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Yield blocks of counts that sum to n."""

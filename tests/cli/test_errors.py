@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -57,6 +58,8 @@ def test_bad_rows(pets, run, file, found, words):
         (["--lens", "top-k"], "top-k:K"),
         (["--lens", "top-k:x"], "whole number"),
         (["--lens", "top-k:2"], "more than 2 classes"),
+        (["--lens", "class-wise:"], "write class-wise or class-wise:LABEL"),
+        (["--lens", "canonical:"], "write canonical"),
         (["--lens", "class-wise:cow"], "cat, dog"),
         (["--lens", "__import__('os')"], "no lens"),
         (["--estimator", "Kuiper"], "ECE, RMSCE"),
@@ -84,7 +87,9 @@ def test_bad_options(pets, file, options, words):
     [
         ([], "COMMAND"),
         (["plot"], "test"),
-        (["test"], "FILE, --label, --probs"),
+        (["test"], "FILE, --label"),
+        (["test", "x.csv", "--label", "y"], "--probs --confidence is required"),
+        (["test", "x.csv", "--label", "y", "--probs", "p", "--confidence", "c"], "not allowed with"),
         (["test", "none.csv", "--label", "y", "--probs", "p"], "none.csv"),
         (["test", ".", "--label", "y", "--probs", "p"], "folder"),
     ],
@@ -168,6 +173,37 @@ def test_as_a_process_the_verdict_is_zero_and_standard_input_is_read():
     assert done.returncode == 0
     assert "vidence of miscalibration" in done.stdout
     assert done.stderr == ""
+
+
+def test_as_a_process_closed_standard_input_is_one_line():
+    command = f"{sys.executable} -m calibstat test - --label pet --probs 'prob_*' <&-"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert "standard input: it is closed" in one_error((done.returncode, done.stdout, done.stderr))
+
+
+def test_as_a_process_closed_standard_output_is_no_error(off):
+    command = f"{sys.executable} -m calibstat test {off} --label pet --probs 'prob_*' --n-resamples 99 >&-"
+    done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 0
+
+
+def test_as_a_process_ascii_output(file):
+    path = file("pet,prob_café,prob_dog\n" + "café,0.7,0.3\ndog,0.4,0.6\n" * 200)
+    done = call(
+        *("test", path, "--label", "pet", "--probs", "prob_*"),
+        stdout=subprocess.PIPE,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "prob_caf?" in done.stdout
+
+
+def test_a_line_with_too_few_values_is_named(run, file):
+    path = file(GOOD + "cat,0.5\n")
+    code, _, err = run("test", path, "--label", "pet", "--probs", "prob_*", "--nan-policy", "omit")
+    assert code == 0
+    assert err.startswith("calibstat: warning: line 402 has 2 values, 3 expected")
 
 
 def test_a_reader_that_has_left_is_no_error(off):

@@ -18,12 +18,12 @@ def test_estimate_is_the_estimator_beside_its_null_mean(calibrated):
     assert type(found.null_mean) is float
 
 
-def test_there_is_no_interval_and_the_text_says_why(calibrated):
+def test_there_is_an_interval_and_the_text_says_for_what(calibrated):
     found = cs.estimate(calibrated, ECE, rng=0)
-    assert found.confidence_interval is None
-    assert found.confidence_level == 0.95
-    assert "interval  none: percentile bootstrap intervals" in str(found)
-    assert "do not cover" in found.interval_note
+    low, high = found.confidence_interval
+    assert (low, high) == (found.confidence_interval.low, found.confidence_interval.high)
+    assert low == 0 < found.estimate < high
+    assert f"interval  95 %: 0 to {high:.4g}, for the *binned* error" in str(found)
 
 
 def test_text_shows_value_null_mean_lens_labels_and_source(miscalibrated):
@@ -44,7 +44,7 @@ def test_estimate_as_plain_values(calibrated):
     values = found.to_dict()
     assert values["estimate"] == found.estimate
     assert values["null_mean"] == found.null_mean
-    assert values["confidence_interval"] is None
+    assert values["confidence_interval"] == list(found.confidence_interval)
     assert values["n"] == 400
     assert json.loads(json.dumps(values)) == values
     assert found.to_frame().shape == (1, len(values))

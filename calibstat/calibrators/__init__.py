@@ -1,0 +1,59 @@
+"""Calibrators: what makes probabilities better calibrated, fitted on rows that the classifier has not seen.
+
+They are scikit-learn estimators: X holds the probabilities, (n,) of the last class or (n, K), and y the labels.
+
+>>> import numpy as np
+>>> from calibstat.calibrators import Platt
+>>> p = np.array([0.1, 0.3, 0.4, 0.6, 0.7, 0.9])
+>>> y = np.array(["no", "no", "yes", "no", "yes", "yes"])
+>>> Platt().fit(p, y).predict_proba([0.2, 0.8]).round(2)
+array([[0.7, 0.3],
+       [0.3, 0.7]])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+# Every public name and the module that defines it; a module is imported when one of its names is first used.
+_MODULES = {
+    "base": ["Calibrator"],
+    "platt": ["Platt"],
+    "beta": ["Beta"],
+    "temperature": ["Temperature"],
+    "vector_scaling": ["VectorScaling"],
+    "matrix_scaling": ["MatrixScaling"],
+    "dirichlet": ["Dirichlet"],
+    "isotonic": ["Isotonic"],
+    "centered_isotonic": ["CenteredIsotonic"],
+    "histogram_binning": ["HistogramBinning"],
+    "binned": ["Binned"],
+    "scaling_binning": ["ScalingBinning"],
+    "spline": ["Spline"],
+    "smooth": ["Smooth"],
+    "bbq": ["BBQ"],
+    "venn_abers": ["VennAbers"],
+    "one_vs_rest": ["OneVsRest"],
+    "decision_tree": ["DecisionTree"],
+    "calibration_tree": ["CalibrationTree"],
+    "variable_based": ["VariableBased"],
+    "augmented_beta": ["AugmentedBeta"],
+    "calibrated": ["Calibrated"],
+    "storage": ["save", "load"],
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'calibstat.calibrators' has no attribute {name!r}")
+    value = getattr(import_module(f"calibstat.calibrators.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,92 @@
+"""``calibstat summarise``: the performance of estimators and tests, from the store of a sweep."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+from calibstat.cli.notices import notice
+from calibstat.sweeps.store import read
+from calibstat.sweeps.summary import summarise
+
+_MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
+_KEYS = ("model", "estimator", "test", "n", "n_bins")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Print the summary of a store."""
+    show(summarise(read(Path(arguments.store)), arguments.level), arguments.format)
+
+
+def show(summary: Any, form: str) -> None:
+    """Print a summary, and say on standard error what is missing in it.
+
+    Parameters
+    ----------
+    summary : Dataset
+        From `summarise`.
+    form : {"table", "json", "csv"}
+    """
+    rows = records(summary)
+    if form == "json":
+        print(json.dumps(rows, indent=2))
+    elif form == "csv":
+        keys = list(dict.fromkeys(key for row in rows for key in row))
+        writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    else:
+        _tables(rows)
+    _missing(summary.attrs)
+
+
+def records(summary: Any) -> list[dict[str, Any]]:
+    """Return one record for each estimator, and each test, of each model, n and number of bins."""
+    found = []
+    for kind, other in (("estimator", "test"), ("test", "estimator")):
+        if kind in summary.dims:
+            frame = summary.drop_dims(other, errors="ignore").to_dataframe(dim_order=["model", kind, "n", "n_bins"])
+            for row in frame.reset_index().to_dict("records"):
+                values = {str(key): _plain(value) for key, value in row.items() if key not in _KEYS}
+                found.append({key: row[key] for key in _KEYS if key in row} | values)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _tables(rows: list[dict[str, Any]]) -> None:
+    """Print estimators and tests, each with the measures that are known of some row."""
+    for kind in ("estimator", "test"):
+        own = [row for row in rows if kind in row]
+        if not own:
+            continue
+        keys = [key for key in _KEYS if key in own[0]]
+        measures = [key for key in ("truth", *_MEASURES) if any(row.get(key) is not None for row in own)]
+        lines = [[*keys, *measures]]
+        lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
+        widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+        for line in lines:
+            print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+        print()
+    print("In brackets: Monte Carlo standard errors.")
+
+
+def _cell(row: dict[str, Any], key: str) -> str:
+    value, error = row.get(key), row.get(f"{key}_se")
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if error is None else f"{value:.4g} ({error:.1g})"
+
+
+def _missing(attributes: dict[str, Any]) -> None:
+    if attributes.get("n_failed"):
+        notice(f"{attributes['n_failed']} of {attributes['n_blocks']} blocks failed: {attributes['errors']}")
+    if attributes.get("n_waiting"):
+        notice(f"{attributes['n_waiting']} of {attributes['n_blocks']} blocks are not computed yet")

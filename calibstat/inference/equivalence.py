@@ -1,0 +1,166 @@
+"""Is the error at most so large?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from calibstat.arrays import RNG, as_generator
+from calibstat.estimators.base import Estimator, Headline
+from calibstat.inference.estimation import level_between
+from calibstat.inference.intervals import spread_of
+from calibstat.inference.results import Asked, frame
+from calibstat.inference.spread import NoInterval
+from calibstat.inference.testing import describe
+from calibstat.inference.words import number
+from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import Multiplier
+from calibstat.sample import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class EquivalenceTest:
+    """What `equivalence_test` found.
+
+    Parameters
+    ----------
+    estimate : float
+        The observed value.
+    margin : float
+    pvalue : float
+        Of the hypothesis that the error is larger than the margin.
+    upper_bound : float
+        One-sided bound of the error.
+    confidence_level : float
+    method : str
+        What the bound is for, and how it was had.
+    asked : Asked
+    """
+
+    estimate: float
+    margin: float
+    pvalue: float
+    upper_bound: float
+    confidence_level: float
+    method: str
+    asked: Asked
+
+    @property
+    def within(self) -> bool:
+        """Whether the error is at most the margin, with the confidence asked for."""
+        return self.upper_bound <= self.margin
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: the error is at most the margin, or this cannot be said."""
+        level = f"{100 * self.confidence_level:g} % confidence"
+        where = f"through {self.asked.lens!r} (n = {self.asked.n}, p = {self.pvalue:.3g}): its upper bound is"
+        claim = f"the error is at most {number(self.margin)}"
+        if self.within:
+            return f"With {level} {claim} {where} {number(self.upper_bound)}."
+        return f"It cannot be said with {level} that {claim} {where} {number(self.upper_bound)}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return self.asked.to_dict() | {
+            "estimate": self.estimate,
+            "margin": self.margin,
+            "within": self.within,
+            "pvalue": self.pvalue,
+            "upper_bound": self.upper_bound,
+            "confidence_level": self.confidence_level,
+            "method": self.method,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame of one row."""
+        return frame([self.to_dict()])
+
+    def __str__(self) -> str:
+        return "\n".join(
+            [
+                self.verdict,
+                f"  value     {number(self.estimate)}: {self.asked.estimator.quantity}",
+                f"  null      the error is larger than {number(self.margin)}",
+                f"  bound     {self.method}",
+                f"  estimator {self.asked.estimator!r}",
+                f"  data      n = {self.asked.n}; {self.asked.source}",
+            ]
+        )
+
+    __repr__ = __str__
+
+
+def equivalence_test(
+    sample: Sample,
+    estimator: Estimator,
+    margin: float,
+    *,
+    confidence_level: float = 0.95,
+    multiplier: Multiplier | None = None,
+    n_resamples: int = 999,
+    rng: RNG = None,
+) -> EquivalenceTest:
+    """Test the hypothesis that an error is larger than a margin; rejecting it says that the error is at most that.
+
+    A test of calibration cannot say that an error is small; this one can. The upper bound is that of the interval of
+    `estimate`, one-sided.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows that neither the model nor its calibrator was fitted on.
+    estimator : Estimator
+        One with a default interval: ECE, RMSCE, Kuiper, DebiasedL2 and others, with its lens.
+    margin : float
+        Between 0 and 1, in units of the estimator (squared for `DebiasedL2`); chosen before seeing the data.
+    confidence_level : float
+    multiplier : Multiplier, optional
+        ``Multiplier(groups="patient")`` for rows in clusters.
+    n_resamples : int
+    rng : int, Generator or None
+
+    Returns
+    -------
+    EquivalenceTest
+        With ``within``, ``upper_bound`` and ``pvalue``; prints itself in words.
+
+    Raises
+    ------
+    ValueError
+        If the margin is out of range, or no interval is known to cover for the estimator.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> from calibstat.inference.equivalence import equivalence_test
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(20_000)
+    >>> sample = cs.Sample(rng.random(20_000) < p, p)
+    >>> equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.05, rng=0).within
+    True
+    """
+    level_between(confidence_level)
+    if not 0 < margin < 1:
+        raise ValueError(
+            f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."
+        )
+    seen = estimator.lens(sample)
+    asked = describe(estimator, seen)
+    generator = as_generator(rng)
+    chosen = Multiplier(n_resamples) if multiplier is None else multiplier
+    redraws = None
+    if chosen.groups is None and estimator.residual_form == "seminorm":
+        redraws = Consistency(n_resamples).draw(Headline(estimator.core), seen, generator).samples
+    try:
+        spread = spread_of(estimator.core, seen, chosen, redraws, generator)
+        upper = spread.upper(confidence_level)
+    except NoInterval as reason:
+        raise ValueError(f"equivalence_test: {reason}.") from reason
+    pvalue = spread.pvalue_above(margin)
+    return EquivalenceTest(spread.value, margin, pvalue, upper, confidence_level, spread.method, asked)

@@ -1,0 +1,122 @@
+"""What stands behind an interval: how far the value may lie from what it estimates."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from calibstat.arrays import Floats
+from calibstat.nulls.distributions import TIE_TOLERANCE
+
+
+class ConfidenceInterval(NamedTuple):
+    """The ends of an interval.
+
+    Parameters
+    ----------
+    low, high : float
+    """
+
+    low: float
+    high: float
+
+
+class NoInterval(ValueError):  # noqa: N818 (not always an error: `estimate` prints the reason)
+    """Why there is no interval, and what would work."""
+
+
+class Spread(ABC):
+    """A value and the law of its distance to what it estimates."""
+
+    value: float
+    method: str
+
+    @abstractmethod
+    def interval(self, confidence_level: float) -> ConfidenceInterval:
+        """Return the two-sided interval."""
+
+    @abstractmethod
+    def upper(self, confidence_level: float) -> float:
+        """Return the one-sided upper bound."""
+
+    @abstractmethod
+    def pvalue_above(self, margin: float) -> float:
+        """Return the smallest alpha at which the upper bound of level 1 - alpha does not exceed `margin`."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Uniform(Spread):
+    """A seminorm of residuals: the distance is at most the seminorm of the noise (triangle inequality).
+
+    Parameters
+    ----------
+    value : float
+    noises : sequence of (R,) floats
+        Values of the seminorm on noise alone, had in different ways; the largest quantile counts.
+    method : str
+    """
+
+    value: float
+    noises: Sequence[Floats]
+    method: str
+
+    def half_width(self, confidence_level: float) -> float:
+        """Return the largest of the quantiles of rank ceil(level * (R + 1))."""
+        return max(_quantile(noise, confidence_level) for noise in self.noises)
+
+    def interval(self, confidence_level: float) -> ConfidenceInterval:
+        """Go the half-width down, at most to zero, and up."""
+        half = self.half_width(confidence_level)
+        low = self.value - half
+        return ConfidenceInterval(low if low > TIE_TOLERANCE else 0.0, self.value + half)
+
+    def upper(self, confidence_level: float) -> float:
+        """Go the half-width up: the same for one side as for two."""
+        return self.value + self.half_width(confidence_level)
+
+    def pvalue_above(self, margin: float) -> float:
+        """Count the noises that reach from the value to the margin."""
+        gap = margin - self.value
+        if gap < 0:
+            return 1.0
+        return max((1 + int(np.count_nonzero(~(noise <= gap)))) / (1 + len(noise)) for noise in self.noises)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Normal(Spread):
+    """An asymptotically normal value of something that cannot be negative."""
+
+    value: float
+    standard_error: float
+    method: str
+
+    def interval(self, confidence_level: float) -> ConfidenceInterval:
+        """Go z standard errors down and up, at most to zero."""
+        reach = float(ndtri(0.5 + confidence_level / 2)) * self.standard_error
+        return ConfidenceInterval(max(0.0, self.value - reach), max(0.0, self.value + reach))
+
+    def upper(self, confidence_level: float) -> float:
+        """Go z standard errors up."""
+        return max(0.0, self.value + float(ndtri(confidence_level)) * self.standard_error)
+
+    def pvalue_above(self, margin: float) -> float:
+        """Compare the distance to the margin with the standard error."""
+        if self.standard_error == 0:
+            return float(self.value > margin)
+        return float(ndtr((self.value - margin) / self.standard_error))
+
+
+def _quantile(noise: Floats, level: float) -> float:
+    """Return the value of rank ceil(level (R + 1)): the data are one of R + 1 sets; NaN counts as largest."""
+    rank = int(np.ceil(level * (len(noise) + 1) - 1e-9))
+    if rank > len(noise):
+        need = int(np.ceil(1 / (1 - level) - 1e-9)) - 1
+        raise NoInterval(f"{len(noise)} resamples are too few for level {level:g}; take at least {need}")
+    return float(np.sort(noise)[rank - 1])

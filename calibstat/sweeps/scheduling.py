@@ -1,0 +1,89 @@
+"""Dask: on the threads of this process, or on a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeAlias
+
+import dask
+import distributed
+from distributed import Client
+
+from calibstat.sweeps.study import Study
+from calibstat.sweeps.units import Found, Unit, work
+
+# Dask has no types.
+_dask: Any = dask
+_distributed: Any = distributed
+
+Take: TypeAlias = Callable[[Found], None]
+
+
+def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
+    """Compute on threads; each block is taken as soon as it is finished."""
+
+    def run(bundle: Sequence[Unit]) -> None:
+        for unit in bundle:
+            take(work(study, unit, block))
+
+    tasks = [_dask.delayed(partial(run, bundle), pure=False)() for bundle in bundles]
+    _dask.compute(*tasks, scheduler="threads", optimize_graph=False)
+
+
+def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
+    """Compute on the workers of a client; results come here, so that workers need no common disk.
+
+    The study is the result of a task: it is made again if the workers that hold it are lost.
+    """
+    shared = client.submit(_itself, study, pure=False)
+    futures = {client.submit(_work_all, shared, bundle, block, pure=False): bundle for bundle in bundles}
+    try:
+        for future in _distributed.as_completed(list(futures)):
+            bundle = futures.pop(future)
+            for found in _results(future, bundle):
+                take(found)
+    finally:
+        client.cancel([*futures, shared])
+
+
+def _results(future: Any, bundle: Sequence[Unit]) -> list[Found]:
+    """Return what a task found; if its worker died again and again, that is the error of its units."""
+    if future.status == "finished":
+        found: list[Found] = future.result()
+        return found
+    error = future.exception()
+    return [Found(unit, {}, f"{type(error).__name__}: {error}") for unit in bundle]
+
+
+def _itself(study: Study) -> Study:
+    return study
+
+
+def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[Found]:
+    return [work(study, unit, block) for unit in bundle]
+
+
+@contextmanager
+def connected(client: Client | str | None = None, n_workers: int | None = None) -> Iterator[Client | None]:
+    """Give a client for a client, an address, or a number of processes on this machine; None for threads.
+
+    Parameters
+    ----------
+    client : Client, str or None
+        What is made here from an address is closed afterwards; a client is left open.
+    n_workers : int, optional
+        Start a cluster of as many processes, one thread each.
+    """
+    if n_workers is not None:
+        local = _distributed.LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+        )
+        with local as cluster, _distributed.Client(cluster) as own:
+            yield own
+    elif isinstance(client, str):
+        with _distributed.Client(client) as own:
+            yield own
+    else:
+        yield client

@@ -1,0 +1,133 @@
+"""Performance of estimators, intervals and tests over repeats, each with its Monte Carlo standard error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from calibstat.sweeps.skeleton import DONE, FAILED
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_LONG_NAMES = {
+    "mean": "mean of the estimates",
+    "bias": "mean of the estimates minus the true value",
+    "variance": "variance of the estimates",
+    "mse": "mean squared error",
+    "coverage": "share of intervals that cover the true value",
+    "rejection": "share of p-values at or below the level",
+    "size": "share of rejections where the null is true",
+    "power": "share of rejections where the null is false",
+}
+# A true error below this is rounding: the null is true.
+_NOTHING = 1e-9
+
+
+def summarise(ds: xr.Dataset, level: float = 0.05) -> xr.Dataset:
+    """Summarise a sweep over its repeats.
+
+    Repeats that failed are left out, and counted. Standard errors are those of Morris, White & Crowther (2019, Table
+    6), and for the variance the one that does not assume normal estimates: that of a mean of squared deviations.
+
+    Parameters
+    ----------
+    ds : Dataset
+        What `Sweep.run` returned, or what its store or file holds.
+    level : float
+        Level of the tests.
+
+    Returns
+    -------
+    Dataset
+        ``mean``, ``bias``, ``variance``, ``mse`` and, where there are intervals, ``coverage``; ``rejection`` of each
+        test, and the same as ``size`` where its null is true and as ``power`` where it is false; with each of them its
+        Monte Carlo standard error, ``..._se``. ``n_estimates``, ``n_pvalues`` and ``n_intervals`` count what they are
+        made of. The attributes count blocks that failed or are waiting, and show the first errors.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.generators import GaussianMixture
+    >>> from calibstat.sweeps.summary import summarise
+    >>> from calibstat.sweeps.sweep import Sweep
+    >>> sweep = Sweep(GaussianMixture(0, -2), n=[100], estimators={"ECE": cs.ECE(cs.EqualWidth(10))}, rng=0)
+    >>> summary = summarise(sweep.run(progress=False))
+    >>> round(summary["bias"].item(), 3), round(summary["bias_se"].item(), 3)  # of a model without any error
+    (0.084, 0.002)
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level is {level!r}; it must lie between 0 and 1, for example 0.05.")
+    found: dict[str, Any] = {}
+    if "estimate" in ds:
+        found |= _of_estimates(ds["estimate"], ds["truth"])
+    if "interval_low" in ds:
+        found |= _of_intervals(ds["interval_low"], ds["interval_high"], ds["truth"])
+    if "pvalue" in ds:
+        found |= _of_pvalues(ds["pvalue"], ds["miscalibration"], level)
+    return _named(ds, found, level)
+
+
+def _of_estimates(estimate: Any, truth: Any) -> dict[str, Any]:
+    count = estimate.notnull().sum("repeat")
+    mean, mean_se = _mean(estimate)
+    deviations = (estimate - mean) ** 2
+    variance = deviations.sum("repeat", min_count=1) / (count - 1).where(count > 1)
+    mse, mse_se = _mean((estimate - truth) ** 2)
+    found = {"mean": mean, "mean_se": mean_se, "bias": mean - truth, "bias_se": mean_se.where(truth.notnull())}
+    found |= {"variance": variance, "variance_se": _mean(deviations)[1], "mse": mse, "mse_se": mse_se}
+    return found | {"n_estimates": count}
+
+
+def _of_intervals(low: Any, high: Any, truth: Any) -> dict[str, Any]:
+    known = low.notnull() & high.notnull() & truth.notnull()
+    share, error = _share(((low <= truth) & (truth <= high)).where(known))
+    return {"coverage": share, "coverage_se": error, "n_intervals": known.sum("repeat")}
+
+
+def _of_pvalues(pvalue: Any, miscalibration: Any, level: float) -> dict[str, Any]:
+    # A p-value is a ratio of integers: k/(1 + R) must not be above the level it equals because of rounding.
+    share, error = _share((pvalue <= level + 1e-12).where(pvalue.notnull()))
+    found = {"rejection": share, "rejection_se": error, "n_pvalues": pvalue.notnull().sum("repeat")}
+    null, other = abs(miscalibration) <= _NOTHING, abs(miscalibration) > _NOTHING
+    found |= {"size": share.where(null), "size_se": error.where(null)}
+    return found | {"power": share.where(other), "power_se": error.where(other)}
+
+
+def _mean(values: Any) -> tuple[Any, Any]:
+    count = values.notnull().sum("repeat")
+    mean = values.mean("repeat")
+    spread = (((values - mean) ** 2).sum("repeat", min_count=1) / (count - 1).where(count > 1)) ** 0.5
+    return mean, spread / count**0.5
+
+
+def _share(hits: Any) -> tuple[Any, Any]:
+    share = hits.mean("repeat")
+    return share, (share * (1 - share) / hits.notnull().sum("repeat")) ** 0.5
+
+
+def _named(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
+    kept = {name: ds[name] for name in ("truth", "limit", "miscalibration") if name in ds}
+    summary = ds[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
+    for name, text in _LONG_NAMES.items():
+        if name in found:
+            summary[name].attrs = {"long_name": text}
+        if f"{name}_se" in found:
+            summary[f"{name}_se"].attrs = {"long_name": f"Monte Carlo standard error: {text}"}
+    summary.attrs = {**ds.attrs, "level": level, **_failures(ds)}
+    return summary
+
+
+def _failures(ds: xr.Dataset) -> dict[str, Any]:
+    """Count blocks that are not there, and show the first errors."""
+    if "status" not in ds:
+        return {}
+    status, errors = np.asarray(ds["status"]), np.asarray(ds["error"])
+    texts = dict.fromkeys(str(error).partition(": ")[2] for error in errors[status == FAILED])
+    return {
+        "n_blocks": int(status.size),
+        "n_failed": int((status == FAILED).sum()),
+        "n_waiting": int(((status != FAILED) & (status != DONE)).sum()),
+        "errors": "; ".join(list(texts)[:3]),
+    }

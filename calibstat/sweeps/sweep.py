@@ -1,0 +1,186 @@
+"""Sweeps over models, sample sizes and numbers of bins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from calibstat.arrays import RNG, as_generator
+from calibstat.checks import at_least_one
+from calibstat.generators.base import SyntheticModel
+from calibstat.resampling.streams import Streams
+from calibstat.sweeps.bar import Bar
+from calibstat.sweeps.pacing import block_size, bundles, measure_pace
+from calibstat.sweeps.scheduling import connected, on_cluster, on_threads
+from calibstat.sweeps.slots import as_asked, as_swept, slots_of
+from calibstat.sweeps.store import Blocks, in_memory, in_zarr, lazily, stored_block
+from calibstat.sweeps.study import Interval, Study
+from calibstat.sweeps.units import Found, all_units
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from distributed import Client
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """Evaluate estimators and tests on repeated samples from synthetic models.
+
+    All numbers of bins, estimators and tests of a repeat see the same sample (common random numbers). Each repeat has
+    a stream of its own, named by its model, its n and its number: the same seed gives the same numbers bit for bit
+    whatever the scheduler, the number of workers and the size of blocks, and a larger grid keeps those of a smaller.
+
+    Parameters
+    ----------
+    models : SyntheticModel, sequence or mapping of str to SyntheticModel
+        By name; without names their reprs are used.
+    n : sequence of int
+        Sample sizes.
+    n_bins : sequence of int
+        Numbers of bins, for what is given as a function of them.
+    estimators : mapping
+        Of names to estimators, or to functions of `n_bins` that return an estimator or any function of labels
+        (column numbers) and probabilities (of the event alone, for two classes).
+    tests : mapping
+        Of names to estimators (tested by ``Consistency()``), to pairs (estimator, null), or to functions of `n_bins`
+        that return one of these or a function of labels and probabilities that returns a p-value.
+    interval : callable, optional
+        Takes a sample, an estimator and a Generator, returns the two ends or None; called for each estimator.
+    n_repeats : int
+    rng : int, Generator or None
+        A store needs an integer or a Generator in a known state.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.generators import GaussianMixture
+    >>> from calibstat.sweeps.sweep import Sweep
+    >>> sweep = Sweep(
+    ...     {"calibrated": GaussianMixture(0, -2), "off": GaussianMixture(1, 1)},
+    ...     n=[100, 1000],
+    ...     n_bins=[5, 10],
+    ...     estimators={"ECE": lambda n_bins: cs.ECE(cs.EqualWidth(n_bins))},
+    ...     n_repeats=20,
+    ...     rng=0,
+    ... )
+    >>> found = sweep.run(progress=False)
+    >>> dict(found["estimate"].sizes)
+    {'model': 2, 'estimator': 1, 'n': 2, 'n_bins': 2, 'repeat': 20}
+    >>> found["truth"].sel(model="off", estimator="ECE", n_bins=5).round(4).item()
+    0.5638
+    """
+
+    models: SyntheticModel | Sequence[SyntheticModel] | Mapping[str, SyntheticModel]
+    _: KW_ONLY
+    n: Sequence[int]
+    n_bins: Sequence[int] = (15,)
+    estimators: Mapping[str, Any] = field(default_factory=dict)
+    tests: Mapping[str, Any] = field(default_factory=dict)
+    interval: Interval | None = None
+    n_repeats: int = 100
+    rng: RNG = None
+    study: Study = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not self.estimators and not self.tests:
+            raise ValueError("nothing to sweep: give estimators={'ECE': lambda n_bins: ECE(EqualMass(n_bins))}.")
+        n_bins = _whole("n_bins", self.n_bins)
+        study = Study(
+            _named(self.models),
+            _whole("n", self.n),
+            n_bins,
+            slots_of(self.estimators, n_bins, as_swept),
+            slots_of(self.tests, n_bins, as_asked),
+            self.interval,
+            at_least_one("n_repeats", self.n_repeats),
+            tuple(Streams(as_generator(self.rng)).entropy),
+        )
+        object.__setattr__(self, "study", study)
+
+    def run(
+        self,
+        client: Client | str | None = None,
+        store: str | Path | None = None,
+        progress: bool = True,
+        *,
+        block: int | None = None,
+    ) -> xr.Dataset:
+        """Compute what is not yet in the store.
+
+        Parameters
+        ----------
+        client : distributed.Client, str or None
+            A client or the address of a scheduler; None computes on threads of this process.
+        store : path, optional
+            A Zarr store: every finished block is written there at once, and what is there is not computed again.
+            A store of another study is refused.
+        progress : bool
+            Show progress on standard error.
+        block : int, optional
+            Repeats in a block; by default as many as take about half a second. A store that is there keeps its own.
+
+        Returns
+        -------
+        xarray.Dataset
+            ``estimate`` (model, estimator, n, n_bins, repeat), ``pvalue`` (model, test, n, n_bins, repeat),
+            ``truth``, ``limit`` and ``miscalibration``; ``status`` and ``error`` of each block. With a store it is
+            read from there as it is used.
+        """
+        if store is None:
+            blocks, dataset = in_memory(self.study, self._block(block))
+            self._fill(blocks, client, progress)
+            return dataset
+        path = Path(store)
+        if self.rng is None:
+            raise ValueError("a study that is to be resumed needs a seed: pass for example rng=0.")
+        kept = stored_block(path)
+        self._fill(in_zarr(self.study, path, self._block(block) if kept is None else kept), client, progress)
+        return lazily(path)
+
+    def _block(self, block: int | None) -> int:
+        if block is None:
+            return block_size(self.study, measure_pace(self.study))
+        return min(at_least_one("block", block), self.study.n_repeats)
+
+    def _fill(self, blocks: Blocks, client: Client | str | None, progress: bool) -> None:
+        """Compute the blocks that are not finished."""
+        units = [unit for unit in all_units(self.study, blocks.block) if not blocks.finished(unit)]
+        if not units:
+            return
+        tasks = bundles(self.study, units, blocks.block, measure_pace(self.study))
+        bar = Bar(len(units), progress)
+
+        def take(found: Found) -> None:
+            blocks.write(found)
+            bar.advance(bool(found.error))
+
+        with connected(client) as workers:
+            if workers is None:
+                on_threads(self.study, tasks, blocks.block, take)
+            else:
+                bar.say(f"dashboard: {workers.dashboard_link}")
+                on_cluster(workers, self.study, tasks, blocks.block, take)
+        if bar.failed:
+            bar.say(f"{bar.failed} of {len(units)} blocks failed: their first errors are in the variable 'error'")
+
+
+def _named(models: Any) -> dict[str, SyntheticModel]:
+    if isinstance(models, SyntheticModel):
+        models = [models]
+    found = dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
+    if len(found) != len(models) or not found:
+        raise ValueError("models have no names, or two have the same repr; pass a dict of names to models.")
+    for name, model in found.items():
+        if not isinstance(model, SyntheticModel):
+            raise TypeError(f"models[{name!r}] is {model!r}, but a synthetic model is expected: GaussianMixture(1, 1).")
+    return found
+
+
+def _whole(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(at_least_one(name, value) for value in values)
+    if not found or len(set(found)) != len(found):
+        raise ValueError(f"{name} is {values!r}, but different integers are expected, at least one.")
+    return found

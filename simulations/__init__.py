@@ -1,0 +1,1 @@
+"""Simulation studies, run by name: ``python -m simulations gaussian_mixture --quick``."""

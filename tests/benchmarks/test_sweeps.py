@@ -1,0 +1,154 @@
+"""What a sweep saves over a loop, what it costs over plain calls, and what it gains from two cores.
+
+Ratios of processor times, but for those about two cores, which are ratios of times on the clock and need two cores that
+are free.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from benchmarks.timing import fresh_process, interleaved
+from calibstat.generators import GaussianMixture
+from calibstat.sweeps.pacing import block_size, bundles, measure_pace
+from calibstat.sweeps.scheduling import connected, on_threads
+from calibstat.sweeps.store import in_zarr
+from calibstat.sweeps.sweep import Sweep
+from calibstat.sweeps.units import all_units, work
+
+MODEL = GaussianMixture(0, -2)
+SIZES = [100, 200, 500, 1000, 3000, 6000, 12_000, 30_000]
+BINS = [2, 5, 10, 15, 20, 30, 50, 100]
+ESTIMATORS = {
+    "ECE, equal width": lambda n_bins: cs.ECE(cs.EqualWidth(n_bins)),
+    "ECE, equal mass": lambda n_bins: cs.ECE(cs.EqualMass(n_bins)),
+    "debiased, equal width": lambda n_bins: cs.DebiasedL2(cs.EqualWidth(n_bins)),
+    "debiased, equal mass": lambda n_bins: cs.DebiasedL2(cs.EqualMass(n_bins)),
+}
+REPEATS, REPEATS_OF_THE_LOOP = 200, 10
+
+
+def study(repeats=REPEATS, sizes=SIZES):
+    return Sweep(MODEL, n=sizes, n_bins=BINS, estimators=ESTIMATORS, n_repeats=repeats, rng=0)
+
+
+def loop(repeats):
+    """What one would write: a sample for each cell and repeat, the estimators one by one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cs.SmallCellsWarning)
+        for n in SIZES:
+            for n_bins in BINS:
+                for seed in range(repeats):
+                    sample = MODEL.sample(n, rng=seed)
+                    for make in ESTIMATORS.values():
+                        make(n_bins)(sample)
+
+
+def serial(sweep):
+    """The same blocks, without Dask."""
+    block = block_size(sweep.study, measure_pace(sweep.study))
+    return [work(sweep.study, unit, block) for unit in all_units(sweep.study, block)]
+
+
+def seconds(function, *arguments, clock=time.process_time):
+    start = clock()
+    function(*arguments)
+    return clock() - start
+
+
+def test_a_sweep_against_a_plain_loop(ratios, benchmark):
+    sweep = study()
+    swept = seconds(lambda: benchmark.pedantic(sweep.run, kwargs={"progress": False}, rounds=1))
+    looped = seconds(loop, REPEATS_OF_THE_LOOP) * REPEATS / REPEATS_OF_THE_LOOP
+    ratios.record("sweep, 8 n x 8 bins x 4 estimators x 200, plain loop", swept, looped, 5, "s", at_least=True)
+
+
+def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path):
+    """Blocks of the default size, computed on threads and written into a store, in turns with the same blocks alone."""
+    grid = study(4 * REPEATS).study
+    pace = measure_pace(grid)
+    block = block_size(grid, pace)
+    units = all_units(grid, block)
+    tasks, store = bundles(grid, units, block, pace), in_zarr(grid, tmp_path / "study.zarr", block)
+    benchmark.pedantic(lambda: None, rounds=1)
+    ran, plain = interleaved(
+        [
+            lambda: on_threads(grid, tasks, block, store.write),
+            lambda: [work(grid, unit, block) for unit in units],
+        ],
+        rounds=1,
+    )
+    ratios.record("sweep on threads into a store, the same blocks without Dask", ran, plain, 1.10, "s")
+
+
+def test_memory_is_bounded_by_blocks(ratios, benchmark, tmp_path):
+    """Ten times as many repeats (72 MB more of results) must not need half of that more memory."""
+    benchmark.pedantic(lambda: None, rounds=1)
+    small, large = (int(fresh_process(code_of_a_long_study(tmp_path, repeats))) / 1024 for repeats in (2000, 20_000))
+    ratios.record("memory of 80 MB of results in a store over 8 MB", large - small, 72, 0.5, "MB")
+
+
+def code_of_a_long_study(folder, repeats):
+    return f"""
+from pathlib import Path
+import calibstat as cs
+from calibstat.generators import GaussianMixture
+from calibstat.sweeps.sweep import Sweep
+sweep = Sweep(GaussianMixture(0, -2), n=[10], n_bins=range(1, 501), estimators={{"e": cs.ECE(cs.EqualWidth(2))}},
+              n_repeats={repeats}, rng=0)
+sweep.run(store={str(folder / f"{repeats}.zarr")!r}, progress=False, block=250)
+lines = Path("/proc/self/status").read_text().splitlines()
+print(next(line.split()[1] for line in lines if line.startswith("VmHWM")))
+"""
+
+
+LARGE = [20_000, 100_000, 300_000]
+
+
+def lasting(wanted):
+    """A study of large samples that takes about so many seconds on one core."""
+    pace = measure_pace(study(8, LARGE).study)
+    return study(max(8, round(wanted / sum(pace(n) for n in LARGE))), LARGE)
+
+
+def need_two_free_cores():
+    """Skip unless NumPy alone, sorting on two threads, shows that two cores are free."""
+    values = np.random.default_rng(0).random(1_000_000)
+
+    def sort(n_threads):
+        with ThreadPoolExecutor(n_threads) as pool:
+            list(pool.map(lambda _: np.argsort(values, kind="stable"), range(8)))
+
+    gain = seconds(sort, 1, clock=time.perf_counter) / seconds(sort, 2, clock=time.perf_counter)
+    if gain < 1.75:
+        pytest.skip(f"two cores are not free: sorting gains {gain:.2f} from two threads")
+
+
+def test_threads_on_two_cores(ratios, benchmark):
+    """Taken in turns, three times, the least of each."""
+    need_two_free_cores()
+    sweep = lasting(5)
+    benchmark.pedantic(lambda: None, rounds=1)
+    plain, ran = [], []
+    for _ in range(3):
+        plain.append(seconds(serial, sweep, clock=time.perf_counter))
+        ran.append(seconds(lambda: sweep.run(progress=False), clock=time.perf_counter))
+    ratios.record("sweep of large samples on threads, one core", min(ran), min(plain), 1.6, "s", at_least=True)
+
+
+def test_two_processes_on_two_cores(ratios, benchmark):
+    need_two_free_cores()
+    sweep = lasting(60)
+    benchmark.pedantic(lambda: None, rounds=1)
+    plain = seconds(serial, sweep, clock=time.perf_counter)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with connected(n_workers=2) as client:
+            ran = seconds(lambda: sweep.run(client, progress=False), clock=time.perf_counter)
+    ratios.record("a minute's sweep in two processes, one core", ran, plain, 1.3, "s", at_least=True)

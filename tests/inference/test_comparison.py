@@ -1,0 +1,221 @@
+"""The comparison of two models."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibstat as cs
+from calibstat.inference import total_variance as tv
+from calibstat.inference.comparison import _variance, comparison_test
+from calibstat.inference.total_variance import CellResiduals
+
+L2 = cs.DebiasedL2(cs.EqualMass(15))
+TENTHS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95])
+Y_TEN = [0, 0, 1, 0, 1, 1, 0, 1, 1, 1]
+
+
+def pair(n=1000, seed=0, first=lambda p: p, second=lambda p: p**2):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    y = (rng.random(n) < p).astype(int)
+    return tuple(cs.Sample(y, model(p), labels=[0, 1]) for model in (first, second))
+
+
+def test_ten_rows_worked_by_hand(monkeypatch):
+    monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
+    a, b = cs.Sample(Y_TEN, TENTHS), cs.Sample(Y_TEN, 0.5 + 0.5 * (TENTHS - 0.5))
+    found = comparison_test(a, b, cs.DebiasedL2(cs.EqualMass(5)), n_resamples=99, rng=0)
+    assert found.difference == pytest.approx(-0.021875)
+    assert found.standard_error == pytest.approx(0.024983, abs=5e-7)
+    assert found.values == pytest.approx((-0.0325, -0.010625))
+    assert found.statistic == pytest.approx(-0.021875 / 0.024983, abs=1e-4)
+    assert found.normal_pvalue == pytest.approx(2 * stats.norm.sf(abs(found.statistic)))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_variance_agrees_with_plain_loops(monkeypatch, n_classes):
+    monkeypatch.setattr(tv, "MINIMUM_ROWS", 1)
+    rng = np.random.default_rng(n_classes)
+    y = rng.integers(0, n_classes, 24)
+    estimator = cs.DebiasedL2(cs.SimplexGrid(2))
+    a, b = (
+        CellResiduals.of(estimator, cs.Sample(y, rng.dirichlet(np.ones(n_classes), 24), labels=range(n_classes)))
+        for _ in range(2)
+    )
+    q = 0.0
+    for i in range(24):
+        for j in range(24):
+            parts = [
+                (each.centred[i] @ each.centred[j])
+                * (each.index[i] == each.index[j])
+                / max(each.counts[each.index[i]] - 1, 1)
+                for each in (a, b)
+            ]
+            q += (i != j) * (parts[0] - parts[1]) ** 2 * 2 / 24**2
+    linear = ((a.influence - b.influence) ** 2).mean() / 24
+    assert _variance(a, b, paired=True) == pytest.approx(max(linear - q, q))
+    assert _variance(a, b, paired=False) == pytest.approx(a.variance + b.variance)
+
+
+def test_identical_predictions_have_no_difference():
+    for model in (lambda p: p, lambda p: p**2):
+        found = comparison_test(*pair(first=model, second=model), L2, n_resamples=99, rng=0)
+        assert (found.difference, found.pvalue, found.statistic) == (0, 1, 0)
+        assert "cannot be told apart" in str(found)
+
+
+def test_the_better_calibrated_model_is_named():
+    found = comparison_test(*pair(), L2, names=("good", "bad"), rng=0)
+    assert found.pvalue <= 0.002
+    assert found.verdict.endswith("that of good is smaller.")
+    assert found.confidence_interval.high < 0
+    swapped = comparison_test(*pair()[::-1], L2, names=("bad", "good"), rng=0)
+    assert swapped.difference == pytest.approx(-found.difference)
+    assert swapped.verdict.endswith("that of good is smaller.")
+
+
+def test_equal_and_opposite_errors_cannot_be_told_apart():
+    """Shifts of +0.1 and -0.1: the squared errors are equal, the predictions far from interchangeable."""
+    models = {"first": lambda p: np.clip(p * 0.8 + 0.2, 0, 1), "second": lambda p: np.clip(p * 0.8, 0, 1)}
+    found = comparison_test(*pair(4000, **models), L2, n_resamples=99, rng=0)
+    assert max(found.own_pvalues) == 0.01
+    assert found.pvalue > 0.05
+    assert "cannot be told apart" in found.verdict
+
+
+def test_pvalue_is_wrapped():
+    found = comparison_test(*pair(600, seed=3, second=lambda p: p**1.15), L2, n_resamples=99, rng=0)
+    assert found.pvalue == max(found.normal_pvalue, min(1.0, 2 * min(found.own_pvalues)))
+
+
+def test_an_interval_without_zero_does_not_outvote_the_pvalue():
+    """Both models calibrated and of different sharpness: small variance, so the interval may exclude zero."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        z, w = rng.normal(size=(2, 500))
+        y = (rng.random(500) < stats.norm.cdf(z + 0.7 * w)).astype(int)
+        a, b = (cs.Sample(y, stats.norm.cdf(s), labels=[0, 1]) for s in (z / np.sqrt(1.49), 0.7 * w / np.sqrt(2)))
+        found = comparison_test(a, b, L2, n_resamples=19, rng=0)
+        low, high = found.confidence_interval
+        if not low <= 0 <= high and found.pvalue > 0.05:
+            break
+    else:
+        raise AssertionError("no such sample")
+    assert "cannot be told apart" in found.verdict
+    assert "the interval excludes 0, but" in str(found)
+
+
+def test_text_says_hypothesis_units_and_skill():
+    text = str(comparison_test(*pair(300), L2, n_resamples=99, rng=0))
+    for part in (
+        "null       A and B have the same squared calibration error through Canonical(), each binned by its own cells",
+        "in units of squared probability",
+        "roots ",
+        "fewer than 500 rows",
+        "calibration and sharpness together, not a calibration error",
+    ):
+        assert part in text
+    assert "500 rows" not in str(comparison_test(*pair(500), L2, n_resamples=99, rng=0))
+
+
+def test_brier_difference_is_that_of_a_paired_test():
+    a, b = pair()
+    found = comparison_test(a, b, L2, n_resamples=19, rng=0).score_difference
+    each = (a.y_prob[:, 1] - a.outcomes) ** 2 - (b.y_prob[:, 1] - b.outcomes) ** 2
+    assert found.difference == pytest.approx(each.mean())
+    assert found.pvalue == pytest.approx(2 * stats.norm.sf(abs(each.mean() / each.std() * np.sqrt(1000))))
+
+
+def test_gain_of_a_line_agrees_with_least_squares():
+    a, b = pair()
+    found = comparison_test(a, b, L2, n_resamples=99, rng=0).recalibration_difference
+    gains = []
+    for sample in (a, b):
+        p, y = sample.y_prob[:, 1], sample.outcomes
+        line = stats.linregress(p, y)
+        gains.append((y - p) ** 2 - (y - line.intercept - line.slope * p) ** 2)
+    each = gains[0] - gains[1]
+    assert found.difference == pytest.approx(each.mean())
+    assert found.standard_error == pytest.approx(each.std() / np.sqrt(1000))
+    assert found.own_pvalues[0] > 0.05
+    assert found.own_pvalues[1] == 0.01
+    assert found.pvalue == 0.02 == max(found.normal_pvalue, 2 * min(found.own_pvalues))
+
+
+def test_gain_of_ten_rows_worked_by_hand(monkeypatch):
+    """Least squares of the ten outcomes on 1 and p, and on 1 and the halved p: the same line, other starting points."""
+    monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
+    a, b = cs.Sample(Y_TEN, TENTHS), cs.Sample(Y_TEN, 0.5 + 0.5 * (TENTHS - 0.5))
+    found = comparison_test(a, b, cs.DebiasedL2(cs.EqualMass(5)), n_resamples=99, rng=0).recalibration_difference
+    briers = [np.mean((np.array(Y_TEN) - each.y_prob[:, 1]) ** 2) for each in (a, b)]
+    assert found.difference == pytest.approx(briers[0] - briers[1])
+    assert found.difference == pytest.approx(0.010076 - 0.028201, abs=1e-6)
+    assert found.difference / found.standard_error == pytest.approx(-0.65014 * np.sqrt(10 / 9), abs=2e-5)
+
+
+def test_no_line_for_three_classes_and_one_for_equal_predictions():
+    y = np.tile([0, 1, 2], 100)
+    same = cs.Sample(y, np.full((300, 3), 1 / 3), labels=range(3))
+    found = comparison_test(same, same, cs.DebiasedL2(cs.SimplexGrid(2)), n_resamples=19, rng=0)
+    assert found.recalibration_difference is None
+    top = comparison_test(same, same, cs.TopLabel() | cs.DebiasedL2(cs.EqualMass(2)), n_resamples=19, rng=0)
+    assert top.recalibration_difference.pvalue == 1
+
+
+def test_different_rows():
+    (a, _), (_, b) = pair(1000, 0), pair(800, 1)
+    with pytest.raises(ValueError, match=r"1000 and 800 rows; use paired=False"):
+        comparison_test(a, b, L2)
+    found = comparison_test(a, b, L2, paired=False, rng=0)
+    assert found.pvalue < 0.01
+    assert "n = 1000 and 800, different rows" in found.verdict
+
+
+def test_top_label_of_three_classes():
+    rng = np.random.default_rng(0)
+    prob = rng.dirichlet(np.ones(3), 1500)
+    y = (rng.random((1500, 1)) > prob.cumsum(axis=1)[:, :-1]).sum(axis=1)
+    sharp = prob**3 / (prob**3).sum(axis=1, keepdims=True)
+    a, b = (cs.Sample(y, each, labels=range(3)) for each in (prob, sharp))
+    for estimator in (cs.TopLabel() | L2, cs.DebiasedL2(cs.SimplexGrid(4))):
+        found = comparison_test(a, b, estimator, n_resamples=99, rng=0)
+        assert found.difference < 0
+        assert found.pvalue <= 0.02
+
+
+def test_as_plain_values():
+    found = comparison_test(*pair(), L2, n_resamples=19, rng=0)
+    values = found.to_dict()
+    assert json.loads(json.dumps(values)) == values
+    assert found.to_frame().shape == (1, len(values))
+    assert tuple(found) == (found.difference, found.pvalue)
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)
+
+
+def other_labels():
+    return pair()[0], cs.Sample([0, 2] * 500, np.full(1000, 0.5), labels=[0, 2])
+
+
+def other_outcomes():
+    return pair(seed=0)[0], pair(seed=1)[0]
+
+
+@pytest.mark.parametrize(
+    ("samples", "estimator", "message"),
+    [
+        (other_labels, L2, "different labels"),
+        (other_outcomes, L2, r"y_true differs in \d+ of 1000 rows; use paired=False"),
+        (pair, cs.Region(lambda s: s.event > 0.5) | L2, "different rows of the two samples are kept; use paired=False"),
+        (pair, cs.ECE(), r"use DebiasedL2\(EqualMass\(15\)\)"),
+        (pair, cs.DebiasedL2(cs.EqualMass(300)), "too few for its variance"),
+    ],
+    ids=["labels", "outcomes", "region", "ECE", "cells"],
+)
+def test_what_cannot_be_compared(samples, estimator, message):
+    with pytest.raises(ValueError, match=message):
+        comparison_test(*samples(), estimator)

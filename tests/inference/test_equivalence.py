@@ -1,0 +1,73 @@
+"""The claim that an error is at most so large."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.inference.equivalence import equivalence_test
+from calibstat.nulls.multiplier import Multiplier
+
+ECE = cs.ECE(cs.EqualMass(10))
+
+
+def world(n=4000, power=1.0, seed=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return cs.Sample(rng.random(n) < p**power, p, variables={"g": np.arange(n) // 4.0}, labels=[False, True])
+
+
+@pytest.mark.parametrize("estimator", [ECE, Kuiper(), cs.DebiasedL2(), cs.TopLabel() | ECE], ids=repr)
+@pytest.mark.parametrize("margin", [0.001, 0.02, 0.05, 0.2])
+def test_bound_pvalue_and_words_agree(estimator, margin):
+    found = equivalence_test(world(), estimator, margin, rng=0)
+    assert found.within == (found.upper_bound <= margin) == (found.pvalue <= 0.05)
+    level = "95 % confidence"
+    start = f"With {level} the error is at most" if found.within else f"It cannot be said with {level} that the error"
+    assert found.verdict.startswith(start)
+
+
+def test_a_wide_margin_holds_and_a_narrow_one_does_not():
+    assert equivalence_test(world(), ECE, 0.1, rng=0).within
+    assert not equivalence_test(world(), ECE, 0.01, rng=0).within
+
+
+def test_negative_control_a_large_error_is_not_within():
+    found = equivalence_test(world(power=2), ECE, 0.1, rng=0)  # the error is about 1/6
+    assert not found.within
+    assert found.pvalue == 1
+
+
+def test_upper_bound_is_that_of_the_interval_for_seminorms():
+    found = equivalence_test(world(), ECE, 0.1, rng=0)
+    assert found.upper_bound == cs.estimate(world(), ECE, rng=0).confidence_interval.high
+
+
+def test_clusters():
+    found = equivalence_test(world(), ECE, 0.1, multiplier=Multiplier(groups="g"), rng=0)
+    assert "labels of clusters cannot be redrawn" in str(found)
+
+
+@pytest.mark.parametrize("margin", [0, 1, -0.1, 2, float("nan")])
+def test_margins_outside_the_range(margin):
+    with pytest.raises(ValueError, match=r"between 0 and 1, in units of the estimator: for example 0\.02"):
+        equivalence_test(world(), ECE, margin)
+
+
+def test_an_estimator_without_interval():
+    with pytest.raises(ValueError, match=r"equivalence_test: no theory gives an interval.*Those of ECE"):
+        equivalence_test(world(), cs.PDE(cs.EqualMass(10)), 0.1)
+    with pytest.raises(ValueError, match="9 resamples are too few"):
+        equivalence_test(world(), ECE, 0.1, n_resamples=9)
+
+
+def test_as_plain_values():
+    found = equivalence_test(world(), ECE, 0.05, n_resamples=99, rng=0)
+    assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
+    assert found.to_frame().shape == (1, len(found.to_dict()))
+    assert str(pickle.loads(pickle.dumps(found))) == str(found)

@@ -1,0 +1,202 @@
+"""Intervals: worked examples, agreement with the exact test, and refusals with reasons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.estimators.each_class import EachClass
+from calibstat.inference import total_variance as tv
+from calibstat.inference.intervals import spread_of
+from calibstat.inference.spread import NoInterval, Normal, Uniform
+from calibstat.nulls.multiplier import Multiplier
+
+TENTHS = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], TENTHS)
+SEMINORMS = [
+    cs.ECE(cs.EqualMass(10)),
+    cs.RMSCE(cs.EqualMass(10)),
+    cs.MaximumMiscalibration(cs.EqualMass(5)),
+    cs.VECE("age"),
+    Kuiper(),
+]
+
+
+def test_half_width_is_the_quantile_of_rank_level_times_resamples_plus_one():
+    noise = np.arange(1.0, 100.0)  # 99 of them, in order
+    assert Uniform(0.0, [noise], "").half_width(0.95) == 95
+    assert Uniform(0.0, [noise, noise + 3], "").half_width(0.9) == 93
+    assert Uniform(200.0, [noise], "").interval(0.95) == (105, 295)
+    assert Uniform(20.0, [noise], "").interval(0.95) == (0, 115)
+
+
+def test_too_few_resamples_for_the_level():
+    with pytest.raises(NoInterval, match=r"18 resamples are too few for level 0\.95; take at least 19"):
+        Uniform(0.0, [np.arange(18.0)], "").half_width(0.95)
+    assert Uniform(0.0, [np.arange(19.0)], "").half_width(0.95) == 18
+
+
+def test_pvalue_above_a_margin_agrees_with_the_bound():
+    rng = np.random.default_rng(0)
+    spread = Uniform(0.3, [rng.random(99), rng.random(99)], "")
+    for margin in (0.2, 0.5, 1.1, 1.25, 1.4):
+        for alpha in (0.01, 0.05, 0.1, 0.5):
+            assert (spread.upper(1 - alpha) <= margin) == (spread.pvalue_above(margin) <= alpha + 1e-12)
+    normal = Normal(0.3, 0.1, "")
+    assert normal.upper(0.95) == pytest.approx(0.3 + 0.1 * 1.6448536)
+    assert normal.pvalue_above(normal.upper(0.95)) == pytest.approx(0.05)
+
+
+def test_total_variance_of_ten_rows_worked_by_hand(monkeypatch):
+    """theta = -0.0325; psi = 2 g r - g^2 - theta; the root of the mean of psi^2 / n is 0.05957."""
+    monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
+    found = tv.total_variance(cs.DebiasedL2(cs.EqualMass(5)), TEN)
+    residual = np.array(TEN.outcomes) - TENTHS
+    mean = np.repeat(residual.reshape(5, 2).mean(axis=1), 2)
+    psi = 2 * mean * residual - mean**2 + 0.0325
+    assert found.value == pytest.approx(-0.0325)
+    assert found.standard_error == pytest.approx(np.sqrt((psi**2).mean() / 10))
+    assert found.standard_error == pytest.approx(0.05957, abs=5e-6)
+    assert found.interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_value_and_degenerate_variance_agree_with_plain_loops(monkeypatch, n_classes):
+    monkeypatch.setattr(tv, "MINIMUM_ROWS", 1)
+    rng = np.random.default_rng(1)
+    prob = rng.dirichlet(np.ones(n_classes), 30)
+    sample = cs.Sample(rng.integers(0, n_classes, 30), prob, labels=range(n_classes))
+    cells = tv.CellResiduals.of(cs.DebiasedL2(cs.SimplexGrid(2)), sample)
+    assert cells.value == pytest.approx(cs.DebiasedL2(cs.SimplexGrid(2))(sample))
+    c, total = cells.centred, 0.0
+    for i in range(30):
+        for j in range(30):
+            if i != j and cells.index[i] == cells.index[j]:
+                total += (c[i] @ c[j]) ** 2 / (cells.counts[cells.index[i]] - 1) ** 2
+    assert cells.degenerate == pytest.approx(2 * total / 900)
+
+
+@pytest.mark.parametrize("estimator", SEMINORMS, ids=repr)
+@pytest.mark.parametrize("power", [1.0, 1.1, 1.2])
+def test_zero_is_excluded_only_if_the_exact_test_rejects(estimator, power):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        p = rng.random(150)
+        sample = cs.Sample(rng.random(150) < p**power, p, variables={"age": rng.random(150)})
+        found = cs.estimate(sample, estimator, n_resamples=99, rng=1)
+        pvalue = cs.calibration_test(sample, estimator, null=cs.Consistency(99), rng=1).pvalue
+        assert found.confidence_interval.low == 0 or pvalue <= 0.05
+        assert found.confidence_interval.high - found.estimate > 0
+
+
+@pytest.mark.parametrize("estimator", SEMINORMS, ids=repr)
+def test_a_large_error_is_far_from_zero(estimator):
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    sample = cs.Sample(rng.random(400) < p**6, p, variables={"age": p})
+    assert cs.estimate(sample, estimator, rng=0).confidence_interval.low > 0.05
+
+
+def test_text_says_binned_only_of_cells(calibrated):
+    assert "binned" in cs.estimate(calibrated, cs.ECE(), rng=0).interval_note
+    assert "squared *binned*" in cs.estimate(calibrated, cs.DebiasedL2(), rng=0).interval_note
+    assert "binned" not in cs.estimate(calibrated, Kuiper(), rng=0).interval_note
+
+
+def test_mean_over_classes_has_an_interval_for_its_headline(miscalibrated):
+    found = cs.estimate(miscalibrated, EachClass(cs.ECE(cs.EqualMass(5))), rng=0)
+    assert 0 < found.confidence_interval.low < float(found.estimate) < found.confidence_interval.high
+
+
+def test_level_and_rows_move_the_width(calibrated):
+    levels = [0.5, 0.9, 0.99]
+    widths = [np.diff(cs.estimate(calibrated, cs.ECE(), confidence_level=c, rng=0).confidence_interval) for c in levels]
+    assert widths[0] < widths[1] < widths[2]
+
+
+def test_clusters_are_drawn_whole_and_the_redraw_is_left_out():
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(50), 20)
+    p = rng.random(1000)
+    chance = np.clip(p + np.repeat(rng.choice([-0.2, 0.2], 50), 20), 0, 1)
+    sample = cs.Sample(rng.random(1000) < chance, p, variables={"patient": group.astype(float)})
+    few = cs.ECE(cs.EqualMass(2))
+    rows = cs.estimate(sample, few, rng=0)
+    clustered = cs.estimate(sample, few, interval=Multiplier(groups="patient"), rng=0)
+    width, narrow = (found.confidence_interval.high - found.estimate for found in (clustered, rows))
+    assert width > 1.3 * narrow
+    assert "labels of clusters cannot be redrawn" in clustered.interval_note
+    with pytest.raises(ValueError, match="no theory"):
+        cs.estimate(sample, cs.DebiasedL2(), interval=Multiplier(groups="patient"), rng=0)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "reason"),
+    [
+        (cs.PDE(cs.EqualMass(5)), "no theory gives an interval"),
+        (cs.HistogramRegression(cs.EqualMass(5)), "no theory gives an interval"),
+        (cs.SquaredCE(cs.EqualMass(5)), "no theory gives an interval"),
+        (cs.DebiasedL2(cs.EqualMass(100)), r"holds 4 of 400 rows.*take fewer cells, for example EqualMass\(20\)"),
+    ],
+    ids=["PDE", "HistogramRegression", "SquaredCE", "small cells"],
+)
+def test_no_interval_and_the_reason(calibrated, estimator, reason):
+    found = cs.estimate(calibrated, estimator, n_resamples=99, rng=0)
+    assert found.confidence_interval is None
+    assert found.to_dict()["confidence_interval"] is None
+    with pytest.raises(NoInterval, match=reason):
+        raise NoInterval(found.interval_note)
+    assert "interval  none: " in str(found)
+
+
+def test_weights_have_a_uniform_interval_and_no_total_variance(calibrated):
+    weights = np.where(calibrated.y_prob[:, 1] > 0.5, 3.0, 1.0)
+    sample = cs.Sample(calibrated.y_true, calibrated.y_prob, sample_weight=weights, labels=["no", "yes"])
+    assert cs.estimate(sample, cs.ECE(), rng=0).confidence_interval.high > 0
+    assert "weighted rows" in cs.estimate(sample, cs.DebiasedL2(), rng=0).interval_note
+
+
+def test_spread_takes_the_larger_quantile(calibrated):
+    redraws = np.full(99, 0.5)
+    found = spread_of(cs.ECE(), calibrated, Multiplier(99), redraws, np.random.default_rng(0))
+    assert found.half_width(0.95) == 0.5
+
+
+# Bootstrap intervals, by name only
+
+
+def test_bootstrap_is_refused_with_the_reason(calibrated):
+    with pytest.raises(ValueError, match=r"does not cover.*allow_invalid=True"):
+        cs.estimate(calibrated, cs.ECE(), interval=cs.Bootstrap(99), rng=0)
+
+
+def test_an_interval_is_an_object(calibrated):
+    with pytest.raises(TypeError, match="a Multiplier, a Bootstrap or None"):
+        cs.estimate(calibrated, cs.ECE(), interval="bca")
+
+
+def test_percentile_and_basic_are_mirror_images(calibrated):
+    percentile, basic = (
+        cs.estimate(calibrated, cs.ECE(), interval=cs.Bootstrap(199, kind=kind, allow_invalid=True), rng=3)
+        for kind in ("percentile", "basic")
+    )
+    value = percentile.estimate
+    assert basic.confidence_interval == pytest.approx([2 * value - end for end in percentile.confidence_interval[::-1]])
+    assert "known not to cover" in percentile.interval_note
+
+
+def test_bca_agrees_with_scipy():
+    from scipy import stats
+
+    rng = np.random.default_rng(2)
+    p = rng.random(80)
+    y = (rng.random(80) < p**2).astype(int)
+    sample = cs.Sample(y, p, labels=[0, 1])
+    bootstrap = cs.Bootstrap(9999, kind="bca", allow_invalid=True)
+    found = cs.estimate(sample, cs.RMSCE(cs.FixedEdges([0, 1])), interval=bootstrap, n_resamples=9, rng=0)
+    naive = stats.bootstrap(
+        (y - p,), lambda r, axis: abs(r.mean(axis=axis)), method="BCa", rng=np.random.default_rng(1)
+    )
+    np.testing.assert_allclose(found.confidence_interval, naive.confidence_interval, atol=0.004)

@@ -1,0 +1,101 @@
+"""The weak null of a variable."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.nulls.merging import MergedCells, join
+from calibstat.nulls.multiplier import Multiplier
+from calibstat.nulls.weak import Weak
+
+
+def world(n, seed, chance=lambda p, v: p, scores=None):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n) if scores is None else rng.beta(*scores, n)
+    v = rng.random(n)
+    return cs.Sample(rng.random(n) < chance(p, v), p, variables={"v": v}, labels=[False, True])
+
+
+def test_join_worked_by_hand():
+    sums = np.array([[4.0, 9], [7, 9], [10, 30], [1, 1], [9, 9], [5, 5]])
+    # 4 + 7 reaches 10; the third alone; 1 + 9 reaches 10; the last joins it
+    np.testing.assert_array_equal(join(sums, 10), [0, 0, 1, 2, 2, 2])
+    np.testing.assert_array_equal(join(sums, 1000), 0)
+    np.testing.assert_array_equal(join(sums, 0), np.arange(6))
+
+
+def test_merged_cells_expect_enough():
+    sample = world(600, 0, scores=(1, 19))
+    seen = cs.Given("v")(sample).predictions
+    cells = MergedCells(cs.EqualMass(30)).cut(seen)
+    events = np.bincount(cells.index, seen.event)
+    assert 1 < cells.size < 30
+    assert events.min() >= 10
+    assert (np.bincount(cells.index) - events).min() >= 10
+    values = [seen.conditioned[cells.index == cell, 0] for cell in range(cells.size)]
+    assert all(a.max() < b.min() for a, b in pairwise(values))
+
+
+def test_merging_looks_at_no_outcome():
+    sample = world(600, 0, scores=(1, 19))
+    turned = cs.Sample.of(sample.predictions, 1 - sample.outcomes)
+    first, second = (cs.calibration_test(each, cs.VECE("v"), null=Weak(19), rng=0) for each in (sample, turned))
+    assert first.hypothesis == second.hypothesis
+    assert "events or non-events are merged: 2 of 10 remain" in first.hypothesis
+
+
+def test_pvalue_is_the_larger_of_both():
+    sample = world(500, 1)
+    result = cs.calibration_test(sample, cs.VECE("v"), null=Weak(199), rng=5)
+    generator = cs.as_generator(5)
+    core = cs.ECE(MergedCells(cs.EqualMass(10)))
+    seen = cs.Given("v")(sample)
+    each = [
+        null.draw(core, seen, generator).pvalue(result.statistic)
+        for null in (cs.Consistency(199), Multiplier(199, centred=True))
+    ]
+    assert result.pvalue == max(each)
+    low, high = result.pvalue_interval
+    assert low < result.pvalue < high
+    assert pickle.loads(pickle.dumps(result)).pvalue == result.pvalue
+
+
+def test_strong_and_weak_differ_where_errors_cancel_within_a_value():
+    """Predictions are noise about a half: wrong given prediction and variable, right on average given the variable."""
+    rejected = {"strong": 0, "weak": 0}
+    for seed in range(40):
+        sample = world(400, seed, chance=lambda p, v: np.full(len(p), 0.5))
+        for name, null in (("strong", cs.Consistency(99)), ("weak", Weak(99))):
+            rejected[name] += cs.calibration_test(sample, cs.VECE("v"), null=null, rng=seed).pvalue <= 0.05
+    assert rejected["weak"] <= 6  # 4 standard errors above 5 % of 40 are 7.5
+    assert rejected["strong"] >= 8  # the negative control: about 40 %
+
+
+def test_errors_that_go_with_the_variable_are_found():
+    sample = world(1000, 0, chance=lambda p, v: np.clip(p + 0.4 * (v - 0.5), 0, 1))
+    result = cs.calibration_test(sample, cs.VECE("v"), null=Weak(), rng=0)
+    assert result.pvalue == 0.001
+    assert "given 'v' alone, the mean of outcome - prediction" in str(result)
+    assert "10 of 10 remain" in str(result)
+
+
+def test_the_prediction_has_one_null():
+    with pytest.raises(ValueError, match=r"there is one null: use Consistency\(\)"):
+        cs.calibration_test(world(100, 0), cs.ECE(), null=Weak())
+
+
+def test_clusters_leave_the_redraw_out():
+    sample = cs.Sample([0, 1] * 50, np.full(100, 0.5), variables={"v": np.arange(100.0), "g": np.arange(100.0) // 5})
+    result = cs.calibration_test(sample, cs.VECE("v", cs.EqualMass(2)), null=Weak(99, groups="g"), rng=0)
+    assert "not available for clusters" in result.hypothesis
+
+
+@pytest.mark.parametrize("bad", [{"n_resamples": 0}, {"min_expected": -1}, {"min_expected": float("nan")}])
+def test_parameters_are_checked(bad):
+    with pytest.raises(ValueError, match=r"n_resamples|min_expected"):
+        Weak(**bad)

@@ -1,0 +1,110 @@
+"""The studies run by name and meet what is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import calibstat as cs
+from calibstat.sweeps.sweep import Sweep
+from simulations import gaussian_mixture, null_size, plugin_vs_debiased
+from simulations.__main__ import main
+from simulations.frame import Scale
+
+QUICK = Scale("quick")
+
+# Mean and standard deviation of 3000 estimates with bins of equal width, from an independent program; by model and n,
+# for 5, 10, 50, 100 bins.
+TABLE = {
+    ("(0, -2), calibrated", 100): [(0.0597, 0.020), (0.0844, 0.020), (0.1674, 0.020), (0.1928, 0.022)],
+    ("(0, -2), calibrated", 1000): [(0.0190, 0.0065), (0.0268, 0.0065), (0.0594, 0.0064), (0.0836, 0.0062)],
+    ("(0, 0), calibrated", 100): [(0.0401, None)] * 4,
+    ("(0, 0), calibrated", 1000): [(0.0126, None)] * 4,
+    ("(1, 1)", 100): [(0.5550, 0.045), (0.5695, 0.042), (0.6009, 0.039), (0.6234, 0.035)],
+    ("(1, 1)", 1000): [(0.5530, 0.014), (0.5602, 0.014), (0.5674, 0.013), (0.5713, 0.013)],
+}
+# The first limit of Theorem 2 for the model (1, 1), by quadrature.
+LIMITS = {5: 0.55307563, 10: 0.55835667, 50: 0.56374929, 100: 0.56374929}
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    return gaussian_mixture.sweeps(QUICK)["estimates"].run(progress=False)
+
+
+def test_means_and_standard_deviations_on_the_gaussian_mixture(mixture):
+    values = mixture["estimate"].sel(estimator="ECE")
+    repeats = values.sizes["repeat"]
+    for (model, n), row in TABLE.items():
+        for n_bins, (mean, sd) in zip((5, 10, 50, 100), row, strict=True):
+            own = values.sel(model=model, n=n, n_bins=n_bins)
+            spread = own.std(ddof=1).item()
+            error = spread * np.sqrt(1 / repeats + 1 / 3000)
+            assert abs(own.mean().item() - mean) < 4 * error + 5e-5, (model, n, n_bins)
+            if sd is not None:
+                assert abs(spread - sd) < 4 * sd * np.sqrt(1 / (2 * repeats) + 1 / 6000) + 0.0005, (model, n, n_bins)
+
+
+def test_limits_of_vaicenavicius_2019_theorem_2(mixture):
+    limits = mixture["limit"].sel(model="(1, 1)", estimator="ECE")
+    assert limits.values == pytest.approx([LIMITS[n_bins] for n_bins in limits["n_bins"].values], abs=5e-9)
+    assert (limits <= mixture["truth"].sel(model="(1, 1)", estimator="ECE") + 1e-12).all()
+
+
+def test_debiasing_lowers_the_mean_squared_error_and_flattens_the_curve():
+    found = {name: sweep.run(progress=False) for name, sweep in plugin_vs_debiased.sweeps(QUICK).items()}
+    mse, error = plugin_vs_debiased.mean_squared_error(found["n"])
+    many = mse.sel(n_bins=plugin_vs_debiased.MANY, model="slightly off")
+    gain = many.sel(estimator="plug-in") - many.sel(estimator="debiased")
+    slack = error.sel(n_bins=plugin_vs_debiased.MANY, model="slightly off").sum("estimator")
+    assert (gain > 4 * slack).all()
+    means = found["bins"]["estimate"].mean("repeat").isel(n=0).sel(model="far off")
+    rise = means.sel(n_bins=128) / means.sel(n_bins=16)
+    assert rise.sel(estimator="plug-in") > 1.3
+    assert abs(rise.sel(estimator="debiased") - 1) < 0.1
+
+
+def test_a_predictions_file_is_a_population(tmp_path):
+    rng = np.random.default_rng(0)
+    scores = rng.random(300)
+    sample = cs.Sample((rng.random(300) < scores**2).astype(int), scores)
+    model = plugin_vs_debiased.models_of(sample)["file"]
+    for n_bins in (2, 15):
+        estimator = plugin_vs_debiased.plugin(n_bins)
+        assert model.limit(estimator).value == pytest.approx(estimator(sample), rel=1e-9)
+
+
+def test_every_test_that_can_be_made_is_there():
+    found = null_size.tests()
+    assert {"ECE", "RMSCE", "SquaredCE", "DebiasedCE", "DebiasedL2", "PDE", "MaximumMiscalibration"} <= set(found)
+    assert all(isinstance(estimator, cs.Estimator) for estimator, _ in found.values())
+
+
+def test_sizes_of_core_tests_are_not_above_the_level():
+    null = cs.Consistency(null_size.N_RESAMPLES)
+    core = {kind.__name__: (kind(cs.EqualMass(10)), null) for kind in (cs.ECE, cs.DebiasedL2, cs.PDE)}
+    sweep = Sweep(null_size.MODELS, n=[50], tests=core, n_repeats=250, rng=1)
+    rates = (sweep.run(progress=False)["pvalue"] <= 0.05 + 1e-12).mean("repeat")
+    assert (rates < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 250)).all()
+    assert (rates.sel(model="Gaussian mixture") > 0).all()
+
+
+@pytest.mark.parametrize("name", ["gaussian_mixture", "plugin_vs_debiased"])
+def test_studies_run_by_name_and_go_on_where_they_were(name, tmp_path, capsys):
+    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
+    first = capsys.readouterr()
+    assert "blocks" in first.err
+    stores = sorted(tmp_path.glob(f"{name}_quick_*.zarr"))
+    assert stores
+    assert "design" in xr.open_zarr(stores[0]).attrs
+    assert (tmp_path / f"{name}_quick.png").read_bytes().startswith(b"\x89PNG")
+    assert main([name, "--quick", "--out", str(tmp_path)]) == 0
+    again = capsys.readouterr()
+    assert "blocks" not in again.err
+    assert again.out == first.out
+
+
+def test_mistakes_are_one_line(tmp_path, capsys):
+    assert main(["plugin_vs_debiased", "--quick", "--out", str(tmp_path), "--predictions", "nothing.csv"]) == 2
+    assert capsys.readouterr().err == "simulations: error: --predictions needs --label and --probs\n"

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+
+import calibstat as cs
+from calibstat.cli import main
+from calibstat.cli.expressions import build
+from calibstat.cli.sweep import read_study
+from calibstat.generators import GaussianMixture
+from calibstat.sweeps.store import read
+from calibstat.sweeps.sweep import Sweep
+from sweeps.comparing import same_bits
+
+STUDY = """\
+seed = 3
+n_repeats = 8
+n = [50]
+n_bins = [2, 5]
+[models]
+calibrated = "GaussianMixture(0, -2)"
+off = "GaussianMixture(beta0=1, beta1=1)"
+[estimators]
+ECE = "ECE(EqualMass(n_bins))"
+top = "TopLabel() | ECE(EqualWidth(4))"
+[tests]
+ECE = { statistic = "ECE(EqualMass(n_bins))", null = "Consistency(19)" }
+"""
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY)
+    return tmp_path / "study.toml"
+
+
+def call(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_a_study_is_what_it_says(study):
+    written = Sweep(
+        {"calibrated": GaussianMixture(0, -2), "off": GaussianMixture(1, 1)},
+        n=[50],
+        n_bins=[2, 5],
+        estimators={"ECE": lambda b: cs.ECE(cs.EqualMass(b)), "top": cs.TopLabel() | cs.ECE(cs.EqualWidth(4))},
+        tests={"ECE": lambda b: (cs.ECE(cs.EqualMass(b)), cs.Consistency(19))},
+        n_repeats=8,
+        rng=3,
+    )
+    same_bits(written.run(progress=False), read_study(study).run(progress=False))
+
+
+def test_sweep_then_summarise(study, capsys):
+    code, out, _ = call(capsys, "sweep", study)
+    assert code == 0
+    assert "study.zarr holds" in out
+    code, out, _ = call(capsys, "summarise", "study.zarr", "--format", "json")
+    records = json.loads(out)
+    assert len(records) == 2 * 2 * 2 + 2 * 2
+    first = records[0]
+    assert (first["model"], first["estimator"], first["n"], first["n_bins"]) == ("calibrated", "ECE", 50, 2)
+    values = read(study.with_suffix(".zarr"))["estimate"].load()
+    assert first["mean"] == pytest.approx(values.sel(model="calibrated", estimator="ECE", n_bins=2).mean().item())
+    _, out, _ = call(capsys, "summarise", "study.zarr", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == len(records)
+    assert float(rows[0]["mean"]) == first["mean"]
+    _, out, err = call(capsys, "summarise", "study.zarr")
+    assert out.splitlines()[0].split()[:4] == ["model", "estimator", "n", "n_bins"]
+    assert err == ""
+
+
+def test_a_store_that_is_there_needs_resume(study, capsys):
+    assert call(capsys, "sweep", study)[0] == 0
+    code, _, err = call(capsys, "sweep", study)
+    assert code == 2
+    assert "--resume" in err
+    assert call(capsys, "sweep", study, "--resume")[0] == 0
+    study.write_text(STUDY.replace("seed = 3", "seed = 4"))
+    code, _, err = call(capsys, "sweep", study, "--resume")
+    assert code == 2
+    assert "another study" in err
+
+
+def test_what_is_missing_is_said(study, capsys):
+    import zarr
+
+    call(capsys, "sweep", study)
+    group = zarr.open_group("study.zarr", mode="r+")
+    group["status"][0, 0, 0] = 0
+    group["status"][1, 0, 0] = 2
+    err = call(capsys, "summarise", "study.zarr")[2]
+    assert "blocks failed" in err
+    assert "not computed yet" in err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seed = 3", "sead = 3", "sead"),
+        ("seed = 3", "", "lacks seed"),
+        ("seed = 3", "seed =", "no TOML"),
+        ("GaussianMixture(0, -2)", "GausianMixture(0, -2)", "there is no 'GausianMixture'"),
+        ("GaussianMixture(0, -2)", "ECE()", "makes no SyntheticModel"),
+        ("ECE(EqualMass(n_bins))", "ECE(EqualMass(n_bin))", "'n_bin' is not allowed"),
+        ("ECE(EqualMass(n_bins))", "ECE(", "cannot be read"),
+    ],
+)
+def test_mistakes_are_explained(study, capsys, old, new, message):
+    study.write_text(STUDY.replace(old, new))
+    code, out, err = call(capsys, "sweep", study)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')",
+        "(lambda: 1)()",
+        "ECE.__class__",
+        "ECE(**{})",
+        "[x for x in (1, 2)]",
+        "open('file')",
+        "f'{1}'",
+    ],
+)
+def test_expressions_are_not_python(text):
+    with pytest.raises(ValueError, match=r"not allowed|there is no"):
+        build(text)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        cs.TopLabel() | cs.Given("age") | cs.ECE(cs.EqualMass(10)),
+        cs.ExpectedMiscalibration(cs.EqualMass(3) * cs.Categories(), cs.Lp(1.5)),
+        cs.Partition([["a"], ["b", "c"]]) | cs.DebiasedCE(cs.EqualWidth(4)),
+        GaussianMixture(0.5, -2.0),
+        cs.Consistency(99, shortcuts=False),
+    ],
+    ids=repr,
+)
+def test_expressions_are_reprs(made):
+    assert build(repr(made)) == made
+
+
+def test_summarise_wants_a_sweep(tmp_path, capsys):
+    assert call(capsys, "summarise", tmp_path / "nothing")[0] == 2

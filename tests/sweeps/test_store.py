@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import zlib
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+
+import calibstat as cs
+from calibstat.generators import Empirical, GaussianMixture
+from calibstat.sweeps.sweep import Sweep
+from sweeps import slow_study
+from sweeps.comparing import same_bits
+from sweeps.slow_study import make
+
+ROOT = Path(cs.__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return make().run(progress=False)
+
+
+@pytest.fixture
+def log(tmp_path, monkeypatch):
+    path = tmp_path / "log"
+    monkeypatch.setenv("SWEEP_LOG", str(path))
+    return lambda: path.read_text().splitlines() if path.exists() else []
+
+
+def test_a_store_holds_what_is_computed_in_memory(whole, tmp_path):
+    found = make().run(store=tmp_path / "study.zarr", progress=False, block=5)
+    same_bits(whole, found)
+    opened = xr.open_zarr(tmp_path / "study.zarr")
+    same_bits(whole, opened)
+    assert (opened["status"] == 1).all()
+    assert opened["model"].values.tolist() == ["calibrated", "off"]
+
+
+def test_a_store_is_read_as_it_is_used(tmp_path):
+    found = make().run(store=tmp_path / "study.zarr", progress=False, block=5)
+    assert found["estimate"].chunks is not None
+
+
+def test_netcdf_keeps_every_bit(whole, tmp_path):
+    whole.to_netcdf(tmp_path / "study.nc", engine="h5netcdf")
+    with xr.open_dataset(tmp_path / "study.nc", engine="h5netcdf") as opened:
+        same_bits(whole, opened)
+        assert opened.attrs["design"] == whole.attrs["design"]
+
+
+def test_a_finished_study_is_not_computed_again(tmp_path, log):
+    make().run(store=tmp_path / "study.zarr", progress=False, block=5)
+    before = len(log())
+    make().run(store=tmp_path / "study.zarr", progress=False, block=3)
+    # Nothing is left to be timed, and nothing to be computed.
+    assert len(log()) == before
+
+
+def test_only_what_is_missing_is_computed(whole, tmp_path, log):
+    make().run(store=tmp_path / "study.zarr", progress=False, block=4)
+    group = zarr.open_group(str(tmp_path / "study.zarr"), mode="r+")
+    group["status"][1, 0, 2] = 0
+    group["estimate"][1, :, 0, :, 8:12] = np.nan
+    before = len(log())
+    found = make().run(store=tmp_path / "study.zarr", progress=False)
+    same_bits(whole, found)
+    drawn = Counter(log()[before:])
+    study = make().study
+    wanted = [zlib.crc32(study.sample("off", 40, repeat).predictions.event.tobytes()) for repeat in range(8, 12)]
+    # Once for each number of bins; and two trials at each of two n, which tell how long a repeat takes.
+    assert all(drawn[str(each)] == 2 for each in wanted)
+    assert drawn.total() == 2 * (4 + 4)
+
+
+def test_failed_blocks_are_tried_again(tmp_path, monkeypatch):
+    def broken(y_true, y_prob):
+        if "BROKEN" in os.environ:
+            raise OSError("no luck")
+        return 1.0
+
+    def sweep():
+        estimators = {"e": lambda n_bins: broken}
+        return Sweep(GaussianMixture(1, 1), n=[10], estimators=estimators, n_repeats=4, rng=0)
+
+    monkeypatch.setenv("BROKEN", "1")
+    failed = sweep().run(store=tmp_path / "s", progress=False, block=2)
+    assert (failed["status"] == 2).all()
+    assert failed["error"].values[0, 0, 0] == "repeat 0: OSError: no luck"
+    monkeypatch.delenv("BROKEN")
+    found = sweep().run(store=tmp_path / "s", progress=False)
+    assert (found["status"] == 1).all()
+    assert (found["error"] == "").all()
+    assert (found["estimate"] == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"seed": 6}, "seed"),
+        ({"n": [40, 91]}, "n was"),
+        ({"n_repeats": 13}, "n_repeats"),
+        ({"estimators": {"ECE": lambda n_bins: cs.ECE(cs.EqualWidth(n_bins))}}, "estimators"),
+        ({"estimators": {"ECE": lambda b: cs.ECE(cs.EqualMass(b)), "mean": lambda b: lambda y, p: 2}}, "estimators"),
+        ({"tests": {"PDE": (cs.PDE(cs.EqualWidth(4)), cs.Consistency(39))}}, "tests"),
+    ],
+)
+def test_a_store_of_another_study_is_refused(tmp_path, changes, what):
+    first = make().run(store=tmp_path / "study.zarr", progress=False, block=6).load()
+    with pytest.raises(ValueError, match=f"holds another study: {what}"):
+        make(**changes).run(store=tmp_path / "study.zarr", progress=False)
+    same_bits(first, xr.open_zarr(tmp_path / "study.zarr"))
+
+
+def test_models_with_equal_reprs_are_told_apart(tmp_path):
+    def sweep(scores):
+        return Sweep({"m": Empirical(scores)}, n=[10], estimators={"ECE": cs.ECE()}, n_repeats=2, rng=0)
+
+    sweep([0.2, 0.5]).run(store=tmp_path / "s", progress=False)
+    sweep([0.2, 0.5]).run(store=tmp_path / "s", progress=False)
+    with pytest.raises(ValueError, match="another study: models"):
+        sweep([0.2, 0.6]).run(store=tmp_path / "s", progress=False)
+
+
+def test_what_is_no_store_is_left_alone(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "file").write_text("mine")
+    with pytest.raises(ValueError, match="no store of a sweep"):
+        make().run(store=tmp_path / "notes", progress=False)
+    assert (tmp_path / "notes" / "file").read_text() == "mine"
+
+
+def test_a_store_needs_a_seed(tmp_path):
+    with pytest.raises(ValueError, match="needs a seed"):
+        make(seed=None).run(store=tmp_path / "s", progress=False)
+
+
+def finished(store):
+    try:
+        return int((zarr.open_group(str(store), mode="r")["status"][:] == 1).sum())
+    except (FileNotFoundError, KeyError):
+        return 0
+
+
+def wait_until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happens"
+        time.sleep(0.02)
+
+
+def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch):
+    store = tmp_path / "study.zarr"
+    monkeypatch.setenv("SWEEP_SECONDS", "0.05")
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]))
+    process = subprocess.Popen([sys.executable, slow_study.__file__, str(store)], env=environment)
+    try:
+        wait_until(lambda: finished(store) >= 3)
+    finally:
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    done = zarr.open_group(str(store), mode="r")["status"][:] == 1
+    assert 3 <= done.sum() < done.size
+    monkeypatch.setenv("SWEEP_SECONDS", "0")
+    before = len(log())
+    found = make().run(store=store, progress=False)
+    same_bits(whole, found)
+    assert (found["status"] == 1).all()
+    # Two repeats for each block that was not finished, and four trials that tell how long a repeat takes.
+    assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 4)

@@ -1,0 +1,256 @@
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
+from calibstat.sweeps.nested import NestedTallies
+from calibstat.sweeps.sweep import Sweep
+from sweeps.comparing import same_bits
+from sweeps.slow_study import make
+
+CALIBRATED = GaussianMixture(0, -2)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return make().run(progress=False)
+
+
+def test_dimensions_and_coordinates(found):
+    sizes = {"model": 2, "estimator": 2, "n": 2, "n_bins": 2, "repeat": 12}
+    assert dict(found["estimate"].sizes) == sizes
+    assert found["pvalue"].dims == ("model", "test", "n", "n_bins", "repeat")
+    assert found["model"].values.tolist() == ["calibrated", "off"]
+    assert found["n"].values.tolist() == [40, 90]
+    assert found["n_bins"].values.tolist() == [3, 6]
+    assert all(found[name].attrs["long_name"] for name in found.variables)
+    assert np.isfinite(found["estimate"]).all()
+    assert ((found["pvalue"] >= 1 / 20) & (found["pvalue"] <= 1)).all()
+
+
+def test_provenance(found):
+    assert {"title", "method", "design", "seed", "created", "versions"} <= set(found.attrs)
+    assert f"calibstat {cs.__version__}" in found.attrs["versions"]
+
+
+def test_values_are_those_of_the_estimators_on_the_same_samples(found):
+    study = make().study
+    for n in (40, 90):
+        sample = study.sample("off", n, 3)
+        for n_bins in (3, 6):
+            at = {"model": "off", "n": n, "n_bins": n_bins, "repeat": 3}
+            value = found["estimate"].sel(at | {"estimator": "ECE"}).item()
+            assert value == pytest.approx(cs.ECE(cs.EqualMass(n_bins))(sample), rel=1e-12)
+            assert found["estimate"].sel(at | {"estimator": "mean"}).item() == sample.outcomes.mean()
+
+
+def test_truths_and_limits(found):
+    model = GaussianMixture(1, 1)
+    assert found["truth"].sel(model="off", estimator="ECE", n_bins=3).item() == float(model.truth(cs.ECE()))
+    limit = Sweep(model, n=[10], estimators={"ECE": cs.ECE(cs.EqualWidth(2))}, n_repeats=1, rng=0).run(progress=False)
+    assert limit["limit"].item() == pytest.approx(0.50034612)
+    assert found["miscalibration"].sel(model="calibrated").max() < 1e-12
+    assert found["miscalibration"].sel(model="off").min() > 0.5
+    assert np.isnan(found["truth"].sel(estimator="mean")).all()
+    assert "not known" in found["truth"].attrs["unknown"]
+
+
+@pytest.mark.parametrize("block", [1, 5, 12])
+def test_blocks_change_nothing(found, block):
+    same_bits(found, make().run(progress=False, block=block))
+
+
+def test_another_seed_changes_everything(found):
+    other = make(seed=6).run(progress=False)
+    assert (other["estimate"].sel(estimator="ECE") != found["estimate"].sel(estimator="ECE")).all()
+
+
+def test_generators_work_as_seeds(found):
+    same_bits(found, make(seed=cs.as_generator(5)).run(progress=False))
+
+
+def test_a_larger_grid_keeps_the_numbers_of_a_smaller(found):
+    larger = make(n=[20, 40, 90], n_bins=[3, 4, 6], n_repeats=15).run(progress=False)
+    part = larger.sel(n=[40, 90], n_bins=[3, 6], repeat=range(12))
+    same_bits(found[["estimate", "pvalue"]], part[["estimate", "pvalue"]])
+
+
+def test_repeats_are_different_samples(found):
+    values = found["estimate"].sel(model="off", estimator="ECE", n=90, n_bins=6).values
+    assert len(np.unique(values)) == len(values)
+
+
+def test_functions_of_labels_and_probabilities():
+    def brier(y_true, y_prob):
+        assert y_prob.shape == (50,)
+        return ((y_true - y_prob) ** 2).mean()
+
+    def chance(y_true, y_prob):
+        return 0.25
+
+    sweep = Sweep(
+        CALIBRATED,
+        n=[50],
+        estimators={"Brier": lambda n_bins: brier},
+        tests={"constant": lambda n_bins: chance},
+        n_repeats=3,
+        rng=0,
+    )
+    found = sweep.run(progress=False)
+    sample = sweep.study.sample(repr(CALIBRATED), 50, 2)
+    assert found["estimate"].values[0, 0, 0, 0, 2] == brier(sample.outcomes, sample.predictions.event)
+    assert (found["pvalue"] == 0.25).all()
+
+
+def test_intervals():
+    def interval(sample, estimator, rng):
+        value = estimator(sample)
+        return value - rng.random(), value + 1
+
+    found = Sweep(
+        CALIBRATED, n=[50], estimators={"ECE": cs.ECE(cs.EqualMass(5))}, interval=interval, n_repeats=4, rng=0
+    ).run(progress=False, block=3)
+    assert (found["interval_low"] <= found["estimate"]).all()
+    assert np.allclose(found["interval_high"] - found["estimate"], 1)
+    assert len(np.unique(found["estimate"] - found["interval_low"])) == 4
+
+
+def fails_sometimes(y_true, y_prob):
+    if y_prob[0] < 0.3:
+        raise ZeroDivisionError("on purpose")
+    return y_prob[0]
+
+
+def test_what_raises_is_recorded_and_the_rest_goes_on():
+    sweep = Sweep(CALIBRATED, n=[30], estimators={"e": lambda n_bins: fails_sometimes}, n_repeats=12, rng=0)
+    found = sweep.run(progress=False, block=3)
+    values, status = found["estimate"].values[0, 0, 0, 0], found["status"].values[0, 0]
+    failed = np.array([sweep.study.sample(repr(CALIBRATED), 30, r).predictions.event[0] < 0.3 for r in range(12)])
+    assert 0 < failed.sum() < 12
+    assert (np.isnan(values) == failed).all()
+    assert (status == np.where(failed.reshape(4, 3).any(axis=1), 2, 1)).all()
+    errors = found["error"].values[0, 0]
+    assert errors[status == 2][0].endswith("ZeroDivisionError: on purpose")
+    assert (errors[status == 1] == "").all()
+    same_bits(found, sweep.run(progress=False, block=12))
+
+
+def test_no_warnings_of_small_cells():
+    sweep = Sweep(CALIBRATED, n=[20], estimators={"ECE": lambda b: cs.ECE(cs.EqualMass(b))}, n_bins=[10, 20], rng=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sweep.run(progress=False)
+    assert [warning for warning in caught if warning.category is cs.SmallCellsWarning] == []
+
+
+def test_progress(capsys):
+    make().run(block=3)
+    lines = capsys.readouterr().err.splitlines()
+    assert "16 of 16 blocks" in lines[-1]
+
+
+def test_progress_counts_failures(capsys):
+    sweep = Sweep(CALIBRATED, n=[30], estimators={"e": lambda n_bins: fails_sometimes}, n_repeats=12, rng=0)
+    sweep.run(block=12)
+    assert "1 of 1 blocks failed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"estimators": {}, "tests": {}}, "nothing to sweep"),
+        ({"estimators": {"ECE": "ECE"}}, r"estimators\['ECE'\] is 'ECE'"),
+        ({"estimators": {"ECE": lambda n_bins: 3}}, r"estimators\['ECE'\] is 3"),
+        ({"tests": {"ECE": (cs.ECE(), 99)}}, r"tests\['ECE'\]"),
+        ({"n": []}, "at least one"),
+        ({"n": [10, 10]}, "different"),
+        ({"n": [0]}, "at least 1"),
+        ({"n_repeats": 0}, "at least 1"),
+    ],
+)
+def test_mistakes_are_explained(changes, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        make(**changes)
+
+
+def test_models_need_different_names():
+    with pytest.raises(ValueError, match="same repr"):
+        Sweep([CALIBRATED, CALIBRATED], n=[10], estimators={"ECE": cs.ECE()})
+    with pytest.raises(TypeError, match="synthetic model"):
+        Sweep({"a": 3}, n=[10], estimators={"ECE": cs.ECE()})
+
+
+# One sort for all cells
+
+TIES = FinitePredictions(np.linspace(0.1, 0.9, 9), np.linspace(0.1, 0.9, 9))
+EXTREME = BetaPredictions(0.05, 0.05)
+MODELS = {"continuous": CALIBRATED, "ties": TIES, "extreme": EXTREME}
+
+
+@pytest.mark.parametrize("binning", [cs.EqualMass, cs.EqualWidth])
+@pytest.mark.parametrize("n", [1, 2, 7, 50, 501])
+@pytest.mark.parametrize("name", MODELS)
+def test_nested_sums_are_those_of_the_cells(name, n, binning):
+    sample = MODELS[name].sample(n, rng=n)
+    nested = NestedTallies(sample)
+    for n_bins in (1, 2, 3, 10, 64):
+        tally = nested.tally(binning(n_bins))
+        if tally is None:
+            assert name != "continuous"
+            continue
+        cells = binning(n_bins).cut(sample.predictions)
+        weight = np.bincount(cells.index, minlength=cells.size)
+        event = sample.predictions.event
+        assert tally.weight.tolist() == weight.tolist()
+        assert tally.outcome[:, 0].tolist() == np.bincount(cells.index, sample.outcomes, cells.size).tolist()
+        assert np.allclose(tally.prediction[:, 0], np.bincount(cells.index, event, cells.size), rtol=0, atol=1e-12)
+        squares = np.bincount(cells.index, (sample.outcomes - event) ** 2, cells.size)
+        assert np.allclose(tally.square, squares, rtol=0, atol=1e-12)
+
+
+def test_nested_sums_are_refused_where_they_do_not_serve():
+    three = DirichletPredictions([1, 1, 1]).sample(30, rng=0)
+    assert NestedTallies(three).tally(cs.EqualMass(3)) is None
+    weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9], sample_weight=[1, 2, 3])
+    assert NestedTallies(weighted).tally(cs.EqualMass(3)) is None
+    two = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9])
+    assert NestedTallies(two).tally(cs.FixedEdges([0, 0.5, 1])) is None
+    assert NestedTallies(two).tally(cs.EqualMass(3)) is not None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_swept_values_are_those_of_the_estimators(name):
+    kinds = (cs.ECE, cs.DebiasedCE, cs.DebiasedL2, cs.RMSCE, cs.MaximumMiscalibration)
+    binnings = (cs.EqualMass, cs.EqualWidth)
+    estimators = {
+        f"{kind.__name__} {cut.__name__}": lambda b, kind=kind, cut=cut: kind(cut(b))
+        for kind in kinds
+        for cut in binnings
+    }
+    estimators["top"] = lambda b: cs.TopLabel() | cs.ECE(cs.EqualMass(b))
+    sweep = Sweep({name: MODELS[name]}, n=[60], n_bins=[2, 5], estimators=estimators, n_repeats=3, rng=1)
+    found = sweep.run(progress=False)
+    assert (found["error"] == "").all()
+    for repeat in range(3):
+        sample = sweep.study.sample(name, 60, repeat)
+        for key, make_one in estimators.items():
+            for n_bins in (2, 5):
+                value = found["estimate"].sel(estimator=key, n_bins=n_bins, repeat=repeat).item()
+                assert value == pytest.approx(make_one(n_bins)(sample), rel=1e-10, abs=1e-12), key
+
+
+def test_limits_are_those_of_the_model():
+    model = BetaPredictions(2, 1, lambda p: p**2)
+    kinds = {"ECE": cs.ECE, "DebiasedCE": cs.DebiasedCE}
+    estimators = {name: lambda b, kind=kind: kind(cs.EqualMass(b)) for name, kind in kinds.items()}
+    found = Sweep({"m": model}, n=[20], n_bins=[2, 7], estimators=estimators, n_repeats=1, rng=0).run(progress=False)
+    for name, kind in kinds.items():
+        for n_bins in (2, 7):
+            at = {"model": "m", "estimator": name, "n_bins": n_bins}
+            estimator = kind(cs.EqualMass(n_bins))
+            assert found["limit"].sel(at).item() == model.limit(estimator).value
+            assert found["truth"].sel(at).item() == model.truth(estimator).value
