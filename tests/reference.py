@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
-from calibstat.estimators.base import Headline
+from calibstat.estimators.headline import Headline
 
 
 @dataclass(frozen=True)

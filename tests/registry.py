@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.base import Headline
+from calibstat.estimators.headline import Headline
 from calibstat.nulls.merging import MergedCells
 from calibstat.predictions import Predictions
 

@@ -63,7 +63,7 @@ LAYERS = {
     "cli": WORLDS | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "interpretability"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol: the sums that suffice.
-PROTOCOL = {"calibstat.estimators.base", "calibstat.estimators.tally"}
+PROTOCOL = {"calibstat.estimators.base", "calibstat.estimators.headline", "calibstat.estimators.tally"}
 BY_PROTOCOL = [path for path in FILES if layer(path) in ("nulls", "resampling", "inference", "generators")]
 where_by_protocol = pytest.mark.parametrize("path", BY_PROTOCOL, ids=relative)
 

@@ -8,7 +8,8 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.estimators.base import Estimator, Evaluator, Headline, ResidualForm, common_form
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, common_form
+from calibstat.estimators.headline import Headline
 from calibstat.estimators.named_values import SeveralEvaluator
 from calibstat.lenses.class_wise import ClassWise
 from calibstat.predictions import Predictions

@@ -9,7 +9,8 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.estimators.base import Estimator, Evaluator, Headline, ResidualForm, common_form
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, common_form
+from calibstat.estimators.headline import Headline
 from calibstat.estimators.named_values import NamedValues, SeveralEvaluator, leading_shape, strongest
 from calibstat.estimators.tally import TallyPlan
 from calibstat.predictions import Predictions

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from calibstat.arrays import RNG, Floats, as_generator
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.headline import Headline
 from calibstat.inference.comparison_result import ComparisonTest, ScoreDifference
 from calibstat.inference.estimation import level_between
 from calibstat.inference.linear_recalibration import recalibration_difference

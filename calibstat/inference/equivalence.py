@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from calibstat.arrays import RNG, as_generator
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.headline import Headline
 from calibstat.inference.estimation import level_between
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Asked, frame

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.arrays import RNG, Floats, as_generator
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.headline import Headline
 from calibstat.inference.bootstrap_interval import bootstrap_interval
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Estimate

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.headline import Headline
 from calibstat.inference.spread import NoInterval, Spread, Uniform
 from calibstat.inference.total_variance import total_variance
 from calibstat.nulls.multiplier import Multiplier

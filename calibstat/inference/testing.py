@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.arrays import RNG, as_generator
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.headline import Headline
 from calibstat.inference.results import Asked, CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency

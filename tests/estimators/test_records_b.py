@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import calibstat as cs
 import registry_b
-from calibstat.estimators.base import Headline
 from calibstat.estimators.cox import Cox
+from calibstat.estimators.headline import Headline
 from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow
 from calibstat.estimators.observed_expected import ObservedToExpected, Ratio
 from registry import make_sample

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.base import Headline
 from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
 from calibstat.estimators.each_class import EachClass
 from calibstat.estimators.family import Family
+from calibstat.estimators.headline import Headline
 from calibstat.estimators.smooth import SmoothCE
 from calibstat.estimators.within import Within
 from calibstat.nulls.multiplier import Multiplier, signed_values

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.base import Headline
+from calibstat.estimators.headline import Headline
 from calibstat.estimators.isotonic import CORP
 from calibstat.estimators.isotonic_curve import IsotonicCurve
 from calibstat.estimators.scores import BrierScore, LogScore
