@@ -8,6 +8,7 @@ from scipy.special import ndtr, ndtri
 from calibstat.arrays import RNG, Floats, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
+from calibstat.inference.arguments import check_asked
 from calibstat.inference.comparison_result import ComparisonTest, ScoreDifference
 from calibstat.inference.estimation import level_between
 from calibstat.inference.linear_recalibration import recalibration_difference
@@ -87,6 +88,8 @@ def comparison_test(
     >>> comparison_test(good, good, cs.DebiasedL2(cs.EqualMass(15)), rng=0).pvalue
     1.0
     """
+    check_asked(a, estimator)
+    check_asked(b, estimator)
     level_between(confidence_level)
     _same_labels(a, b)
     seen = (estimator.lens(a), estimator.lens(b))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
+from calibstat.inference.arguments import check_asked
 from calibstat.inference.estimation import level_between
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Asked, frame
@@ -146,6 +147,7 @@ def equivalence_test(
     >>> equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.05, rng=0).within
     True
     """
+    check_asked(sample, estimator)
     level_between(confidence_level)
     if not 0 < margin < 1:
         raise ValueError(

@@ -7,6 +7,7 @@ import numpy as np
 from calibstat.arrays import RNG, Floats, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
+from calibstat.inference.arguments import check_asked
 from calibstat.inference.bootstrap_interval import bootstrap_interval
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Estimate
@@ -67,6 +68,7 @@ def estimate(
     >>> found.confidence_interval.low
     0.0
     """
+    check_asked(sample, estimator)
     level_between(confidence_level)
     if not (interval is None or isinstance(interval, (Bootstrap, Multiplier))):
         raise TypeError(

@@ -7,6 +7,7 @@ import numpy as np
 from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
+from calibstat.inference.arguments import check_asked, check_null
 from calibstat.inference.results import Asked, CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -58,7 +59,9 @@ def calibration_test(
 0.04473 is expected of a calibrated model with as many rows.
     >>> statistic, pvalue = result
     """
+    check_asked(sample, estimator)
     null = Consistency() if null is None else null
+    check_null(null)
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")

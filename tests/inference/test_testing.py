@@ -159,3 +159,26 @@ def test_certain_predictions_that_come_true_give_a_pvalue_of_one():
     for shortcuts in (True, False):
         null = cs.Consistency(99, shortcuts=shortcuts)
         assert cs.calibration_test(sample, cs.ECE(cs.EqualWidth(2)), null=null, rng=0).pvalue == 1
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda sample: cs.calibration_test(sample, cs.ECE), "the class ECE, but an estimator"),
+        (lambda sample: cs.calibration_test(cs.ECE(), sample), "but a Sample is expected"),
+        (lambda sample: cs.calibration_test(sample, cs.TopLabel()), "of type TopLabel, but an estimator"),
+        (lambda sample: cs.calibration_test(sample, abs), "Generic"),
+        (lambda sample: cs.calibration_test(([0], [0.5]), cs.ECE()), "of type tuple, but a Sample"),
+        (lambda sample: cs.calibration_test(sample, cs.ECE(), null=999), "of type int, but a null"),
+        (
+            lambda sample: cs.calibration_test(sample, cs.ECE(), null=cs.Consistency),
+            "the class Consistency, but a null",
+        ),
+        (lambda sample: cs.estimate(sample, cs.ECE), "an estimator is expected"),
+        (lambda sample: cs.equivalence_test(cs.ECE(), sample, 0.1), "a Sample is expected"),
+        (lambda sample: cs.comparison_test(sample, cs.ECE(), cs.ECE()), "a Sample is expected"),
+    ],
+)
+def test_wrong_kinds_of_things_are_named(calibrated, call, expected):
+    with pytest.raises(TypeError, match=expected):
+        call(calibrated)
