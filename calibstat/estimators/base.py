@@ -73,6 +73,10 @@ class Evaluator(ABC):
         """
         return None
 
+    def remark(self, outcomes: Array) -> str:  # noqa: ARG002
+        """Say more about where the observed value comes from, for texts; by default nothing."""
+        return ""
+
     def present(self, value: Floats) -> Any:
         """Turn the observed value (replicate zero) into what users see: here a float, or the array."""
         return float(value) if self.shape == () else value

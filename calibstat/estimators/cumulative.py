@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.ordered import Ordered, on_unit_interval
+from calibstat.estimators.worst_interval import describe_worst
 from calibstat.predictions import Predictions
 
 
@@ -54,7 +56,8 @@ class Kuiper(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
-        return _WalkEvaluator(Ordered(self, predictions), _spread)
+        ordered = Ordered(self, predictions)
+        return _WalkEvaluator(ordered, _spread, remark=partial(describe_worst, ordered))
 
 
 @final
@@ -138,13 +141,23 @@ class AverageTwoBin(Estimator):
 
 
 class _WalkEvaluator(Evaluator):
-    def __init__(self, ordered: Ordered, functional: Callable[[Floats], Floats], standardised: bool = True) -> None:
+    def __init__(
+        self,
+        ordered: Ordered,
+        functional: Callable[[Floats], Floats],
+        standardised: bool = True,
+        remark: Callable[[Array], str] | None = None,
+    ) -> None:
         self.ordered = ordered
+        self.words = remark
         self.functional = functional
         self.scale = ordered.scale if standardised else None
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.functional(self.ordered.walk(outcomes, weights))
+
+    def remark(self, outcomes: Array) -> str:
+        return "" if self.words is None else self.words(outcomes)
 
     def signed(self, outcomes: Array, signs: Array) -> Floats:
         return self.functional(self.ordered.walk(outcomes, signs=signs))

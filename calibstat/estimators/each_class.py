@@ -64,7 +64,8 @@ class EachClass(Estimator):
     def quantity(self) -> str:  # type: ignore[override]
         """What the number is, in words, and what its test is about."""
         how = _NORMS.get(self.norm, f"l{self.norm:g} mean")
-        return f"{how} over classes of the {self.estimator.quantity} (redrawn labels test canonical calibration)"
+        nulls = "redrawn labels test canonical calibration, Multiplier() class-wise calibration"
+        return f"{how} over classes of the {self.estimator.quantity} ({nulls})"
 
     @property
     def estimand(self) -> EachClass:

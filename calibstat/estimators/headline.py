@@ -62,5 +62,8 @@ class _HeadlineEvaluator(Evaluator):
     def tally(self) -> TallyPlan | None:
         return self.inner.tally
 
+    def remark(self, outcomes: Array) -> str:
+        return self.inner.remark(outcomes)
+
     def from_tally(self, outcome: Array) -> Floats:
         return self.estimator.headline(self.inner.from_tally(outcome))

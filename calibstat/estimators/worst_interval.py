@@ -108,5 +108,18 @@ class _IntervalEvaluator(Evaluator):
         return IntervalDeviation(*value.tolist())
 
 
+def describe_worst(ordered: Ordered, outcomes: Array) -> str:
+    """Say in words where the walk of these outcomes is worst; nothing if it never leaves the origin."""
+    evaluator = _IntervalEvaluator(ordered)
+    worst = evaluator.present(evaluator(outcomes))
+    if np.isnan(worst.low):
+        return ""
+    sign = "more" if worst.deviation > 0 else "less"
+    return (
+        f"worst from {worst.low:.4g} to {worst.high:.4g} ({100 * worst.share:.3g} % of the rows), where "
+        f"{abs(worst.deviation) / worst.share:.4g} {sign} happens than is predicted, on average"
+    )
+
+
 def _at(rows: Floats, index: Array) -> Floats:
     return np.take_along_axis(rows, index[..., None], axis=-1)[..., 0]

@@ -100,6 +100,8 @@ class CalibrationTest:
         Estimator, lens, number of rows.
     standardized : float, optional
         The statistic divided by its scale under the null, where the estimator has one.
+    remark : str
+        Where the observed value comes from, where the estimator can say: for `Kuiper` the worst interval.
     """
 
     statistic: float
@@ -110,6 +112,7 @@ class CalibrationTest:
     null: Null
     asked: Asked
     standardized: float | None = None
+    remark: str = ""
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -139,6 +142,7 @@ class CalibrationTest:
             "pvalue": self.pvalue,
             "pvalue_low": self.pvalue_interval[0],
             "pvalue_high": self.pvalue_interval[1],
+            "remark": self.remark,
             "hypothesis": self.hypothesis,
             "method": self.method,
         }
@@ -149,10 +153,13 @@ class CalibrationTest:
 
     def __str__(self) -> str:
         low, high = self.pvalue_interval
+        standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
+        where = [f"  where     {self.remark}"] if self.remark else []
         return "\n".join(
             [
                 self.verdict,
-                *self.asked.lines(number(self.statistic), number(self.null_mean)),
+                *self.asked.lines(number(self.statistic) + standardized, number(self.null_mean)),
+                *where,
                 f"  p-value   {pvalue_text(self.pvalue, self.null_distribution).removeprefix('= ')}, "
                 f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}",
                 f"  null      {self.hypothesis}",

@@ -85,6 +85,7 @@ def calibration_test(
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
         asked=asked,
+        remark=evaluator.remark(seen.outcomes),
         standardized=None if evaluator.scale is None else value / evaluator.scale,
     )
 

@@ -178,3 +178,16 @@ def test_bridge_of_weighted_rows_uses_squared_weights(seed):
     assert found.mean == pytest.approx(np.average(y - p, weights=w), abs=1e-14)
     z = (w * (y - p)).sum() / np.sqrt((w**2 * p * (1 - p)).sum())
     assert found.standardized_mean == pytest.approx(z, rel=1e-12)
+
+
+def test_a_test_of_kuiper_reports_the_worst_interval_and_the_standardized_value():
+    sample = cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])
+    found = cs.calibration_test(sample, cs.Kuiper(), rng=0)
+    assert (
+        found.remark
+        == "worst from 0.4 to 0.9 (75 % of the rows), where 0.3667 more happens than is predicted, on average"
+    )
+    assert f"  where     {found.remark}" in str(found)
+    assert found.standardized == pytest.approx(0.275 * 4 / np.sqrt(0.09 + 0.24 + 0.24 + 0.09))
+    assert f"(standardized {found.standardized:.4g})" in str(found)
+    assert cs.calibration_test(sample, cs.ECE(cs.FixedEdges([0, 1])), rng=0).remark == ""
