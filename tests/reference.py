@@ -15,6 +15,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat.estimators.headline import Headline
+from calibstat.nulls.merging import MergedCells
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def _conditioned(seen: Rows) -> list[Any]:
 def _cut(binning: cs.Binning, names: list[Any], seen: Rows) -> list[Hashable]:
     if hasattr(binning, "factors"):
         return _cross(binning.factors, names, seen)
+    if isinstance(binning, MergedCells):
+        return _merged(binning, names, seen)
     points = [
         tuple(row.variables[name] if isinstance(name, str) else row.p[name] for name in names) for row in seen.rows
     ]
@@ -154,6 +157,25 @@ def _cut(binning: cs.Binning, names: list[Any], seen: Rows) -> list[Hashable]:
         low, high = min(point[0] for point in points), max(point[0] for point in points)
     weights = [row.weight for row in seen.rows] if seen.weighted else None
     return _BINNINGS[type(binning)](binning, points, low, high, weights)
+
+
+def _merged(binning: MergedCells, names: list[Any], seen: Rows) -> list[Hashable]:
+    """Close a cell as soon as it expects enough of every class and of its absence; what is left joins the last."""
+    inner = _cut(binning.binning, names, seen)
+    places: dict[Hashable, list[int]] = {}
+    for i, name in enumerate(inner):
+        places.setdefault(name, []).append(i)
+    columns = [1] if len(seen.classes) == 2 else range(len(seen.classes))
+    number, merged = 0, {}
+    hopes = [0.0] * (2 * len(columns))
+    for name in sorted(places, key=lambda each: min(seen.rows[i].p[names[0]] for i in places[each])):
+        merged[name] = number
+        for at, k in enumerate(columns):
+            hopes[2 * at] += sum(seen.rows[i].p[k] for i in places[name])
+            hopes[2 * at + 1] += sum(1 - seen.rows[i].p[k] for i in places[name])
+        if min(hopes) >= binning.expected:
+            number, hopes = number + 1, [0.0] * len(hopes)
+    return [min(merged[name], max(number - 1, 0)) for name in inner]
 
 
 def _cross(factors: tuple[cs.Binning, ...], names: list[Any], seen: Rows) -> list[Hashable]:
