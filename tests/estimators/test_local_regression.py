@@ -7,6 +7,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.estimators import local_cells
+from calibstat.estimators.headline import Headline
 from calibstat.estimators.local_fits import LocalOperator
 from calibstat.estimators.local_regression import LOESS, VCE
 from registry import make_sample
@@ -184,9 +185,7 @@ def test_vce_is_the_largest_difference_and_says_where():
 def test_null_draws_of_the_tally_and_of_labels_agree():
     sample = world(120)
     means = [
-        cs.Consistency(400, shortcuts=way)
-        .draw(cs.estimators.base.Headline(LOESS(n_points=20)), sample, cs.as_generator(1))
-        .mean
+        cs.Consistency(400, shortcuts=way).draw(Headline(LOESS(n_points=20)), sample, cs.as_generator(1)).mean
         for way in (True, False)
     ]
     assert abs(means[0] - means[1]) < 0.012
