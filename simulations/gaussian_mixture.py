@@ -12,7 +12,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from calibstat.binnings.equal_width import EqualWidth
-from calibstat.estimators.miscalibration import ECE
+from calibstat.estimators.cells.miscalibration import ECE
 from calibstat.generators.gaussian_mixture import GaussianMixture
 from calibstat.sample import Sample
 from calibstat.sweeps.summary import summarise

@@ -15,7 +15,7 @@ from scipy.special import expit, logit
 
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.squared import DebiasedCE, SquaredCE
+from calibstat.estimators.cells.squared import DebiasedCE, SquaredCE
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.beta import BetaPredictions
 from calibstat.generators.finite import FinitePredictions

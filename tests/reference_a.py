@@ -14,16 +14,16 @@ from scipy.optimize import linprog
 from scipy.stats import chi2, kstwobign, norm
 
 import reference
-from calibstat.estimators.bridge import BrownianBridge, MeanAndBridge
-from calibstat.estimators.cumulative import AverageTwoBin, KolmogorovSmirnov, Kuiper
-from calibstat.estimators.decomposition import BrierDecomposition, FerroFricker
-from calibstat.estimators.isotonic import CORP
-from calibstat.estimators.isotonic_curve import IsotonicCurve
-from calibstat.estimators.performance import AUC, RMSE
-from calibstat.estimators.scores import BrierScore, LogScore, SphericalScore, ZeroOneLoss
-from calibstat.estimators.smooth import SmoothCE, SmoothECE
-from calibstat.estimators.sweep import ECESweep
-from calibstat.estimators.worst_interval import WorstInterval
+from calibstat.estimators.cells.decomposition import BrierDecomposition, FerroFricker
+from calibstat.estimators.cells.sweep import ECESweep
+from calibstat.estimators.isotonic.corp import CORP
+from calibstat.estimators.isotonic.curve import IsotonicCurve
+from calibstat.estimators.scores.means import BrierScore, LogScore, SphericalScore, ZeroOneLoss
+from calibstat.estimators.scores.performance import AUC, RMSE
+from calibstat.estimators.smooth.errors import SmoothCE, SmoothECE
+from calibstat.estimators.walks.bridge import BrownianBridge, MeanAndBridge
+from calibstat.estimators.walks.cumulative import AverageTwoBin, KolmogorovSmirnov, Kuiper
+from calibstat.estimators.walks.worst_interval import WorstInterval
 
 
 def keyed(seen):

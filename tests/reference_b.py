@@ -10,20 +10,20 @@ import numpy as np
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators.cox import Cox
-from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
-from calibstat.estimators.kde import KDECE, LpCE
-from calibstat.estimators.kernel import SKCE
-from calibstat.estimators.kernel_functions import LaplaceKernel
-from calibstat.estimators.kernel_root import KCE
-from calibstat.estimators.logit_scores import LogitScore, VectorScalingScore
-from calibstat.estimators.multiscale import MultiscaleL2
-from calibstat.estimators.observed_expected import ObservedToExpected
-from calibstat.estimators.pearson import PearsonCE
-from calibstat.estimators.score_residuals import MeanCalibration, ScoreExcess
-from calibstat.estimators.standardized import StandardizedL2
-from calibstat.estimators.tce import TCE
-from calibstat.estimators.zscores import BrierZ, LogLossZ, Spiegelhalter
+from calibstat.estimators.cells.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
+from calibstat.estimators.cells.multiscale import MultiscaleL2
+from calibstat.estimators.cells.pearson import PearsonCE
+from calibstat.estimators.cells.standardized import StandardizedL2
+from calibstat.estimators.cells.tce import TCE
+from calibstat.estimators.kernels.density import KDECE, LpCE
+from calibstat.estimators.kernels.functions import LaplaceKernel
+from calibstat.estimators.kernels.root import KCE
+from calibstat.estimators.kernels.skce import SKCE
+from calibstat.estimators.logistic.cox import Cox
+from calibstat.estimators.logistic.observed_expected import ObservedToExpected
+from calibstat.estimators.scores.logit import LogitScore, VectorScalingScore
+from calibstat.estimators.scores.residuals import MeanCalibration, ScoreExcess
+from calibstat.estimators.scores.standardized import BrierZ, LogLossZ, Spiegelhalter
 from reference import Rows, cells_of, look, rows_of
 
 

@@ -8,33 +8,33 @@ a repeated row does not share with a row of weight two).
 from __future__ import annotations
 
 import calibstat as cs
-from calibstat.estimators.bridge import BrownianBridge, MeanAndBridge
-from calibstat.estimators.cumulative import AverageTwoBin, KolmogorovSmirnov, Kuiper
-from calibstat.estimators.decomposition import BrierDecomposition, FerroFricker
-from calibstat.estimators.isotonic import CORP
-from calibstat.estimators.isotonic_curve import IsotonicCurve
-from calibstat.estimators.performance import AUC, RMSE
-from calibstat.estimators.scores import BrierScore, LogScore, SphericalScore, ZeroOneLoss
-from calibstat.estimators.smooth import SmoothCE, SmoothECE
-from calibstat.estimators.sweep import ECESweep
-from calibstat.estimators.worst_interval import WorstInterval
+from calibstat.estimators.cells.decomposition import BrierDecomposition, FerroFricker
+from calibstat.estimators.cells.sweep import ECESweep
+from calibstat.estimators.isotonic.corp import CORP
+from calibstat.estimators.isotonic.curve import IsotonicCurve
+from calibstat.estimators.scores.means import BrierScore, LogScore, SphericalScore, ZeroOneLoss
+from calibstat.estimators.scores.performance import AUC, RMSE
+from calibstat.estimators.smooth.errors import SmoothCE, SmoothECE
+from calibstat.estimators.walks.bridge import BrownianBridge, MeanAndBridge
+from calibstat.estimators.walks.cumulative import AverageTwoBin, KolmogorovSmirnov, Kuiper
+from calibstat.estimators.walks.worst_interval import WorstInterval
 
 ANY = (2, 3, 4, 5)
 MANY = (3, 4, 5)
 
 # The lines to add to calibstat.__init__._MODULES.
 MODULES = {
-    "estimators.cumulative": ["AverageTwoBin", "KolmogorovSmirnov", "Kuiper"],
-    "estimators.worst_interval": ["IntervalDeviation", "WorstInterval"],
-    "estimators.bridge": ["BridgeComponents", "BrownianBridge", "MeanAndBridge"],
-    "estimators.smooth": ["SmoothCE", "SmoothECE"],
-    "estimators.scores": ["BrierScore", "LogScore", "Score", "SphericalScore", "ZeroOneLoss"],
-    "estimators.performance": ["AUC", "RMSE"],
-    "estimators.decomposition": ["BrierDecomposition", "BrierParts", "FerroFricker"],
-    "estimators.isotonic": ["CORP", "CORPParts"],
-    "estimators.isotonic_curve": ["IsotonicCurve", "RecalibrationCurve"],
-    "estimators.sweep": ["ECESweep"],
-    "estimators.aliases": ["ACE", "KS", "MCE"],
+    "estimators.walks.cumulative": ["AverageTwoBin", "KolmogorovSmirnov", "Kuiper"],
+    "estimators.walks.worst_interval": ["IntervalDeviation", "WorstInterval"],
+    "estimators.walks.bridge": ["BridgeComponents", "BrownianBridge", "MeanAndBridge"],
+    "estimators.smooth.errors": ["SmoothCE", "SmoothECE"],
+    "estimators.scores.means": ["BrierScore", "LogScore", "Score", "SphericalScore", "ZeroOneLoss"],
+    "estimators.scores.performance": ["AUC", "RMSE"],
+    "estimators.cells.decomposition": ["BrierDecomposition", "BrierParts", "FerroFricker"],
+    "estimators.isotonic.corp": ["CORP", "CORPParts"],
+    "estimators.isotonic.curve": ["IsotonicCurve", "RecalibrationCurve"],
+    "estimators.cells.sweep": ["ECESweep"],
+    "estimators.combined.aliases": ["ACE", "KS", "MCE"],
 }
 
 ENTRIES = [

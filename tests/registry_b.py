@@ -9,39 +9,39 @@ come), ``weighted`` (False: weights are refused).
 from __future__ import annotations
 
 import calibstat as cs
-from calibstat.estimators.cox import Cox
-from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
-from calibstat.estimators.kde import KDECE, LpCE
-from calibstat.estimators.kernel import SKCE
-from calibstat.estimators.kernel_functions import GaussianKernel, LaplaceKernel
-from calibstat.estimators.kernel_root import KCE
-from calibstat.estimators.logit_scores import LogitScore, VectorScalingScore
-from calibstat.estimators.multiscale import MultiscaleL2
-from calibstat.estimators.observed_expected import ObservedToExpected
-from calibstat.estimators.pearson import PearsonCE
-from calibstat.estimators.score_residuals import MeanCalibration, ScoreExcess
-from calibstat.estimators.standardized import StandardizedL2
-from calibstat.estimators.tce import TCE
-from calibstat.estimators.zscores import BrierZ, LogLossZ, Spiegelhalter
+from calibstat.estimators.cells.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
+from calibstat.estimators.cells.multiscale import MultiscaleL2
+from calibstat.estimators.cells.pearson import PearsonCE
+from calibstat.estimators.cells.standardized import StandardizedL2
+from calibstat.estimators.cells.tce import TCE
+from calibstat.estimators.kernels.density import KDECE, LpCE
+from calibstat.estimators.kernels.functions import GaussianKernel, LaplaceKernel
+from calibstat.estimators.kernels.root import KCE
+from calibstat.estimators.kernels.skce import SKCE
+from calibstat.estimators.logistic.cox import Cox
+from calibstat.estimators.logistic.observed_expected import ObservedToExpected
+from calibstat.estimators.scores.logit import LogitScore, VectorScalingScore
+from calibstat.estimators.scores.residuals import MeanCalibration, ScoreExcess
+from calibstat.estimators.scores.standardized import BrierZ, LogLossZ, Spiegelhalter
 
 ANY = (2, 3, 4, 5)
 
 MODULES = {
-    "estimators.kernel": ["SKCE"],
-    "estimators.kernel_evaluator": ["KernelErrors"],
-    "estimators.kernel_root": ["KCE"],
-    "estimators.kernel_functions": ["Kernel", "LaplaceKernel", "GaussianKernel"],
-    "estimators.kde": ["KDECE", "LpCE"],
-    "estimators.standardized": ["StandardizedL2"],
-    "estimators.multiscale": ["MultiscaleL2"],
-    "estimators.score_residuals": ["MeanCalibration", "ScoreExcess"],
-    "estimators.zscores": ["Spiegelhalter", "BrierZ", "LogLossZ"],
-    "estimators.logit_scores": ["LogitScore", "CubicScore", "VectorScalingScore"],
-    "estimators.cox": ["Cox", "CoxFit"],
-    "estimators.hosmer_lemeshow": ["HosmerLemeshow", "PigeonHeyse", "GoodnessOfFit"],
-    "estimators.pearson": ["PearsonCE"],
-    "estimators.observed_expected": ["ObservedToExpected", "Ratio"],
-    "estimators.tce": ["TCE"],
+    "estimators.kernels.skce": ["SKCE"],
+    "estimators.kernels.evaluator": ["KernelErrors"],
+    "estimators.kernels.root": ["KCE"],
+    "estimators.kernels.functions": ["Kernel", "LaplaceKernel", "GaussianKernel"],
+    "estimators.kernels.density": ["KDECE", "LpCE"],
+    "estimators.cells.standardized": ["StandardizedL2"],
+    "estimators.cells.multiscale": ["MultiscaleL2"],
+    "estimators.scores.residuals": ["MeanCalibration", "ScoreExcess"],
+    "estimators.scores.standardized": ["Spiegelhalter", "BrierZ", "LogLossZ"],
+    "estimators.scores.logit": ["LogitScore", "CubicScore", "VectorScalingScore"],
+    "estimators.logistic.cox": ["Cox", "CoxFit"],
+    "estimators.cells.hosmer_lemeshow": ["HosmerLemeshow", "PigeonHeyse", "GoodnessOfFit"],
+    "estimators.cells.pearson": ["PearsonCE"],
+    "estimators.logistic.observed_expected": ["ObservedToExpected", "Ratio"],
+    "estimators.cells.tce": ["TCE"],
 }
 
 ENTRIES = [

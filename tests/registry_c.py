@@ -9,34 +9,34 @@ from __future__ import annotations
 import numpy as np
 
 import calibstat as cs
-from calibstat.estimators.calibration_belt import CalibrationBelt
-from calibstat.estimators.clinical import ICI, CellMeans
-from calibstat.estimators.each_class import EachClass
-from calibstat.estimators.family import Family
-from calibstat.estimators.jackknife import Jackknifed
-from calibstat.estimators.local_regression import LOESS, VCE
-from calibstat.estimators.logistic_spline import LogisticSpline
-from calibstat.estimators.neighbor_validity import NeighborAUCV
-from calibstat.estimators.validity_curve import AUCV
-from calibstat.estimators.within import Within
+from calibstat.estimators.cells.neighbor_validity import NeighborAUCV
+from calibstat.estimators.cells.validity_curve import AUCV
+from calibstat.estimators.combined.each_class import EachClass
+from calibstat.estimators.combined.family import Family
+from calibstat.estimators.combined.jackknife import Jackknifed
+from calibstat.estimators.combined.within import Within
+from calibstat.estimators.local.clinical import ICI, CellMeans
+from calibstat.estimators.local.regression import LOESS, VCE
+from calibstat.estimators.logistic.belt import CalibrationBelt
+from calibstat.estimators.logistic.spline import LogisticSpline
 
 ANY = (2, 3, 4, 5)
 MANY = (3, 4, 5)
 
 # The lines to add to calibstat.__init__._MODULES.
 MODULES = {
-    "estimators.named_values": ["NamedValues"],
-    "estimators.each_class": ["EachClass"],
-    "estimators.within": ["Within"],
-    "estimators.family": ["Family"],
-    "estimators.jackknife": ["Jackknifed"],
-    "estimators.local_curve": ["LocalCurve"],
-    "estimators.local_regression": ["LOESS", "VCE"],
-    "estimators.clinical": ["CalibrationIndices", "CellMeans", "ICI"],
-    "estimators.logistic_spline": ["LogisticSpline"],
-    "estimators.calibration_belt": ["Belt", "CalibrationBelt"],
-    "estimators.validity_curve": ["AUCV", "ValidityCurve"],
-    "estimators.neighbor_validity": ["NeighborAUCV"],
+    "estimators.combined.named_values": ["NamedValues"],
+    "estimators.combined.each_class": ["EachClass"],
+    "estimators.combined.within": ["Within"],
+    "estimators.combined.family": ["Family"],
+    "estimators.combined.jackknife": ["Jackknifed"],
+    "estimators.local.curve": ["LocalCurve"],
+    "estimators.local.regression": ["LOESS", "VCE"],
+    "estimators.local.clinical": ["CalibrationIndices", "CellMeans", "ICI"],
+    "estimators.logistic.spline": ["LogisticSpline"],
+    "estimators.logistic.belt": ["Belt", "CalibrationBelt"],
+    "estimators.cells.validity_curve": ["AUCV", "ValidityCurve"],
+    "estimators.cells.neighbor_validity": ["NeighborAUCV"],
 }
 
 ENTRIES = [

@@ -62,8 +62,14 @@ LAYERS = {
     "interpretability": WORLDS,
     "cli": WORLDS | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "interpretability"},
 }
-# These know estimators by their protocol only. A tally is part of the protocol: the sums that suffice.
-PROTOCOL = {"calibstat.estimators.base", "calibstat.estimators.headline", "calibstat.estimators.tally"}
+# These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
+# panel of statistics under their names.
+PROTOCOL = {
+    "calibstat.estimators.base",
+    "calibstat.estimators.headline",
+    "calibstat.estimators.tally",
+    "calibstat.estimators.panels",
+}
 BY_PROTOCOL = [path for path in FILES if layer(path) in ("nulls", "resampling", "inference", "generators")]
 where_by_protocol = pytest.mark.parametrize("path", BY_PROTOCOL, ids=relative)
 
@@ -81,7 +87,7 @@ DOORS = {
 }
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
-    ("estimators/histogram.py", "xarray"),
+    ("estimators/cells/histogram.py", "xarray"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
     ("nulls/distributions.py", "scipy.special"),

@@ -35,6 +35,9 @@ class Cells:
         The borders of cells that are intervals.
     names : tuple of str, optional
         The names of cells that are categories.
+    ranks : (L' - 1,) ints, optional
+        For cells of equal mass without weights, how they are cut again when rows are drawn anew: the numbers of rows,
+        in order of the one conditioned column, after which a cell ends, before ties are put together.
     """
 
     size: int
@@ -42,6 +45,7 @@ class Cells:
     moves: Moves
     edges: Floats | None = None
     names: tuple[str, ...] | None = None
+    ranks: Ints | None = None
 
     @cached_property
     def order(self) -> Ints:

@@ -10,8 +10,12 @@ import numpy as np
 from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Binning, Cells, one_column, warn_of_small_cells
 from calibstat.binnings.intervals import borders, closed_right
+from calibstat.binnings.selection import Numbered
 from calibstat.checks import at_least_one
 from calibstat.predictions import Predictions
+
+# From so many rows on a histogram finds the same cells faster than a partial sort.
+_MANY = 50_000
 
 
 @final
@@ -50,25 +54,37 @@ class EqualMass(Binning):
         low, high = borders(predictions)
         if not len(values):
             return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
-        below, above = (
-            _neighbours(values, self.n_bins)
-            if predictions.weights is None
-            else weighted_neighbours(values[predictions.order], predictions.weights[predictions.order], self.n_bins)
-        )
+        numbered = Numbered.of(values) if len(values) >= _MANY else None
+        if predictions.weights is None:
+            ranks = group_ranks(len(values), self.n_bins)
+            below, above = _neighbours(predictions, values, ranks, numbered)
+        else:
+            ranks, order = None, predictions.order
+            below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
         edges = np.concatenate([[low], np.unique(midpoints(below, above)), [high]])
-        return _without_empty(closed_right(values, edges), edges)
+        index = closed_right(values, edges) if numbered is None else numbered.closed_right(edges)
+        return _without_empty(index, edges, ranks)
 
 
-def _neighbours(values: Floats, n_bins: int) -> tuple[Floats, Floats]:
-    """Return the last value of each group but the last, and the first value of the next group."""
-    n, n_groups = len(values), min(n_bins, len(values))
+def group_ranks(n: int, n_bins: int) -> Ints:
+    """Return the ranks at which the groups of ``numpy.array_split`` begin, but the first: (min(n_bins, n) - 1,)."""
+    n_groups = min(n_bins, n)
     sizes = np.full(n_groups, n // n_groups)
     sizes[: n % n_groups] += 1
-    firsts = np.cumsum(sizes)[:-1]
+    return np.cumsum(sizes)[:-1]
+
+
+def _neighbours(
+    predictions: Predictions, values: Floats, firsts: Ints, numbered: Numbered | None
+) -> tuple[Floats, Floats]:
+    """Return the last value of each group but the last, and the first value of the next group."""
     if not len(firsts):
         return np.empty(0), np.empty(0)
-    placed = np.partition(values, np.unique(np.concatenate([firsts - 1, firsts])))
-    return placed[firsts - 1], placed[firsts]
+    if "order" in vars(predictions):  # cached by whoever sorted before
+        return values[predictions.order[firsts - 1]], values[predictions.order[firsts]]
+    ranks = np.unique(np.concatenate([firsts - 1, firsts]))
+    placed = np.partition(values, ranks)[ranks] if numbered is None else numbered.order_statistics(ranks)
+    return placed[np.searchsorted(ranks, firsts - 1)], placed[np.searchsorted(ranks, firsts)]
 
 
 def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
@@ -87,9 +103,9 @@ def midpoints(below: Floats, above: Floats) -> Floats:
     return np.where((middle < above) | (below == above), middle, below)
 
 
-def _without_empty(index: Ints, edges: Floats) -> Cells:
+def _without_empty(index: Ints, edges: Floats, ranks: Ints | None) -> Cells:
     filled = np.bincount(index, minlength=len(edges) - 1) > 0
     if not filled.all():
         index = (np.cumsum(filled) - 1)[index]
         edges = np.concatenate([edges[:1], edges[1:][filled]])
-    return Cells(int(filled.sum()), index, "ranks", edges)
+    return Cells(int(filled.sum()), index, "ranks", edges, ranks=ranks)

@@ -12,7 +12,7 @@ from calibstat.calibrators.base import Calibrator, both
 from calibstat.calibrators.beta import beta_features
 from calibstat.calibrators.columns import split_columns
 from calibstat.calibrators.logistic import fit_logistic, with_intercept
-from calibstat.calibrators.logits import SMALLEST
+from calibstat.calibrators.logits import SMALLEST_OF_A_LINE
 from calibstat.checks import at_least_one
 
 
@@ -30,7 +30,8 @@ class AugmentedBeta(Calibrator):
         The highest power of v.
     smallest : float
         A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
-        towards them: 1e-4 limits that.
+        towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
+        right in kind.
 
     Attributes
     ----------
@@ -41,7 +42,7 @@ class AugmentedBeta(Calibrator):
 
     binary: ClassVar[bool] = True
 
-    def __init__(self, variable: int | str = -1, degree: int = 2, smallest: float = SMALLEST) -> None:
+    def __init__(self, variable: int | str = -1, degree: int = 2, smallest: float = SMALLEST_OF_A_LINE) -> None:
         self.variable = variable
         self.degree = degree
         self.smallest = smallest

@@ -10,7 +10,7 @@ from scipy.special import expit
 from calibstat.arrays import Floats, Ints
 from calibstat.calibrators.base import Calibrator, both
 from calibstat.calibrators.logistic import fit_logistic, with_intercept
-from calibstat.calibrators.logits import SMALLEST, logarithms
+from calibstat.calibrators.logits import SMALLEST_OF_A_LINE, logarithms
 
 FACES = ((0, 1), (0,), (1,), ())
 
@@ -26,7 +26,8 @@ class Beta(Calibrator):
     ----------
     smallest : float
         A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
-        towards them: 1e-4 limits that.
+        towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
+        right in kind.
 
     Attributes
     ----------
@@ -38,7 +39,7 @@ class Beta(Calibrator):
 
     binary: ClassVar[bool] = True
 
-    def __init__(self, smallest: float = SMALLEST) -> None:
+    def __init__(self, smallest: float = SMALLEST_OF_A_LINE) -> None:
         self.smallest = smallest
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:

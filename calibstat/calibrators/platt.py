@@ -10,7 +10,7 @@ from scipy.special import expit
 from calibstat.arrays import Floats, Ints
 from calibstat.calibrators.base import Calibrator, both
 from calibstat.calibrators.logistic import fit_logistic, with_intercept
-from calibstat.calibrators.logits import SMALLEST, logits
+from calibstat.calibrators.logits import SMALLEST_OF_A_LINE, logits
 
 
 @final
@@ -29,7 +29,8 @@ class Platt(Calibrator):
         Whether targets are Platt's; without, they are 0 and 1.
     smallest : float
         A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
-        towards them: 1e-4 limits that.
+        towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
+        right in kind.
 
     Attributes
     ----------
@@ -44,7 +45,7 @@ class Platt(Calibrator):
         self,
         input: Literal["probability", "score"] = "probability",  # noqa: A002
         smoothing: bool = True,
-        smallest: float = SMALLEST,
+        smallest: float = SMALLEST_OF_A_LINE,
     ) -> None:
         self.input = input
         self.smoothing = smoothing

@@ -9,7 +9,7 @@ import numpy as np
 from calibstat.arrays import RNG, as_generator
 from calibstat.binnings.base import Binning
 from calibstat.displays.cell_axis import cell_axis
-from calibstat.estimators.histogram import HistogramRegression
+from calibstat.estimators.cells.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 from calibstat.sample import Sample

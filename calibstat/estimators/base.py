@@ -8,20 +8,40 @@ null draws, the bootstrap draws and the population truth all go through the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.estimators.tally import TallyPlan
+from calibstat.estimators.large_sample import LargeSampleLaw
+from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.canonical import Canonical
 from calibstat.predictions import Predictions
 from calibstat.sample import Sample
 
 ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "debiased square"]
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CellTerms:
+    """How a value is made of one term for each cell of a tally.
+
+    Parameters
+    ----------
+    terms : callable
+        Takes outcome sums (..., L, c) and returns the terms (..., L); each depends on its own cell's outcomes only.
+    combine : {"sum", "max"}
+    link : callable
+        Takes the combined terms (...,) to the value, increasingly.
+    """
+
+    terms: Callable[[Array], Floats]
+    combine: Literal["sum", "max"]
+    link: Callable[[Floats], Floats]
 
 
 class Evaluator(ABC):
@@ -59,6 +79,15 @@ class Evaluator(ABC):
         """Evaluate replicates (..., L, c) of the outcome sums of `tally`; called only where there is a tally."""
         raise TypeError(f"{type(self).__name__} needs rows, not outcome sums of shape {outcome.shape}.")
 
+    def from_tallies(self, tallies: Tally) -> Floats | None:  # noqa: ARG002
+        """Evaluate replicates of whole tallies, whose predictions moved too; None if the value depends on more."""
+        return None
+
+    @property
+    def cellwise(self) -> CellTerms | None:
+        """How the value (the headline, of several) is made of one term for each cell of `tally`, where it is."""
+        return None
+
     def signed(self, outcomes: Array, signs: Array) -> Floats | None:  # noqa: ARG002
         """Evaluate with outcome - prediction of each row multiplied by a number; None if there is no fast way.
 
@@ -70,6 +99,16 @@ class Evaluator(ABC):
         outcomes : (..., n) ints
         signs : (..., n) floats
             Any multipliers; one for each row, whatever the number of classes.
+        """
+        return None
+
+    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002
+        """Return the law of the headline under calibration given the predictions in large samples; None if unknown.
+
+        Parameters
+        ----------
+        rng : Generator
+            For laws whose moments are traces that are had from random probes.
         """
         return None
 

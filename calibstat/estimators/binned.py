@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, final
 
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Binning, expect_binning
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import CellTerms, Estimator, Evaluator
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.predictions import Predictions
 
@@ -25,6 +25,10 @@ class BinnedEstimator(Estimator):
     @abstractmethod
     def functional(self, tally: Tally) -> Floats:
         """Return the value of tallies (..., L, c) as an array (...,)."""
+
+    def cellwise(self, plan: TallyPlan) -> CellTerms | None:  # noqa: ARG002
+        """Say how the value is made of one term for each cell of a plan; by default it is not."""
+        return None
 
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -51,6 +55,15 @@ class CellwiseEstimator(BinnedEstimator):
         return combined
 
     @final
+    def cellwise(self, plan: TallyPlan) -> CellTerms | None:
+        """Hand out the terms."""
+
+        def terms(outcome: Array) -> Floats:
+            return self.terms(plan.complete(outcome))
+
+        return CellTerms(terms, self.combine, self.link)
+
+    @final
     def functional(self, tally: Tally) -> Floats:
         """Combine the terms."""
         terms = self.terms(tally)
@@ -72,5 +85,12 @@ class _BinnedEvaluator(Evaluator):
     def tally(self) -> TallyPlan:
         return self.plan
 
+    @property
+    def cellwise(self) -> CellTerms | None:
+        return self.estimator.cellwise(self.plan)
+
     def from_tally(self, outcome: Array) -> Floats:
         return self.estimator.functional(self.plan.complete(outcome))
+
+    def from_tallies(self, tallies: Tally) -> Floats:
+        return self.estimator.functional(tallies)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
+import numpy as np
+
 from calibstat.arrays import Array, Floats
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
-from calibstat.estimators.tally import TallyPlan
+from calibstat.estimators.base import CellTerms, Estimator, Evaluator, ResidualForm
+from calibstat.estimators.large_sample import LargeSampleLaw
+from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.predictions import Predictions
 
 
@@ -58,12 +61,23 @@ class _HeadlineEvaluator(Evaluator):
         values = self.inner.signed(outcomes, signs)
         return None if values is None else self.estimator.headline(values)
 
+    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:
+        return self.inner.large_sample(rng)
+
     @property
     def tally(self) -> TallyPlan | None:
         return self.inner.tally
+
+    @property
+    def cellwise(self) -> CellTerms | None:
+        return self.inner.cellwise
 
     def remark(self, outcomes: Array) -> str:
         return self.inner.remark(outcomes)
 
     def from_tally(self, outcome: Array) -> Floats:
         return self.estimator.headline(self.inner.from_tally(outcome))
+
+    def from_tallies(self, tallies: Tally) -> Floats | None:
+        values = self.inner.from_tallies(tallies)
+        return None if values is None else self.estimator.headline(values)

@@ -65,6 +65,24 @@ class SyntheticModel(ABC):
         """Values known in closed form under the lens, by the estimand (without its lens) as it prints itself."""
         return {}
 
+    def quantiles(self, levels: Floats) -> Population:  # noqa: ARG002 (for those who know them)
+        """Return rows at quantiles of the event's probability, for two classes and a prediction that has a density.
+
+        Parameters
+        ----------
+        levels : (k,) increasing floats
+            In [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If the model does not know them.
+        """
+        raise ValueError(
+            f"{self!r} does not know the quantiles of its predictions: they are there for models of two classes whose "
+            "prediction has a density, like BetaPredictions and GaussianMixture."
+        )
+
     @final
     def sample(self, n: int, rng: RNG = None) -> Sample:
         """Draw a sample.

@@ -68,6 +68,13 @@ class GaussianMixture(LineModel):
             return population_of(expit(np.array([-self.beta0])), np.array([0.5]), np.ones(1), classes=self.classes)
         return LineModel.population(self, lens, binning)
 
+    def quantiles(self, levels: Floats) -> Population:
+        """Return rows at quantiles of the event's probability; all the same for a constant model."""
+        if self.beta1 == 0:
+            constant = np.full(len(levels), expit(np.array(-self.beta0)))
+            return population_of(constant, np.full(len(levels), 0.5), classes=self.classes)
+        return LineModel.quantiles(self, levels)
+
     def calibration_function(self, probabilities: Any, lens: Lens | None = None) -> Floats:
         """Return the chances given an induced prediction; NaN where it does not occur."""
         known = LineModel if self.beta1 else SyntheticModel

@@ -20,6 +20,7 @@ from calibstat.generators.elementary import expit, logit
 from calibstat.generators.lookup import as_points
 from calibstat.generators.population import Population, population_of, two_columns
 from calibstat.generators.quadrature import critical_points, distinct, panels
+from calibstat.generators.quantiles import quantiles_of
 from calibstat.generators.settling import Borders, settled
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.canonical import Canonical
@@ -59,6 +60,11 @@ class LineModel(SyntheticModel):
         mirrored = critical_points(lambda x: self._deviation(lens, x, 1), _positive_nodes(base))
         known = np.concatenate([base, kinks, -kinks, mirrored, -mirrored])
         return settled(lambda further: self._nodes(known, further), lens, binning)
+
+    def quantiles(self, levels: Floats) -> Population:
+        """Return rows at quantiles of the event's probability."""
+        odds = quantiles_of(self.density, self._base(), levels)
+        return self._at(odds, np.ones(len(odds)))
 
     def calibration_function(self, probabilities: Any, lens: Lens | None = None) -> Floats:
         """Return the chances given an induced prediction, by the densities of the rows that induce it.

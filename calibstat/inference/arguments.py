@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from calibstat.estimators.base import Estimator
+from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.sample import Sample
 
 
-def check_asked(sample: Any, estimator: Any) -> None:
-    """Refuse anything but a sample and an estimator."""
+def check_sample(sample: Any) -> None:
+    """Refuse anything but a sample."""
     if not isinstance(sample, Sample):
         raise TypeError(f"sample is {_named(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
+
+
+def check_lens(lens: Any) -> Lens:
+    """Return a lens, and refuse anything else."""
+    if not isinstance(lens, Lens):
+        raise TypeError(f"lens is {_named(lens)}, but a lens is expected: for example TopLabel().")
+    return lens
+
+
+def check_asked(sample: Any, estimator: Any) -> None:
+    """Refuse anything but a sample and an estimator."""
+    check_sample(sample)
     if not isinstance(estimator, Estimator):
         raise TypeError(
             f"estimator is {_named(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "

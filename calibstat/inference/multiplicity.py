@@ -1,4 +1,4 @@
-"""Several p-values at once."""
+"""Several p-values at once: corrections of p-values, and joint draws of standardised values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibstat.arrays import Floats
+from calibstat.nulls.distributions import TIE_TOLERANCE
 
 
 def holm(pvalues: ArrayLike) -> Floats:
@@ -27,8 +28,147 @@ def holm(pvalues: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
+    return _statsmodels(pvalues, "holm")
+
+
+def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
+    """Adjust p-values so that of those at most alpha a share of at most alpha is expected to be false discoveries.
+
+    Valid for independent and for positively dependent tests (Benjamini & Hochberg 1995; Benjamini & Yekutieli 2001).
+
+    Parameters
+    ----------
+    pvalues : (m,) floats
+
+    Returns
+    -------
+    adjusted : (m,) floats
+        In the order of `pvalues`; never smaller than these.
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.04, 0.03])
+    array([0.03, 0.04, 0.04])
+    """
+    return _statsmodels(pvalues, "fdr_bh")
+
+
+def benjamini_yekutieli(pvalues: ArrayLike) -> Floats:
+    """Adjust p-values for the share of false discoveries, whatever the dependence between the tests.
+
+    Larger than those of `benjamini_hochberg` by the factor 1 + 1/2 + ... + 1/m (Benjamini & Yekutieli 2001).
+
+    Parameters
+    ----------
+    pvalues : (m,) floats
+
+    Returns
+    -------
+    adjusted : (m,) floats
+        In the order of `pvalues`; never smaller than these.
+
+    Examples
+    --------
+    >>> benjamini_yekutieli([0.01, 0.04, 0.03]).round(4)
+    array([0.055 , 0.0733, 0.0733])
+    """
+    return _statsmodels(pvalues, "fdr_by")
+
+
+def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
+    """Adjust by the largest of all values: how often is the largest of a joint draw at least as large as this value?
+
+    With draws that are exchangeable with the data when all hypotheses hold (labels drawn anew together), the
+    probability that any adjusted p-value is at most alpha is then at most alpha, for every number of draws and
+    whatever the dependence (Westfall & Young 1993).
+
+    Parameters
+    ----------
+    values : (m,) floats
+        Larger is more evidence; of comparable size (standardised), or the noisiest decides. NaN is no evidence.
+    draws : (R, m) floats
+        The same under the null, all columns from the same draw.
+
+    Returns
+    -------
+    adjusted : (m,) floats
+        (1 + number of draws whose maximum reaches the value) / (1 + R).
+
+    Examples
+    --------
+    >>> single_step([3.0, 1.5], [[1.0, 2.0], [0.5, 1.0], [1.2, 0.3]])
+    array([0.25, 0.5 ])
+    """
+    found, drawn = _joint(values, draws)
+    if not found.size:
+        return found
+    largest = drawn.max(axis=1)
+    return np.array([_share(value, largest) for value in found])
+
+
+def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
+    """Adjust the largest value by the maximum of all, the next by that of the rest, and so on (Westfall & Young 1993).
+
+    Never larger than `single_step`. The adjusted p-values are made monotone. The probability that any *true*
+    hypothesis gets one of at most alpha is at most alpha where the values of true hypotheses have the same joint law
+    as in the draws, whether others are true or not (disjoint groups); for overlapping groups it is so when all
+    hypotheses hold.
+
+    Parameters
+    ----------
+    values : (m,) floats
+        Larger is more evidence; of comparable size (standardised). NaN is no evidence.
+    draws : (R, m) floats
+        The same under the null, all columns from the same draw.
+
+    Returns
+    -------
+    adjusted : (m,) floats
+        In the order of `values`.
+
+    Examples
+    --------
+    >>> step_down([3.0, 1.5], [[1.0, 2.0], [0.5, 1.0], [1.2, 0.3]])
+    array([0.25, 0.5 ])
+    >>> step_down([3.0, 1.5], [[2.0, 1.0], [0.5, 1.0], [1.2, 0.3]])
+    array([0.25, 0.25])
+    """
+    found, drawn = _joint(values, draws)
+    if not found.size:
+        return found
+    order = np.argsort(-found, kind="stable")
+    # Column k: the maximum over the k-th largest value's column and those of all smaller values.
+    rest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
+    each = np.array([_share(found[j], rest[:, k]) for k, j in enumerate(order)])
+    adjusted = np.empty_like(found)
+    adjusted[order] = np.maximum.accumulate(each)
+    return adjusted
+
+
+def _statsmodels(pvalues: ArrayLike, method: str) -> Floats:
     # statsmodels takes a second to import.
     from statsmodels.stats.multitest import multipletests
 
     values = np.asarray(pvalues, dtype=float)
-    return np.asarray(multipletests(values, method="holm")[1]) if values.size else values
+    wrong = values[~((values >= 0) & (values <= 1))]
+    if wrong.size:
+        raise ValueError(f"a p-value is {wrong[0]}, but p-values lie between 0 and 1; leave out tests without one.")
+    return np.asarray(multipletests(values, method=method)[1]) if values.size else values
+
+
+def _joint(values: ArrayLike, draws: ArrayLike) -> tuple[Floats, Floats]:
+    """Check shapes; NaN becomes the weakest evidence, in data and draws alike, so that they stay exchangeable."""
+    found, drawn = np.array(values, dtype=float), np.array(draws, dtype=float)
+    if found.ndim != 1 or drawn.ndim != 2 or drawn.shape[1] != len(found) or not len(drawn):
+        raise ValueError(
+            f"values have shape {found.shape} and draws {drawn.shape}; expected (m,) and (R, m) with R at least 1."
+        )
+    found[np.isnan(found)] = -np.inf
+    drawn[np.isnan(drawn)] = -np.inf
+    return found, drawn
+
+
+def _share(value: float, drawn: Floats) -> float:
+    """Count the draws that reach a value, ties included, the data being one of the R + 1 sets."""
+    slack = TIE_TOLERANCE * max(1.0, abs(value)) if np.isfinite(value) else 0.0
+    return (1 + int(np.count_nonzero(drawn >= value - slack))) / (1 + len(drawn))

@@ -10,8 +10,8 @@ from calibstat.arrays import RNG, Floats, Ints, as_generator
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
+from calibstat.estimators.panels import Member, chosen_panel, default_panel
 from calibstat.inference.omnibus_result import OmnibusTest
-from calibstat.inference.panels import Member, chosen_panel, default_panel
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
 from calibstat.nulls.distributions import TIE_TOLERANCE

@@ -76,7 +76,7 @@ def calibration_test(
     value = float(statistic)
     if np.isnan(value):
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
-    distribution = null.draw(core, seen, as_generator(rng))
+    distribution = null.draw(core, seen, as_generator(rng), evaluator)
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.distributions import NullDistribution
 from calibstat.predictions import Given
@@ -17,7 +17,9 @@ class Null(ABC):
     """A null hypothesis with a way to draw from it."""
 
     @abstractmethod
-    def draw(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> NullDistribution:
+    def draw(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
+    ) -> NullDistribution:
         """Return the distribution of the estimator on samples like this one, were the null true.
 
         Parameters
@@ -27,6 +29,8 @@ class Null(ABC):
         sample : Sample
             As seen through the lens.
         rng : Generator
+        evaluator : Evaluator, optional
+            The estimator, prepared on the sample's predictions, if the caller has it already.
         """
 
     @abstractmethod

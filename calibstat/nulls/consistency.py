@@ -7,17 +7,14 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator
-from calibstat.estimators.tally import TallyPlan
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.nulls.labels import LabelLaw
-from calibstat.nulls.poisson_binomial import CellCounts
+from calibstat.nulls.redrawn_labels import redraw_labels
+from calibstat.nulls.redrawn_predictions import redraw_predictions
 from calibstat.predictions import Given
-from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
 
 
@@ -57,10 +54,17 @@ class Consistency(Null):
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)
 
-    def draw(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> EmpiricalNull:
+    def draw(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
+    ) -> EmpiricalNull:
         """Evaluate the estimator on each set of drawn labels."""
-        draw = self._moved if self.resample_predictions else self._kept
-        return EmpiricalNull(draw(estimator, sample, rng), estimator.evidence)
+        if self.resample_predictions:
+            values = redraw_predictions(estimator, sample, self.n_resamples, rng)
+        else:
+            values = redraw_labels(
+                evaluator or estimator.prepare(sample.predictions), sample, self.n_resamples, rng, self.shortcuts
+            )
+        return EmpiricalNull(values, estimator.evidence)
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed: labels drawn from the predictions."""
@@ -72,34 +76,3 @@ class Consistency(Null):
             else "labels drawn from the predictions, which are kept (exact)"
         )
         return f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; {how}"
-
-    def _kept(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Floats:
-        evaluator = estimator.prepare(sample.predictions)
-        plan = evaluator.tally if self.shortcuts else None
-        if plan is not None and plan.from_counts and sample.predictions.n_classes == 2:
-            return evaluator.from_tally(self._counts(plan, rng))
-        law, n = LabelLaw(sample.predictions), len(sample)
-        drawn = [
-            evaluator(law.invert(stream.random((size, n))[:kept]))
-            for stream, size, kept in blocks(self.n_resamples, n, rng)
-        ]
-        return np.concatenate(drawn)
-
-    def _counts(self, plan: TallyPlan, rng: np.random.Generator) -> Array:
-        """Draw the number of events in each cell: (R, L, 1)."""
-        law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
-        drawn = [
-            law.invert(stream.random((size, n_cells))[:kept])
-            for stream, size, kept in blocks(self.n_resamples, n_cells, rng)
-        ]
-        return np.concatenate(drawn)[..., None]
-
-    def _moved(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Floats:
-        n, values = len(sample), []
-        for stream, size, kept in blocks(self.n_resamples, n, rng):
-            rows, uniforms = stream.integers(0, n, size=(size, n)), stream.random((size, n))
-            for row, uniform in zip(rows[:kept], uniforms[:kept], strict=True):
-                predictions = sample.predictions.take(row)
-                outcomes = LabelLaw(predictions).invert(uniform)
-                values.append(estimator.prepare(predictions)(outcomes))
-        return np.array(values)

@@ -63,7 +63,9 @@ class Multiplier(Null):
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)
 
-    def draw(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> EmpiricalNull:
+    def draw(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
+    ) -> EmpiricalNull:
         """Evaluate the estimator on residuals with each set of signs."""
         if estimator.residual_form == "none":
             raise ValueError(
@@ -71,7 +73,8 @@ class Multiplier(Null):
                 "use Consistency(), or a statistic of residuals, for example ECE(EqualMass(15)) or "
                 "DebiasedL2(EqualMass(15)). An estimator of your own says residual_form = 'function'."
             )
-        codes, evaluator = clusters(sample.predictions, self.groups), estimator.prepare(sample.predictions)
+        codes = clusters(sample.predictions, self.groups)
+        evaluator = evaluator or estimator.prepare(sample.predictions)
         drawn = [
             signed_values(evaluator, sample, self._signs(stream, size, codes, sample.predictions)[:kept])
             for stream, size, kept in blocks(self.n_resamples, len(sample), rng)

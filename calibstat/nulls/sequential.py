@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -117,14 +117,17 @@ class Sequential(Null):
         at_least_one("n_resamples", self.n_resamples)
         at_least_one("exceedances", self.exceedances)
 
-    def draw(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> StoppedNull:
+    def draw(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
+    ) -> StoppedNull:
         """Draw four times as many, again from the beginning of the same streams, until enough exceed."""
-        value = float(estimator.prepare(sample.predictions)(sample.outcomes))
+        evaluator = evaluator or estimator.prepare(sample.predictions)
+        value = float(evaluator(sample.outcomes))
         most, size = self.n_resamples, min(_FIRST, self.n_resamples)
         start = deepcopy(rng)
         Streams(rng)  # moves the caller's generator on, as a single draw would
         while True:
-            drawn = Consistency(size).draw(estimator, sample, deepcopy(start))
+            drawn = Consistency(size).draw(estimator, sample, deepcopy(start), evaluator)
             if size == most or drawn.exceedances(value) >= self.exceedances:
                 return StoppedNull(EmpiricalNull(self._cut(drawn, value), estimator.evidence), self.exceedances)
             size = min(_FACTOR * (size + 1) - 1, most)

@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.distributions import EmpiricalNull, NullDistribution
@@ -125,13 +125,16 @@ class Weak(Restating):
             )
         return merge_cells(estimator, sample, self.min_expected)
 
-    def draw(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> NullDistribution:
+    def draw(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
+    ) -> NullDistribution:
         """Redraw labels, and multiply centred signs into residuals."""
         multiplier = Multiplier(self.n_resamples, self.groups, centred=True)
         if self.groups is not None:
-            return multiplier.draw(estimator, sample, rng)
-        redraw = Consistency(self.n_resamples).draw(estimator, sample, rng)
-        return LargerPValue(redraw, multiplier.draw(estimator, sample, rng))
+            return multiplier.draw(estimator, sample, rng, evaluator)
+        evaluator = evaluator or estimator.prepare(sample.predictions)
+        redraw = Consistency(self.n_resamples).draw(estimator, sample, rng, evaluator)
+        return LargerPValue(redraw, multiplier.draw(estimator, sample, rng, evaluator))
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed: no error on average at any value."""

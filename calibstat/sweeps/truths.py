@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.miscalibration import ECE
+from calibstat.estimators.cells.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.evaluation import evaluate, on_own_cells
 from calibstat.generators.population import Population

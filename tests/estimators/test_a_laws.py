@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import calibstat as cs
 import reference
-from calibstat.estimators.bridge import MeanAndBridge
-from calibstat.estimators.isotonic_curve import IsotonicCurve
-from calibstat.estimators.smooth import SmoothCE, SmoothECE
+from calibstat.estimators.isotonic.curve import IsotonicCurve
+from calibstat.estimators.smooth.errors import SmoothCE, SmoothECE
+from calibstat.estimators.walks.bridge import MeanAndBridge
 from laws import test_batch as batch
 from laws import test_expectation as expectation
 from laws import test_generic as generic

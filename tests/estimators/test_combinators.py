@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.each_class import EachClass
-from calibstat.estimators.family import Family
-from calibstat.estimators.jackknife import Jackknifed
-from calibstat.estimators.named_values import NamedValues
-from calibstat.estimators.within import Within
+from calibstat.estimators.combined.each_class import EachClass
+from calibstat.estimators.combined.family import Family
+from calibstat.estimators.combined.jackknife import Jackknifed
+from calibstat.estimators.combined.named_values import NamedValues
+from calibstat.estimators.combined.within import Within
 from registry import make_sample
 
 CELLS = cs.EqualWidth(4)
@@ -178,7 +178,7 @@ def test_the_jackknife_changes_no_weighted_mean():
 
 
 def test_the_jackknife_works_in_blocks(monkeypatch):
-    from calibstat.estimators import jackknife
+    from calibstat.estimators.combined import jackknife
 
     sample = make_sample(2, seed=12)
     whole = Jackknifed(cs.ECE(CELLS))(sample)

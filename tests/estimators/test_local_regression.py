@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators import local_cells
 from calibstat.estimators.headline import Headline
-from calibstat.estimators.local_fits import LocalOperator
-from calibstat.estimators.local_regression import LOESS, VCE
+from calibstat.estimators.local import cells as local_cells
+from calibstat.estimators.local.fits import LocalOperator
+from calibstat.estimators.local.regression import LOESS, VCE
 from registry import make_sample
 
 
@@ -150,7 +150,7 @@ def test_moving_weights_fit_anew():
 
 
 def test_points_are_computed_in_blocks(monkeypatch):
-    from calibstat.estimators import local_fits
+    from calibstat.estimators.local import fits as local_fits
 
     sample = world(100)
     whole = LOESS(n_points=50)(sample)
@@ -209,7 +209,7 @@ def test_it_needs_one_numeric_column_and_two_classes(estimator, n_classes, messa
 
 
 def test_too_many_values_are_refused(monkeypatch):
-    from calibstat.estimators import local_cells as cells
+    from calibstat.estimators.local import cells
 
     monkeypatch.setattr(cells, "MOST_CELLS", 30)
     with pytest.raises(ValueError, match="use n_cells=1024"):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
-from calibstat.estimators.isotonic import CORP
-from calibstat.estimators.performance import AUC
-from calibstat.estimators.scores import BrierScore, LogScore
-from calibstat.estimators.smooth import SmoothECE
+from calibstat.estimators.isotonic.corp import CORP
+from calibstat.estimators.scores.means import BrierScore, LogScore
+from calibstat.estimators.scores.performance import AUC
+from calibstat.estimators.smooth.errors import SmoothECE
+from calibstat.estimators.walks.cumulative import KolmogorovSmirnov, Kuiper
 
 
 def peer(name):

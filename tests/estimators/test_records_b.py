@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import calibstat as cs
 import registry_b
-from calibstat.estimators.cox import Cox
+from calibstat.estimators.cells.hosmer_lemeshow import HosmerLemeshow
 from calibstat.estimators.headline import Headline
-from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow
-from calibstat.estimators.observed_expected import ObservedToExpected, Ratio
+from calibstat.estimators.logistic.cox import Cox
+from calibstat.estimators.logistic.observed_expected import ObservedToExpected, Ratio
 from registry import make_sample
 from strategies import counts, samples
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.hosmer_lemeshow import HosmerLemeshow
-from calibstat.estimators.kde import KDECE, LpCE
-from calibstat.estimators.kernel_root import KCE
-from calibstat.estimators.logit_scores import VectorScalingScore
-from calibstat.estimators.score_residuals import MeanCalibration, ScoreExcess
-from calibstat.estimators.zscores import BrierZ, LogLossZ, Spiegelhalter
+from calibstat.estimators.cells.hosmer_lemeshow import HosmerLemeshow
+from calibstat.estimators.kernels.density import KDECE, LpCE
+from calibstat.estimators.kernels.root import KCE
+from calibstat.estimators.scores.logit import VectorScalingScore
+from calibstat.estimators.scores.residuals import MeanCalibration, ScoreExcess
+from calibstat.estimators.scores.standardized import BrierZ, LogLossZ, Spiegelhalter
 from registry import make_sample
 from registry_b import ENTRIES, MORE
 

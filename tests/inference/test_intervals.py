@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cumulative import Kuiper
-from calibstat.estimators.each_class import EachClass
+from calibstat.estimators.combined.each_class import EachClass
+from calibstat.estimators.walks.cumulative import Kuiper
 from calibstat.inference import total_variance as tv
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.spread import NoInterval, Normal, Uniform

@@ -1,11 +1,17 @@
-"""Holm's correction."""
+"""Corrections of several p-values, and joint draws."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from calibstat.inference.multiplicity import holm
+from calibstat.inference.multiplicity import (
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    holm,
+    single_step,
+    step_down,
+)
 
 
 @pytest.mark.parametrize(
@@ -37,3 +43,87 @@ def test_arguments_stay_as_they_are():
     pvalues = np.array([0.3, 0.01])
     holm(pvalues)
     np.testing.assert_array_equal(pvalues, [0.3, 0.01])
+
+
+@pytest.mark.parametrize(
+    ("function", "pvalues", "adjusted"),
+    [
+        # p_(i) m / i, then the running minimum from the largest
+        (benjamini_hochberg, [0.01, 0.02, 0.03, 0.04], [0.04, 0.04, 0.04, 0.04]),
+        (benjamini_hochberg, [0.005, 0.9, 0.04], [0.015, 0.9, 0.06]),
+        (benjamini_yekutieli, [0.01, 0.04], [0.03, 0.06]),  # the factor is 1 + 1/2
+        (benjamini_yekutieli, [0.01, 0.9], [0.03, 1.0]),
+    ],
+)
+def test_false_discovery_rates_by_hand(function, pvalues, adjusted):
+    np.testing.assert_allclose(function(pvalues), adjusted)
+
+
+@pytest.mark.parametrize("function", [holm, benjamini_hochberg, benjamini_yekutieli])
+def test_no_pvalue(function):
+    with pytest.raises(ValueError, match="a p-value is nan, but p-values lie between 0 and 1"):
+        function([0.1, np.nan])
+
+
+def naive_single_step(values, draws):
+    return [(1 + sum(max(draw) >= value for draw in draws)) / (1 + len(draws)) for value in values]
+
+
+def naive_step_down(values, draws):
+    """Remove the largest value, one by one; the next is compared with the maximum of what is left."""
+    left, adjusted, worst = list(range(len(values))), [0.0] * len(values), 0.0
+    while left:
+        best = max(left, key=lambda j: values[j])
+        worst = max(worst, (1 + sum(max(draw[j] for j in left) >= values[best] for draw in draws)) / (1 + len(draws)))
+        adjusted[best] = worst
+        left.remove(best)
+    return adjusted
+
+
+@pytest.mark.parametrize("m", [1, 2, 7])
+def test_joint_adjustments_against_loops(m):
+    rng = np.random.default_rng(m)
+    for _ in range(20):
+        values, draws = rng.normal(1, 1, m), rng.normal(size=(49, m))
+        np.testing.assert_allclose(single_step(values, draws), naive_single_step(values, draws))
+        np.testing.assert_allclose(step_down(values, draws), naive_step_down(values, draws))
+        assert (step_down(values, draws) <= single_step(values, draws)).all()
+
+
+def test_ties_and_missing_values():
+    """Equal values count as reached; NaN is no evidence, in data and draws alike; infinity is reached by infinity."""
+    draws = [[0.1 + 0.2, np.nan], [0.0, np.nan], [0.0, -1.0]]
+    assert single_step([0.3, np.nan], draws).tolist() == [0.5, 1.0]
+    assert step_down([0.3, np.nan], draws).tolist() == [0.5, 1.0]
+    assert single_step([np.inf], [[np.inf], [1.0], [2.0]]).tolist() == [0.5]
+    assert single_step([], np.zeros((3, 0))).tolist() == step_down([], np.zeros((3, 0))).tolist() == []
+
+
+@pytest.mark.parametrize("function", [single_step, step_down])
+def test_shapes(function):
+    with pytest.raises(ValueError, match=r"values have shape \(2,\) and draws \(3, 1\); expected \(m,\) and \(R, m\)"):
+        function([1.0, 2.0], [[1.0], [2.0], [3.0]])
+
+
+def errors_in_families(function, shared, shifted, runs=2000, alpha=0.05):
+    """Share of runs in which a true hypothesis is rejected; `shifted` of six are false, all share some noise."""
+    rng = np.random.default_rng(20)
+    wrong = 0
+    for _ in range(runs):
+        sets = np.abs(shared * rng.normal(size=(100, 1)) + rng.normal(size=(100, 6)))
+        values = sets[0] + np.r_[np.full(shifted, 8.0), np.zeros(6 - shifted)]
+        wrong += bool((function(values, sets[1:])[shifted:] <= alpha).any())
+    return wrong / runs
+
+
+def test_families_err_as_rarely_as_they_say():
+    """2000 runs: at most 5 % and 4 standard errors (1.9 %); step-down also beside false hypotheses, where it is exact.
+
+    Negative control: the values by themselves, uncorrected, err in far more runs.
+    """
+    for shared in (0.0, 2.0):
+        assert errors_in_families(single_step, shared, 0) <= 0.05 + 0.0195
+        assert errors_in_families(step_down, shared, 0) <= 0.05 + 0.0195
+    assert abs(errors_in_families(step_down, 1.0, 3) - 0.05) <= 0.0195
+    uncorrected = lambda values, draws: np.array([single_step([v], draws[:, [j]])[0] for j, v in enumerate(values)])
+    assert errors_in_families(uncorrected, 0.0, 0) > 0.05 + 0.0195

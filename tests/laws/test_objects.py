@@ -6,7 +6,7 @@ import copy
 import pickle
 from dataclasses import FrozenInstanceError, fields
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
@@ -67,8 +67,8 @@ def test_the_registry_is_complete(kind):
     """Every public concrete class in the package is one of the things, or part of one."""
     for folder in FOLDERS:
         package = import_module(f"calibstat.{folder}")
-        for module in iter_modules(package.__path__):
-            import_module(f"calibstat.{folder}.{module.name}")
+        for module in walk_packages(package.__path__, f"calibstat.{folder}."):
+            import_module(module.name)
     home = {"Null": "calibstat.nulls.base", "Resampler": "calibstat.resampling.base"}
     base = getattr(import_module(home[kind]), kind) if kind in home else getattr(cs, kind)
     ours = {each for each in subclasses(base) if each.__module__.startswith("calibstat.")}

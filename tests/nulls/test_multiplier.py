@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
-from calibstat.estimators.each_class import EachClass
-from calibstat.estimators.family import Family
+from calibstat.estimators.combined.each_class import EachClass
+from calibstat.estimators.combined.family import Family
+from calibstat.estimators.combined.within import Within
 from calibstat.estimators.headline import Headline
-from calibstat.estimators.smooth import SmoothCE
-from calibstat.estimators.within import Within
+from calibstat.estimators.smooth.errors import SmoothCE
+from calibstat.estimators.walks.cumulative import KolmogorovSmirnov, Kuiper
 from calibstat.nulls.multiplier import Multiplier, signed_values
 from registry import make_sample
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.decomposition import BrierDecomposition, FerroFricker
+from calibstat.estimators.cells.decomposition import BrierDecomposition, FerroFricker
 from calibstat.estimators.headline import Headline
 from published.enumeration import law_of_labels
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.performance import AUC, RMSE
-from calibstat.estimators.scores import BrierScore, LogScore, SphericalScore, ZeroOneLoss
+from calibstat.estimators.scores.means import BrierScore, LogScore, SphericalScore, ZeroOneLoss
+from calibstat.estimators.scores.performance import AUC, RMSE
 
 EIGHT = cs.Sample([0, 0, 1, 0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.4, 0.6, 0.6, 0.7, 0.9])
 

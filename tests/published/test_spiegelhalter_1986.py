@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.score_residuals import MeanCalibration, ScoreExcess
-from calibstat.estimators.zscores import BrierZ, LogLossZ, Spiegelhalter
+from calibstat.estimators.scores.residuals import MeanCalibration, ScoreExcess
+from calibstat.estimators.scores.standardized import BrierZ, LogLossZ, Spiegelhalter
 from published.enumeration import law_of_labels
 
 SIX = cs.Sample(

@@ -52,7 +52,7 @@ class OtherSize(Null):
 
     factor: float
 
-    def draw(self, estimator, sample, rng):
+    def draw(self, estimator, sample, rng, evaluator=None):
         rows = np.resize(rng.permutation(len(sample)), int(self.factor * len(sample)))
         return KEPT.draw(estimator, sample.take(rows), rng)
 

@@ -1,0 +1,1 @@
+"""Estimators made of estimators: classes, groups, families, and functions of one's own."""

@@ -1,0 +1,1 @@
+"""Kernel estimators: pairs of rows, weighted by how alike their predictions are."""

@@ -1,0 +1,136 @@
+"""Laws of statistics under calibration in large samples, for evaluators that know theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.special import chdtrc, gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
+
+# Below this skewness the Pearson law is a normal one to all digits that matter.
+_NO_SKEWNESS = 1e-4
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LargeSampleLaw:
+    """The law of a statistic under calibration, given the predictions, as the number of rows grows.
+
+    Parameters
+    ----------
+    name : str
+        What law it is, in words.
+    survival : callable
+        Of the statistic: the probability of one at least as extreme.
+    quantile : callable
+        Of a number in (0, 1): the value of the statistic below which it lies with that probability.
+    mean : float
+    """
+
+    name: str
+    survival: Callable[[float], float]
+    quantile: Callable[[float], float]
+    mean: float
+
+
+def normal_law(scale: float, *, two_sided: bool) -> LargeSampleLaw:
+    """Return the normal law of mean zero and standard deviation `scale`; of scale zero, the law of zero itself.
+
+    Examples
+    --------
+    >>> round(normal_law(2.0, two_sided=True).survival(-3.919928), 6)
+    0.05
+    """
+
+    def survival(value: float) -> float:
+        z = _over(abs(value) if two_sided else value, scale)
+        return float(2 * ndtr(-z) if two_sided else ndtr(-z)) if z > -np.inf else 1.0
+
+    name = "normal, two-sided" if two_sided else "normal, one-sided"
+    return LargeSampleLaw(name, survival, lambda q: scale * float(ndtri(q)), 0.0)
+
+
+def chi_square_law(freedom: int) -> LargeSampleLaw:
+    """Return the chi-square law; with no degree of freedom, the law of zero itself.
+
+    Examples
+    --------
+    >>> round(chi_square_law(4).survival(9.487729), 6)
+    0.05
+    """
+
+    def survival(value: float) -> float:
+        if not freedom:
+            return 1.0 if value <= 0 else 0.0
+        return float(chdtrc(freedom, max(value, 0.0)))
+
+    def quantile(q: float) -> float:
+        return 2 * float(gammaincinv(freedom / 2, q)) if freedom else 0.0
+
+    words = f"chi-square with {freedom} degree{'' if freedom == 1 else 's'} of freedom"
+    return LargeSampleLaw(words, survival, quantile, float(freedom))
+
+
+def scaled_law(name: str, survival: Callable[[float], float], mean: float, scale: float) -> LargeSampleLaw:
+    """Return the law of `scale` times a positive variable with this survival function and mean.
+
+    Examples
+    --------
+    >>> import math
+    >>> exponential = scaled_law("exponential", lambda x: math.exp(-x), 1.0, 3.0)
+    >>> round(exponential.quantile(0.5), 6), round(exponential.survival(3.0), 6)
+    (2.079442, 0.367879)
+    """
+
+    def extreme(value: float) -> float:
+        x = _over(value, scale)
+        return 0.0 if x == np.inf else float(survival(max(x, 0.0)))
+
+    return LargeSampleLaw(name, extreme, lambda q: scale * upper_point(survival, 1 - q), scale * mean)
+
+
+def pearson_law(variance: float, third_cumulant: float) -> LargeSampleLaw:
+    """Return the shifted gamma law (Pearson's type III) of mean zero with these two moments, one-sided.
+
+    Examples
+    --------
+    >>> round(pearson_law(1.0, 0.0).survival(1.644854), 6)
+    0.05
+    >>> round(pearson_law(2.0, 8.0).survival(2.0), 6) == round(float(np.exp(-1.5)), 6)
+    False
+    """
+    scale = float(np.sqrt(variance))
+    skewness = third_cumulant / scale**3 if scale > 0 else 0.0
+    name = f"shifted gamma (Pearson III) of skewness {skewness:.3g}"
+    if abs(skewness) < _NO_SKEWNESS:
+        normal = normal_law(scale, two_sided=False)
+        return LargeSampleLaw(name, normal.survival, normal.quantile, 0.0)
+    shape, unit = 4 / skewness**2, scale * skewness / 2
+    above, inverse = (gammaincc, gammaincinv) if skewness > 0 else (gammainc, gammainccinv)
+
+    def survival(value: float) -> float:
+        return float(above(shape, max(shape + value / unit, 0.0)))
+
+    return LargeSampleLaw(name, survival, lambda q: unit * (float(inverse(shape, q)) - shape), 0.0)
+
+
+def upper_point(survival: Callable[[float], float], tail: float) -> float:
+    """Return the x >= 0 with survival(x) = tail, by bisection."""
+    low, high = 0.0, 1.0
+    while survival(high) > tail and high < 1e300:
+        low, high = high, 2 * high
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if survival(middle) > tail else (low, middle)
+    return (low + high) / 2
+
+
+def _over(value: float, scale: float) -> float:
+    """Divide by the scale; where that is zero, anything but rounding is infinitely far."""
+    if scale > 0:
+        return value / scale
+    return 0.0 if abs(value) <= 1e-15 else float(np.copysign(np.inf, value))

@@ -1,0 +1,1 @@
+"""Local regression, and the indices that are made of its curve."""

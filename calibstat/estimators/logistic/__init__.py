@@ -1,0 +1,1 @@
+"""Logistic recalibration: intercepts, slopes, splines and belts on the logit."""

@@ -1,0 +1,116 @@
+"""Panels of statistics that see different kinds of miscalibration, and what these kinds are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.cells.multiscale import MultiscaleL2
+from calibstat.estimators.combined.each_class import EachClass
+from calibstat.estimators.kernels.skce import SKCE
+from calibstat.estimators.scores.logit import CubicScore, VectorScalingScore
+from calibstat.estimators.scores.standardized import LogLossZ, Spiegelhalter
+from calibstat.estimators.walks.bridge import BrownianBridge
+from calibstat.estimators.walks.cumulative import Kuiper
+from calibstat.lenses.top_label import TopLabel
+
+
+@dataclass(frozen=True)
+class Member:
+    """A statistic of a panel.
+
+    Parameters
+    ----------
+    name : str
+    estimator : Estimator
+    kind : str
+        The kind of miscalibration it is most sensitive to, in words.
+    negative : str, optional
+        The kind if the value is negative.
+    """
+
+    name: str
+    estimator: Estimator
+    kind: str
+    negative: str = ""
+
+    def says(self, value: float) -> str:
+        """Say what an extreme value means."""
+        return self.negative if value < 0 and self.negative else self.kind
+
+
+def default_panel(n_classes: int) -> tuple[Member, ...]:
+    """Return the panel of as many classes."""
+    return _two() if n_classes == 2 else _many()
+
+
+def chosen_panel(panel: Mapping[str, Estimator] | Sequence[Estimator]) -> tuple[Member, ...]:
+    """Return the members of a panel of one's own; what each measures is its quantity."""
+    named = panel if isinstance(panel, Mapping) else {repr(each): each for each in panel}
+    wrong = [name for name, each in named.items() if not isinstance(each, Estimator)]
+    if len(named) < 2 or wrong:
+        found = f"{wrong[0]!r} is {named[wrong[0]]!r}" if wrong else f"there are {len(named)}"
+        raise ValueError(
+            f"a panel has at least two different estimators, by name or in a list, but {found}: "
+            "for example {'ece': ECE(), 'l2': DebiasedL2()}."
+        )
+    return tuple(Member(name, each, f"large {each.quantity}") for name, each in named.items())
+
+
+def _two() -> tuple[Member, ...]:
+    kernel = SKCE(multiples=(1, 0.5, 0.25, 0.1))
+    return (
+        Member(
+            "Spiegelhalter",
+            Spiegelhalter(),
+            "over-confidence: predictions are too extreme",
+            "under-confidence: predictions are too timid",
+        ),
+        Member(
+            "cubic score",
+            CubicScore(),
+            "a smooth distortion of the logits: a shift, a slope, or bent tails",
+        ),
+        Member(
+            "Brownian bridge",
+            BrownianBridge(),
+            "predictions that are too high or too low on average, or over a long range",
+        ),
+        Member(
+            "multi-scale l2",
+            MultiscaleL2(),
+            "errors in separate ranges of the prediction, also of changing sign",
+        ),
+        Member("multi-bandwidth kernel", kernel, "local errors: similar predictions that err in the same direction"),
+    )
+
+
+def _many() -> tuple[Member, ...]:
+    kuiper = Kuiper()
+    return (
+        Member(
+            "vector scaling score",
+            VectorScalingScore(),
+            "probabilities of classes that are shifted, or too extreme or too timid class by class",
+        ),
+        Member(
+            "log loss z",
+            LogLossZ(),
+            "under-confidence: predictions are too timid (temperature above what it should be)",
+            "over-confidence: predictions are too extreme (temperature below what it should be)",
+        ),
+        Member(
+            "multi-bandwidth kernel",
+            SKCE(multiples=(1, 0.5, 0.25, 0.1)),
+            "local errors: similar predictions that err in the same direction, also between classes",
+        ),
+        Member(
+            "class-wise Kuiper",
+            EachClass(kuiper, norm=float("inf")),
+            "a class whose probability is too high or too low over a range",
+        ),
+        Member(
+            "top-label Kuiper", TopLabel() | kuiper, "confidence in the predicted class that is too high or too low"
+        ),
+    )

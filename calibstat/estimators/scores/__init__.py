@@ -1,0 +1,1 @@
+"""Scores and score tests: sums of one number, or a few, for each row."""

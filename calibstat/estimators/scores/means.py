@@ -1,0 +1,173 @@
+"""Scores: the mean loss of probabilities, and the proper ones that calibration is a part of."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats
+from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.rows import all_weights, is_chances
+from calibstat.estimators.tally import ratio
+from calibstat.predictions import Predictions
+
+
+class Score(Estimator):
+    """A mean loss; smaller is better. Not zero under calibration: a score measures more than calibration.
+
+    Subclasses write `losses`. On known chances the value is the expected score.
+    """
+
+    @abstractmethod
+    def losses(self, rows: Floats) -> Floats:
+        """Return the loss (n, K) of each row of probabilities (n, K), should each class come true."""
+
+    @property
+    @final
+    def estimand(self) -> Score:
+        """The expected score."""
+        return self
+
+    @final
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Work out the loss of every row under every outcome."""
+        return _MeanLoss(self, predictions)
+
+
+@final
+@dataclass(frozen=True)
+class BrierScore(Score):
+    r"""Brier score (Brier 1950): squared distance of outcome and prediction.
+
+    .. math:: \frac1n \sum_i (y_i - p_i)^2 \;\text{(two classes)}, \qquad
+              \frac1n \sum_i \sum_k (1[y_i = k] - p_{ik})^2 \;\text{(more)}
+
+    One-sided for two classes: half of the sum over both columns, which is Brier's own convention. In squared
+    probability units; 0 is best, at most 1 for two classes and 2 for more. Strictly proper. O(nK).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores.means import BrierScore
+    >>> round(BrierScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    0.065
+    """
+
+    quantity: ClassVar[str] = "mean squared distance of outcome and prediction (Brier score)"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return squared distances."""
+        if rows.shape[1] == 2:
+            return np.column_stack([rows[:, 1] ** 2, (1 - rows[:, 1]) ** 2])
+        return (rows**2).sum(axis=1, keepdims=True) + 1 - 2 * rows
+
+
+@final
+@dataclass(frozen=True)
+class LogScore(Score):
+    r"""Logarithmic score, log loss, cross-entropy (Good 1952).
+
+    .. math:: -\frac1n \sum_i \ln p_{i, y_i}
+
+    in nats. Strictly proper, and unbounded: the smallest probabilities decide it. O(nK).
+
+    Parameters
+    ----------
+    clip : float
+        Probabilities below it count as this much; with 0, an event that was called impossible gives infinity.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores.means import LogScore
+    >>> round(LogScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    0.289909
+    """
+
+    clip: float = 1e-15
+    quantity: ClassVar[str] = "mean negative logarithm of the probability of what happened (log loss)"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.clip < 0.5:
+            raise ValueError(f"clip is {self.clip!r}, but it must be at least 0 and below 0.5, for example 1e-15.")
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return negative logarithms."""
+        with np.errstate(divide="ignore"):
+            return -np.log(np.clip(rows, self.clip, 1.0))
+
+
+@final
+@dataclass(frozen=True)
+class SphericalScore(Score):
+    r"""Spherical score, as a loss: the negated agreement of prediction and outcome.
+
+    .. math:: -\frac1n \sum_i \frac{p_{i, y_i}}{\lVert p_i \rVert_2}
+
+    over all columns, also for two classes; between -1 (best) and 0. Strictly proper (Gneiting & Raftery 2007). O(nK).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores.means import SphericalScore
+    >>> round(SphericalScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    -0.944644
+    """
+
+    quantity: ClassVar[str] = "mean of minus the probability of what happened over the norm of the row (spherical)"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return minus the normalised probabilities."""
+        return -rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@final
+@dataclass(frozen=True)
+class ZeroOneLoss(Score):
+    r"""Share of wrong decisions.
+
+    .. math:: \frac1n \sum_i 1\big[1[p_i \ge \theta] \ne y_i\big] \;\text{(two classes)}, \qquad
+              \frac1n \sum_i 1[\arg\max_k p_{ik} \ne y_i] \;\text{(more)}
+
+    The first of equal maxima decides. Proper at a threshold of 1/2, but not strictly: it sees only on which side of
+    the threshold a prediction lies. O(nK).
+
+    Parameters
+    ----------
+    threshold : float
+        From which prediction on the event is decided for, with two classes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores.means import ZeroOneLoss
+    >>> ZeroOneLoss()(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.5, 0.4]))
+    0.25
+    """
+
+    threshold: float = 0.5
+    quantity: ClassVar[str] = "share of wrong decisions"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return one but for the class decided for."""
+        decided = (rows[:, 1] >= self.threshold).astype(np.intp) if rows.shape[1] == 2 else rows.argmax(axis=1)
+        return (decided[:, None] != np.arange(rows.shape[1])).astype(float)
+
+
+class _MeanLoss(Evaluator):
+    def __init__(self, score: Score, predictions: Predictions) -> None:
+        self.predictions = predictions
+        self.losses = score.losses(predictions.probabilities)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        if is_chances(outcomes):
+            # What cannot happen costs nothing, however much it would.
+            found = np.where(outcomes > 0, self.losses, 0.0)
+            loss = (outcomes * found).sum(axis=-1)
+        else:
+            loss = self.losses[np.arange(len(self.losses)), outcomes]
+        mass = all_weights(self.predictions, weights)
+        return ratio(np.asarray((loss * mass).sum(axis=-1)), np.asarray(mass.sum(axis=-1)), empty=np.nan)

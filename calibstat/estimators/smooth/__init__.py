@@ -1,0 +1,1 @@
+"""Smooth calibration errors: distances to calibration."""

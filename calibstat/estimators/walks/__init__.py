@@ -1,0 +1,1 @@
+"""Cumulative errors: walks of residuals in the order of the prediction."""
