@@ -123,6 +123,8 @@ from calibstat.lenses.region import Region as Region
 from calibstat.lenses.top_k import TopK as TopK
 from calibstat.lenses.top_label import TopLabel as TopLabel
 from calibstat.nulls.consistency import Consistency as Consistency
+from calibstat.nulls.exact import Exact as Exact
+from calibstat.nulls.exact import NotExact as NotExact
 from calibstat.nulls.multiplier import Multiplier as Multiplier
 from calibstat.nulls.sequential import Sequential as Sequential
 from calibstat.nulls.weak import Weak as Weak
@@ -133,3 +135,36 @@ from calibstat.sweeps.summary import summarise as summarise
 from calibstat.sweeps.sweep import Sweep as Sweep
 
 __version__: str
+from calibstat.auditing.audit import subgroup_audit as subgroup_audit
+from calibstat.auditing.audit_result import GroupFinding as GroupFinding
+from calibstat.auditing.audit_result import SubgroupAudit as SubgroupAudit
+from calibstat.auditing.curves import equal_curves_test as equal_curves_test
+from calibstat.auditing.curves_result import EqualCurvesTest as EqualCurvesTest
+from calibstat.auditing.groups import LeftOut as LeftOut
+from calibstat.auditing.scan import scan_variables as scan_variables
+from calibstat.auditing.scan_findings import CellFinding as CellFinding
+from calibstat.auditing.scan_findings import VariableFinding as VariableFinding
+from calibstat.auditing.scan_result import VariableScan as VariableScan
+from calibstat.inference.band_result import CalibrationBand as CalibrationBand
+from calibstat.inference.bands import calibration_band as calibration_band
+from calibstat.inference.families import multiple_test as multiple_test
+from calibstat.inference.families_result import MultipleTest as MultipleTest
+from calibstat.inference.multiplicity import benjamini_hochberg as benjamini_hochberg
+from calibstat.inference.multiplicity import benjamini_yekutieli as benjamini_yekutieli
+from calibstat.inference.multiplicity import holm as holm
+from calibstat.inference.multiplicity import single_step as single_step
+from calibstat.inference.multiplicity import step_down as step_down
+from calibstat.inference.several_models import compare_models as compare_models
+from calibstat.inference.several_models_result import ModelComparison as ModelComparison
+from calibstat.inference.several_models_result import PairDifference as PairDifference
+from calibstat.monitoring.base import Bets as Bets
+from calibstat.monitoring.base import Bettor as Bettor
+from calibstat.monitoring.kernel_bets import KernelBets as KernelBets
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets as LikelihoodRatioBets
+from calibstat.monitoring.monitor import Monitor as Monitor
+from calibstat.nulls.asymptotic import Asymptotic as Asymptotic
+from calibstat.planning.families import ErrorFamily as ErrorFamily
+from calibstat.planning.planning import minimum_detectable as minimum_detectable
+from calibstat.planning.planning import required_n as required_n
+from calibstat.planning.results import MinimumDetectable as MinimumDetectable
+from calibstat.planning.results import RequiredN as RequiredN

@@ -188,5 +188,7 @@ NULLS = [
     Entry(cs.Multiplier(99)),
     Entry(cs.Weak(99)),
     Entry(cs.Sequential(99, 10)),
+    Entry(cs.Exact()),
+    Entry(cs.Asymptotic()),
 ]
 RESAMPLERS = [Entry(cs.Bootstrap(99))]

@@ -59,14 +59,16 @@ LAYERS = {
     "sweeps": WORLDS,
     "comparisons": WORLDS,
     "planning": WORLDS,
-    "interpretability": WORLDS,
-    "cli": WORLDS | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "interpretability"},
+    "auditing": JUDGED,
+    "monitoring": MEASURED,
+    "cli": WORLDS | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "auditing", "monitoring"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
 # panel of statistics under their names.
 PROTOCOL = {
     "calibstat.estimators.base",
     "calibstat.estimators.headline",
+    "calibstat.estimators.large_sample",
     "calibstat.estimators.tally",
     "calibstat.estimators.panels",
 }
@@ -80,7 +82,7 @@ DOORS = {
     "distributed": ("sweeps/",),
     "zarr": ("sweeps/",),
     "statsmodels": ("inference/multiplicity.py",),
-    "sklearn": ("calibrators/", "binnings/tree_leaves.py", "interpretability/", "cli/demo.py"),
+    "sklearn": ("calibrators/", "binnings/tree_leaves.py", "cli/demo.py"),
     "numba": (),
     "torch": (),
     "polars": (),
@@ -90,7 +92,9 @@ INSIDE = {
     ("estimators/cells/histogram.py", "xarray"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
+    ("monitoring/path.py", "xarray"),
     ("nulls/distributions.py", "scipy.special"),
+    ("planning/results.py", "pandas"),
     ("reading/delimited.py", "pandas"),
     ("reading/files.py", "pyarrow"),
     ("reading/files.py", "xarray"),

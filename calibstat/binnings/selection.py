@@ -17,12 +17,19 @@ from calibstat.arrays import Bools, Floats, Ints
 from calibstat.binnings.intervals import closed_right
 
 # What is nearer than 2**-30 of the range to one of its ends shares a step; 45 bits of 52 are left out.
-_OCTAVES, _BITS_LEFT_OUT = 30, 45
-_FIRST = int(np.float64(2.0**-_OCTAVES).view(np.int64)) >> _BITS_LEFT_OUT
-_HALF = (int(np.float64(0.5).view(np.int64)) >> _BITS_LEFT_OUT) - _FIRST
-N_STEPS = 2 * _HALF + 2
+_TINY, _BITS_LEFT_OUT = 2.0**-30, 45
+
 # Rows that are numbered at once, so that they stay in the cache.
-_ROWS = 2**14
+_ROWS = 2**15
+
+
+def _height(shares: Floats) -> Ints:
+    """Number shares of the range, >= 0, by their leading bits: never smaller for a larger share."""
+    return (shares + _TINY).view(np.int64) >> _BITS_LEFT_OUT
+
+
+_LOWEST = int(_height(np.zeros(1))[0] - _height(np.ones(1))[0])
+N_STEPS = 1 - 2 * _LOWEST
 
 
 @final
@@ -51,6 +58,10 @@ class Numbered:
             return None
         values = np.ascontiguousarray(values)
         low, high = float(values.min()), float(values.max())
+        if low == high:
+            return None
+        if low >= 0 and high <= 1:  # probabilities are numbered as they are
+            low, high = 0.0, 1.0
         with np.errstate(all="ignore"):
             scale = float(1 / np.float64(high - low))
         if not 0 < scale < np.inf:
@@ -94,25 +105,28 @@ class Numbered:
     def closed_right(self, edges: Floats) -> Ints:
         """Do as the function of that name, for edges whose inner ones lie in the range of the values."""
         inner = edges[1:-1]
-        holding, first, how_many = np.unique(self.number(inner), return_index=True, return_counts=True)
-        cell = np.searchsorted(self.number(inner), np.arange(N_STEPS), side="left")
-        border = np.full(N_STEPS, np.inf)
-        border[holding] = inner[first]
-        several = np.zeros(N_STEPS, dtype=bool)
-        several[holding[how_many > 1]] = True
+        home = self.number(inner)
+        border, first, how_many = np.unique(home, return_index=True, return_counts=True)
+        cell = np.searchsorted(home, np.arange(N_STEPS), side="left")
+        cell[border] = ~cell[border]  # negative: some rows of the step lie beyond an edge, to be looked at
+        edge = np.full(N_STEPS, np.nan)
+        edge[border] = np.where(how_many == 1, inner[first], np.nan)
         index = np.empty(len(self.values), dtype=np.intp)
         for rows, step in self.parts():
-            part = self.values[rows]
-            index[rows] = cell[step] + (part > border[step])
-            if several.any():
-                near = np.flatnonzero(several[step])
-                index[rows.start + near] = closed_right(part[near], edges)
+            part, values = index[rows], self.values[rows]
+            np.take(cell, step, out=part, mode="clip")
+            near = np.flatnonzero(part < 0)
+            one = edge[step[near]]
+            part[near] = ~part[near] + (values[near] > one)
+            several = near[np.isnan(one)]
+            part[several] = closed_right(values[several], edges)
         return index
 
 
 def _number(values: Floats, low: float, scale: float) -> Ints:
-    share = np.minimum((values - low) * scale, 1.0)
-    upper = share >= 0.5
-    end = np.where(upper, 1.0 - share, share)  # 1 - share is exact there
-    bits = np.maximum(end.view(np.int64) >> _BITS_LEFT_OUT, _FIRST) - _FIRST
-    return np.where(upper, N_STEPS - 1 - bits, bits)
+    """Add up two numbers that never fall: the height above the low end, and minus that below the high end."""
+    shares = values if (low, scale) == (0.0, 1.0) else np.clip((values - low) * scale, 0.0, 1.0)
+    steps = _height(shares)
+    steps -= _height(1.0 - shares)
+    steps -= _LOWEST
+    return steps

@@ -15,7 +15,6 @@ from calibstat.calibrators.one_vs_rest import OneVsRest
 from calibstat.calibrators.platt import Platt
 from calibstat.calibrators.pruning import choose_ccp_alpha
 from calibstat.calibrators.tree import Tree, grow, leaf_of
-from calibstat.checks import at_least_one
 
 
 @final
@@ -75,13 +74,12 @@ class CalibrationTree(Calibrator):
             model = Platt() if probabilities.shape[1] == 2 else OneVsRest()
         growth = {"max_depth": self.max_depth, "min_weight_fraction_leaf": self.min_share}
 
-        def says(tree: Tree, rows: Bools) -> Floats:
+        def says(tree: Tree, rows: Bools, known: dict[bytes, Calibrator]) -> Floats:
             leaves = leaf_of(tree, features)
-            fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], weights[rows])
-            return calibrate_leaves(fitted, leaves, probabilities)
+            fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], weights[rows], known)
+            return calibrate_leaves(fitted, leaves[~rows], probabilities[~rows])
 
         if self.ccp_alpha is None:
-            at_least_one("n_folds - 1", self.n_folds - 1)
             self.ccp_alpha_ = choose_ccp_alpha(features, targets, weights, says, self.n_folds, **growth)
         else:
             self.ccp_alpha_ = self.ccp_alpha

@@ -24,8 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     code : int
-        0 whatever the verdict, 2 for bad input (with one line on standard error), 130 when interrupted, 141 when
-        the reader of the output has left.
+        0 whatever the verdict, but 3 when ``calibstat monitor`` raises the alarm; 2 for bad input (with one line on
+        standard error), 130 when interrupted, 141 when the reader of the output has left.
     """
     # What a terminal cannot show is shown as a question mark.
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = build_parser().parse_args(argv)
         # What a command needs is imported when it runs, so that help and errors come at once.
-        import_module(f"calibstat.cli.{arguments.command}").run(arguments)
+        code = import_module(f"calibstat.cli.{arguments.command}").run(arguments) or 0
         if sys.stdout:  # None where it was closed
             sys.stdout.flush()
     except KeyboardInterrupt:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except (ValueError, TypeError, OSError, ImportError) as error:
         return _say(f"error: {one_line(error)}", 2)
-    return 0
+    return int(code)
 
 
 def _say(line: str, code: int) -> int:

@@ -27,7 +27,6 @@ from calibstat.lenses.top_label import TopLabel
 from calibstat.sample import Sample
 
 N_TREES = 100
-N_RESAMPLES = 999
 PICTURE = "calibration_demo.png"
 
 
@@ -93,7 +92,7 @@ def best_temperature(y_prob: Floats, y_true: Ints) -> float:
 
 
 def _test(sample: Sample, seed: int) -> list[Record]:
-    return ask(sample, panel(sample.predictions, None, (), Cutting()), N_RESAMPLES, seed)
+    return ask(sample, panel(sample.predictions, None, (), Cutting()), None, seed)
 
 
 def _introduction(trained: Trained) -> str:
@@ -104,7 +103,7 @@ def _introduction(trained: Trained) -> str:
         f"rows to learn from, {trained.n_recalibrate} to recalibrate on, {len(sample)} to test on. Of the test digits "
         f"it gets {100 * accuracy:.0f} % right, and on average it claims {100 * confidence:.0f} %. Do its "
         "probabilities mean what they say? Every test below compares the miscalibration it sees with what noise alone "
-        f"would show, by drawing the labels anew from the predictions {N_RESAMPLES} times."
+        "would show, if labels were drawn anew from the predictions."
     )
 
 

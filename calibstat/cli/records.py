@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from calibstat.cli.panel import Question
 from calibstat.cli.progress_bar import ProgressBar
+from calibstat.cli.streams import stream
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import CalibrationTest
 from calibstat.inference.testing import calibration_test
@@ -57,15 +55,16 @@ class Record:
         }
 
 
-def ask(sample: Sample, questions: Sequence[Question], n_resamples: int, seed: int) -> list[Record]:
+def ask(sample: Sample, questions: Sequence[Question], n_resamples: int | None, seed: int) -> list[Record]:
     """Test each question, and adjust the p-values over all of them (Holm 1979).
 
-    Each question has a stream of its own, so that asking more does not change what the others answer.
+    Without a number of resamples p-values are computed where they can be. Each question has a stream of its own, so
+    that asking more does not change what the others answer.
     """
-    null = Consistency(n_resamples)
+    null = None if n_resamples is None else Consistency(n_resamples)
 
     def answer(question: Question) -> CalibrationTest:
-        rng = _stream(seed, repr(question.estimator))
+        rng = stream(seed, repr(question.estimator))
         return calibration_test(sample, question.estimator, null=null, rng=rng)
 
     tests = ProgressBar().each(answer, questions)
@@ -73,11 +72,6 @@ def ask(sample: Sample, questions: Sequence[Question], n_resamples: int, seed: i
     return [
         Record(question, test, float(pvalue)) for question, test, pvalue in zip(questions, tests, adjusted, strict=True)
     ]
-
-
-def _stream(seed: int, name: str) -> np.random.Generator:
-    entropy = np.random.SeedSequence([seed, zlib.crc32(name.encode())])
-    return np.random.Generator(np.random.PCG64(entropy))
 
 
 def _finite(value: float) -> float | None:

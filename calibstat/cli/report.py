@@ -110,7 +110,7 @@ def _notes(records: Sequence[Record], seed: int) -> list[str]:
     several = len(records) > 1
     notes = list(zip(chain(["value"], repeat("")), _measures(records), strict=False))
     notes += [
-        ("expected", f"{_EXPECTED} ({first.null_distribution.description}, seed {seed})"),
+        ("expected", f"{_EXPECTED} ({_how_had(records, seed)})"),
         ("adjusted p", f"Holm's correction over the tests above; * rejects at {100 * LEVEL:g} %")
         if several
         else ("", ""),
@@ -121,16 +121,33 @@ def _notes(records: Sequence[Record], seed: int) -> list[str]:
     return [line for name, text in notes if text for line in _hang(name, text)]
 
 
+def _how_had(records: Sequence[Record], seed: int) -> str:
+    """Say how null distributions were had: "exact; given age: 999 resamples, seed 0"."""
+    served: dict[str, list[str]] = {}
+    for record in records:
+        null = record.test.null_distribution
+        how = f"{null.description}, seed {seed}" if null.monte_carlo else "computed, no Monte Carlo error"
+        names = served.setdefault(how, [])
+        if _place(record) not in names:
+            names.append(_place(record))
+    if len(served) == 1:
+        return next(iter(served))
+    return "; ".join(f"{', '.join(names)}: {how}" for how, names in served.items())
+
+
+def _place(record: Record) -> str:
+    condition = record.question.condition
+    return record.question.view.kind + (f" given {condition}" if condition else "")
+
+
 def _measures(records: Sequence[Record]) -> list[str]:
     """Say which estimators gave the values, each once, with the lenses it served."""
     served: dict[str, list[str]] = {}
     for record in records:
-        condition = record.question.condition
-        name = record.question.view.kind + (f" given {condition}" if condition else "")
         core = record.question.core
         names = served.setdefault(f"{core.quantity}, {core!r}", [])
-        if name not in names:
-            names.append(name)
+        if _place(record) not in names:
+            names.append(_place(record))
     if len(served) == 1:
         return list(served)
     return [f"{', '.join(names)}: {measure}" for measure, names in served.items()]

@@ -18,7 +18,7 @@ from calibstat.sweeps.scheduling import connected
 from calibstat.sweeps.summary import summarise
 from calibstat.sweeps.sweep import Sweep
 
-_KEYS = {"seed", "n_repeats", "n", "n_bins", "models", "estimators", "tests"}
+_KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests"}
 _NEEDED = {"seed", "n", "models"}
 
 
@@ -65,6 +65,7 @@ def read_study(path: Path) -> Sweep:
         tests={name: _of_bins(given, partial(_test, name)) for name, given in _table(study, "tests")},
         n_repeats=study.get("n_repeats", 100),
         rng=study["seed"],
+        draws=study.get("draws", "rows"),
     )
 
 

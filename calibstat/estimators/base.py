@@ -53,6 +53,8 @@ class Evaluator(ABC):
     shape: tuple[int, ...] = ()
     scale: float | None = None
     """What the value is divided by to be standardised under the null, known from the predictions alone."""
+    batch_size: int = 1
+    """How many replicates to pass at once, at least, where they share costly work; it changes no value."""
 
     @abstractmethod
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:

@@ -54,6 +54,10 @@ class _HeadlineEvaluator(Evaluator):
     def scale(self) -> float | None:  # type: ignore[override]
         return self.inner.scale
 
+    @property
+    def batch_size(self) -> int:  # type: ignore[override]
+        return self.inner.batch_size
+
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.headline(self.inner(outcomes, weights))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
@@ -46,7 +46,9 @@ def normal_law(scale: float, *, two_sided: bool) -> LargeSampleLaw:
 
     def survival(value: float) -> float:
         z = _over(abs(value) if two_sided else value, scale)
-        return float(2 * ndtr(-z) if two_sided else ndtr(-z)) if z > -np.inf else 1.0
+        if not scale > 0:
+            return 1.0 if z <= 0 else 0.0
+        return float(2 * ndtr(-z) if two_sided else ndtr(-z))
 
     name = "normal, two-sided" if two_sided else "normal, one-sided"
     return LargeSampleLaw(name, survival, lambda q: scale * float(ndtri(q)), 0.0)
@@ -73,7 +75,7 @@ def chi_square_law(freedom: int) -> LargeSampleLaw:
     return LargeSampleLaw(words, survival, quantile, float(freedom))
 
 
-def scaled_law(name: str, survival: Callable[[float], float], mean: float, scale: float) -> LargeSampleLaw:
+def scaled_law(name: str, survival: Callable[[float], Any], mean: float, scale: float) -> LargeSampleLaw:
     """Return the law of `scale` times a positive variable with this survival function and mean.
 
     Examples
@@ -116,7 +118,7 @@ def pearson_law(variance: float, third_cumulant: float) -> LargeSampleLaw:
     return LargeSampleLaw(name, survival, lambda q: unit * (float(inverse(shape, q)) - shape), 0.0)
 
 
-def upper_point(survival: Callable[[float], float], tail: float) -> float:
+def upper_point(survival: Callable[[float], Any], tail: float) -> float:
     """Return the x >= 0 with survival(x) = tail, by bisection."""
     low, high = 0.0, 1.0
     while survival(high) > tail and high < 1e300:

@@ -11,11 +11,17 @@ from calibstat.arrays import Array, Floats
 from calibstat.estimators.rows import is_chances
 
 # Numbers held at once while replicates are evaluated: 32 MiB of floats.
-_NUMBERS_IN_A_BATCH = 2**22
+NUMBERS_IN_A_BATCH = 2**22
+# The same for evaluators that go over these numbers again and again: they stay in the cache of most processors.
+NUMBERS_IN_CACHE = 2**17
 
 
 def in_batches(
-    evaluate: Callable[[Array, Array | None], Floats], outcomes: Array, weights: Array | None, width: int = 1
+    evaluate: Callable[[Array, Array | None], Floats],
+    outcomes: Array,
+    weights: Array | None,
+    width: int = 1,
+    numbers: int = NUMBERS_IN_A_BATCH,
 ) -> Floats:
     """Evaluate replicates with one leading axis, a batch at a time, and give the leading axes back.
 
@@ -27,6 +33,8 @@ def in_batches(
     weights : (..., n) floats, optional
     width : int
         Numbers that each row of a replicate takes up.
+    numbers : int
+        How many may be held at once.
 
     Returns
     -------
@@ -38,7 +46,7 @@ def in_batches(
         leading = np.broadcast_shapes(leading, weights.shape[:-1])
         weights = np.broadcast_to(weights, (*leading, weights.shape[-1])).reshape(prod(leading), weights.shape[-1])
     flat = np.broadcast_to(outcomes, (*leading, *trailing)).reshape(prod(leading), *trailing)
-    step = max(1, _NUMBERS_IN_A_BATCH // max(1, width * trailing[0]))
+    step = max(1, numbers // max(1, width * trailing[0]))
     parts = [
         evaluate(flat[start : start + step], None if weights is None else weights[start : start + step])
         for start in range(0, max(1, len(flat)), step)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,10 +56,10 @@ class LineModel(SyntheticModel):
 
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:
         """Lay nodes, with panels bisected at kinks and extrema of the deviation and at the borders of cells."""
-        base = self._base()
-        kinks = critical_points(lambda x: self._deviation(lens, x, 0), _positive_nodes(base))
-        mirrored = critical_points(lambda x: self._deviation(lens, x, 1), _positive_nodes(base))
-        known = np.concatenate([base, kinks, -kinks, mirrored, -mirrored])
+        known = next((nodes for other, nodes in self._known if other == lens), None)
+        if known is None:
+            known = self._with_kinks(lens)
+            self._known.append((lens, known))
         return settled(lambda further: self._nodes(known, further), lens, binning)
 
     def quantiles(self, levels: Floats) -> Population:
@@ -94,6 +95,17 @@ class LineModel(SyntheticModel):
         happened = np.bincount(asked, mass * chances, minlength=len(odds))
         event = np.divide(happened, total, out=np.full(len(odds), np.nan), where=total > 0)
         return two_columns(event) if given.ndim == 2 else event
+
+    @cached_property
+    def _known(self) -> list[tuple[Lens, Floats]]:
+        """Remember the borders for each lens: each number of bins asks for them again."""
+        return []
+
+    def _with_kinks(self, lens: Lens) -> Floats:
+        base = self._base()
+        kinks = critical_points(lambda x: self._deviation(lens, x, 0), _positive_nodes(base))
+        mirrored = critical_points(lambda x: self._deviation(lens, x, 1), _positive_nodes(base))
+        return np.concatenate([base, kinks, -kinks, mirrored, -mirrored])
 
     def _base(self) -> Floats:
         """Lay borders, symmetric about 0, as far as the density reaches."""

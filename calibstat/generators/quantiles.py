@@ -1,4 +1,4 @@
-"""Quantiles of predictions that have a density: the distribution function by quadrature, inverted by Newton's method."""
+"""Quantiles of predictions that have a density: their distribution function by quadrature, inverted by Newton steps."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 from calibstat.estimators.base import Estimator
@@ -31,6 +32,12 @@ def check_asked(sample: Any, estimator: Any) -> None:
             f"estimator is {_named(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "
             "or Generic(function) for a function of your own."
         )
+
+
+def check_number(name: str, value: Any, example: str) -> None:
+    """Refuse what is no number."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
 
 
 def check_null(null: Any) -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from calibstat.arrays import RNG, Floats, as_generator
+from calibstat.arrays import RNG, Floats, Ints, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked
 from calibstat.inference.comparison_result import ComparisonTest, ScoreDifference
 from calibstat.inference.estimation import level_between
 from calibstat.inference.linear_recalibration import recalibration_difference
+from calibstat.inference.paired_rows import kept_rows, same_labels, same_rows
 from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import describe
-from calibstat.inference.total_variance import CellResiduals
+from calibstat.inference.total_variance import CellResiduals, difference_variance
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.sample import Sample
@@ -91,19 +92,21 @@ def comparison_test(
     check_asked(a, estimator)
     check_asked(b, estimator)
     level_between(confidence_level)
-    _same_labels(a, b)
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
+        raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
+    same_labels(a, b)
     seen = (estimator.lens(a), estimator.lens(b))
     asked = (describe(estimator, seen[0]), describe(estimator, seen[1]))
     if paired:
-        _same_rows(a, b, estimator)
-    cells = (_cells(estimator, seen[0]), _cells(estimator, seen[1]))
+        same_rows(a, b, estimator, "use paired=False")
+    cells = (cells_of(estimator, seen[0]), cells_of(estimator, seen[1]))
     difference = cells[0].value - cells[1].value
-    error = float(np.sqrt(max(_variance(*cells, paired), 0.0)))
+    error = float(np.sqrt(max(difference_variance(*cells, paired), 0.0)))
     # identical predictions: no difference, and no noise but rounding
     z = 0.0 if abs(difference) <= TIE_TOLERANCE or error == 0 else difference / error
     normal = 2 * float(ndtr(-abs(z)))
     generator = as_generator(rng)
-    own = tuple(_exact(estimator, each, n_resamples, generator) for each in seen)
+    own = tuple(own_pvalue(estimator, each, n_resamples, generator) for each in seen)
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
     return ComparisonTest(
         difference=difference,
@@ -120,53 +123,20 @@ def comparison_test(
         paired=paired,
         names=names,
         asked=asked,
+        n_resamples=n_resamples,
     )
 
 
-def _same_labels(a: Sample, b: Sample) -> None:
-    if a.labels != b.labels:
-        raise ValueError(
-            f"the models have different labels, {a.labels!r} and {b.labels!r}; give both samples the same labels=, in "
-            "the same order."
-        )
-
-
-def _same_rows(a: Sample, b: Sample, estimator: Estimator) -> None:
-    """Refuse to pair rows that are not the same."""
-    if len(a) != len(b):
-        found = f"the samples have {len(a)} and {len(b)} rows"
-    elif not np.array_equal(a.outcomes, b.outcomes):
-        found = f"y_true differs in {np.count_nonzero(a.outcomes != b.outcomes)} of {len(a)} rows"
-    elif not np.array_equal(_rows(a, estimator), _rows(b, estimator)):
-        found = f"through {estimator.lens!r} different rows of the two samples are kept"
-    else:
-        return
-    raise ValueError(f"a paired comparison needs the same rows in the same order, but {found}; use paired=False.")
-
-
-def _rows(sample: Sample, estimator: Estimator) -> Floats:
-    rows = estimator.lens.look(sample.predictions).rows
-    return np.arange(len(sample), dtype=float) if rows is None else rows.astype(float)
-
-
-def _cells(estimator: Estimator, seen: Sample) -> CellResiduals:
+def cells_of(estimator: Estimator, seen: Sample, verb: str = "comparison_test") -> CellResiduals:
+    """Cut the cells of a model, or say which estimator would do."""
     try:
         return CellResiduals.of(estimator.core, seen)
     except NoInterval as reason:
-        raise ValueError(f"comparison_test: {reason}.") from reason
+        raise ValueError(f"{verb}: {reason}.") from reason
 
 
-def _variance(first: CellResiduals, second: CellResiduals, paired: bool) -> float:
-    """Linear and degenerate part of the variance of the difference."""
-    if not paired:
-        return first.variance + second.variance
-    n = len(first.index)
-    degenerate = 2 * (first.cross(first) + second.cross(second) - 2 * first.cross(second)) / n**2
-    linear = float(((first.influence - second.influence) ** 2).mean()) / n
-    return max(linear - degenerate, degenerate)
-
-
-def _exact(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
+def own_pvalue(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
+    """Return the exact p-value of "this model is calibrated"."""
     core = Headline(estimator.core)
     value = float(core.prepare(seen.predictions)(seen.outcomes))
     return Consistency(n_resamples).draw(core, seen, rng).pvalue(value)
@@ -174,19 +144,23 @@ def _exact(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.
 
 def _scores(a: Sample, b: Sample, estimator: Estimator, paired: bool) -> ScoreDifference:
     """Compare Brier scores of the whole predictions, on the rows that the lens keeps."""
-    first, second = (_brier(each)[_rows(each, estimator).astype(np.intp)] for each in (a, b))
-    difference = float(first.mean() - second.mean())
+    scores, shares = zip(*(_brier(each, kept_rows(each, estimator)) for each in (a, b)), strict=True)
+    difference = float(shares[0] @ scores[0] - shares[1] @ scores[1])
     if paired:
-        variance = float(np.var(first - second)) / len(first)
+        variance = float((shares[0] ** 2 * (scores[0] - scores[1] - difference) ** 2).sum())
     else:
-        variance = float(np.var(first)) / len(first) + float(np.var(second)) / len(second)
+        variance = sum(float((w**2 * (each - w @ each) ** 2).sum()) for each, w in zip(scores, shares, strict=True))
     z = 0.0 if variance == 0 else difference / float(np.sqrt(variance))
     return ScoreDifference(difference, float(np.sqrt(variance)), 2 * float(ndtr(-abs(z))))
 
 
-def _brier(sample: Sample) -> Floats:
-    """(n,) squared distance of outcome and prediction, of the event alone for two classes."""
+def _brier(sample: Sample, rows: Ints) -> tuple[Floats, Floats]:
+    """Return the squared distance of outcome and prediction of these rows, of the event alone for two classes.
+
+    And what each row counts.
+    """
     components = sample.predictions.components
     happened = np.eye(sample.predictions.n_classes)[sample.outcomes][:, -components.shape[1] :]
-    scores: Floats = ((happened - components) ** 2).sum(axis=1)
-    return scores
+    scores = ((happened - components) ** 2).sum(axis=1)[rows]
+    weights = np.ones(len(sample)) if sample.predictions.weights is None else sample.predictions.weights
+    return scores, weights[rows] / weights[rows].sum()

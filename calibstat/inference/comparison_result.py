@@ -52,11 +52,13 @@ class ComparisonTest:
         Of the difference, not wrapped.
     confidence_level : float
     recalibration_difference : RecalibrationDifference or None
-        Of what a linear recalibration gains; for two outcomes.
+        Of what a linear recalibration gains; for two outcomes without weights.
     score_difference : ScoreDifference
     paired : bool
     names : (str, str)
     asked : (Asked, Asked)
+    n_resamples : int
+        Of the exact p-values.
     """
 
     difference: float
@@ -73,6 +75,7 @@ class ComparisonTest:
     paired: bool
     names: tuple[str, str]
     asked: tuple[Asked, Asked]
+    n_resamples: int
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.difference, self.pvalue))
@@ -133,6 +136,7 @@ class ComparisonTest:
             "standard_error": self.standard_error,
             "confidence_interval": list(self.confidence_interval),
             "confidence_level": self.confidence_level,
+            "n_resamples": self.n_resamples,
             "recalibration_difference": self._recalibration(),
             "score_difference": dict(self.score_difference._asdict()),
             "hypothesis": self.hypothesis,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
-from calibstat.inference.arguments import check_asked
+from calibstat.inference.arguments import check_asked, check_number
 from calibstat.inference.estimation import level_between
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Asked, frame
@@ -21,6 +23,9 @@ from calibstat.sample import Sample
 
 if TYPE_CHECKING:
     import pandas as pd
+
+# The noise is had from the rows themselves: with fewer of an outcome it may not show.
+ENOUGH_EVENTS = 10
 
 
 @final
@@ -41,6 +46,10 @@ class EquivalenceTest:
     method : str
         What the bound is for, and how it was had.
     asked : Asked
+    multiplier : Multiplier
+        What the noise was had with.
+    fewest : int
+        Number of rows of the rarest outcome.
     """
 
     estimate: float
@@ -50,6 +59,8 @@ class EquivalenceTest:
     confidence_level: float
     method: str
     asked: Asked
+    multiplier: Multiplier
+    fewest: int
 
     @property
     def within(self) -> bool:
@@ -66,6 +77,16 @@ class EquivalenceTest:
             return f"With {level} {claim} {where} {number(self.upper_bound)}."
         return f"It cannot be said with {level} that {claim} {where} {number(self.upper_bound)}."
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What limits the result."""
+        if self.fewest >= ENOUGH_EVENTS:
+            return ()
+        return (
+            f"the rarest outcome was seen in {self.fewest} rows, fewer than {ENOUGH_EVENTS}: the bound may be too "
+            "small; for one event calibration_band bounds the error at every n",
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return self.asked.to_dict() | {
@@ -76,6 +97,8 @@ class EquivalenceTest:
             "upper_bound": self.upper_bound,
             "confidence_level": self.confidence_level,
             "method": self.method,
+            "multiplier": repr(self.multiplier),
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -91,6 +114,7 @@ class EquivalenceTest:
                 f"  bound     {self.method}",
                 f"  estimator {self.asked.estimator!r}",
                 f"  data      n = {self.asked.n}; {self.asked.source}",
+                *(f"  note      {note}" for note in self.notes),
             ]
         )
 
@@ -149,10 +173,13 @@ def equivalence_test(
     """
     check_asked(sample, estimator)
     level_between(confidence_level)
+    check_number("margin", margin, "0.02")
     if not 0 < margin < 1:
         raise ValueError(
             f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."
         )
+    if not (multiplier is None or isinstance(multiplier, Multiplier)):
+        raise TypeError(f"multiplier is {multiplier!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
     generator = as_generator(rng)
@@ -166,4 +193,5 @@ def equivalence_test(
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
     pvalue = spread.pvalue_above(margin)
-    return EquivalenceTest(spread.value, margin, pvalue, upper, confidence_level, spread.method, asked)
+    fewest = int(np.bincount(seen.outcomes, minlength=seen.predictions.n_classes).min())
+    return EquivalenceTest(spread.value, margin, pvalue, upper, confidence_level, spread.method, asked, chosen, fewest)

@@ -7,7 +7,7 @@ import numpy as np
 from calibstat.arrays import RNG, Floats, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
-from calibstat.inference.arguments import check_asked
+from calibstat.inference.arguments import check_asked, check_number
 from calibstat.inference.bootstrap_interval import bootstrap_interval
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.results import Estimate
@@ -93,6 +93,7 @@ def estimate(
 
 def level_between(confidence_level: float) -> None:
     """Refuse a level outside (0, 1)."""
+    check_number("confidence_level", confidence_level, "0.95")
     if not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level is {confidence_level!r}; it must lie between 0 and 1, for example 0.95.")
 

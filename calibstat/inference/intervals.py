@@ -7,7 +7,7 @@ import numpy as np
 from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
-from calibstat.inference.spread import NoInterval, Spread, Uniform
+from calibstat.inference.spread import NO_NOISE, NoInterval, Spread, Uniform
 from calibstat.inference.total_variance import total_variance
 from calibstat.nulls.multiplier import Multiplier
 from calibstat.sample import Sample
@@ -45,6 +45,8 @@ def spread_of(
     evaluator = whole.prepare(seen.predictions)
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
     noise = centred.draw(whole, seen, rng).samples
+    if not noise.any() and (redraws is None or not redraws.any()):
+        raise NoInterval(NO_NOISE)
     binned = "" if evaluator.tally is None else _BINNED
     how = (
         "the larger of the multiplier quantile and the exact label-redraw quantile"

@@ -31,12 +31,12 @@ class RecalibrationDifference(NamedTuple):
 def recalibration_difference(
     seen: tuple[Sample, Sample], paired: bool, n_resamples: int, rng: np.random.Generator
 ) -> RecalibrationDifference | None:
-    """Compare the gains of two models; None unless there are two outcomes.
+    """Compare the gains of two models; None unless there are two outcomes, and for weighted rows.
 
     The p-value is wrapped like that of the comparison: the larger of the normal one and of twice the smaller exact
     p-value of a gain by itself.
     """
-    if seen[0].predictions.n_classes != 2:
+    if seen[0].predictions.n_classes != 2 or any(each.predictions.weights is not None for each in seen):
         return None
     first, second = (_gains(each) for each in seen)
     difference = float(first.mean() - second.mean())

@@ -11,6 +11,7 @@ from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.estimators.panels import Member, chosen_panel, default_panel
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.omnibus_result import OmnibusTest
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -73,12 +74,16 @@ def omnibus_test(
     over-confidence: predictions are too extreme
     """
     at_least_one("n_resamples", n_resamples)
-    lens = Canonical() if lens is None else lens
+    check_sample(sample)
+    lens = Canonical() if lens is None else check_lens(lens)
     seen = lens(sample)
     if not len(seen):
         raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    if isinstance(panel, (str, Estimator)):
+        raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
     members = default_panel(seen.predictions.n_classes) if panel is None else chosen_panel(panel)
     evaluators = [_prepared(member, lens, seen) for member in members]
+    _refuse_arrays(members, evaluators, seen)
     observed = _values(evaluators, seen.outcomes[None])
     _refuse_nan(members, observed[0])
     drawn = _redrawn(evaluators, seen, n_resamples, as_generator(rng))
@@ -122,6 +127,12 @@ def _redrawn(evaluators: list[Evaluator], seen: Sample, n_resamples: int, rng: n
         for stream, size, kept in blocks(n_resamples, n, rng)
     ]
     return np.concatenate(drawn)
+
+
+def _refuse_arrays(members: Sequence[Member], evaluators: list[Evaluator], seen: Sample) -> None:
+    for member, evaluator in zip(members, evaluators, strict=True):
+        if evaluator(seen.outcomes).ndim:
+            raise ValueError(f"{member.name!r} of the panel gives an array, but a test needs one number; leave it out.")
 
 
 def _refuse_nan(members: Sequence[Member], values: Floats) -> None:

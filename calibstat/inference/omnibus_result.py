@@ -90,7 +90,7 @@ class OmnibusTest:
         return frame([dict(zip(columns, row, strict=True)) for row in rows]).set_index("statistic")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+        """Return plain values by name; what is not finite is None."""
         parts = zip(self.names, self.estimators, self.values, self.pvalues, self.adjusted, strict=True)
         return {
             "lens": repr(self.lens),
@@ -103,7 +103,12 @@ class OmnibusTest:
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {
-                name: {"estimator": repr(each), "value": value, "pvalue": own, "adjusted": joint}
+                name: {
+                    "estimator": repr(each),
+                    "value": value if np.isfinite(value) else None,
+                    "pvalue": own,
+                    "adjusted": joint,
+                }
                 for name, each, value, own, joint in parts
             },
         }

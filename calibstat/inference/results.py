@@ -11,7 +11,7 @@ import numpy as np
 from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
 from calibstat.inference.spread import ConfidenceInterval
-from calibstat.inference.words import interval_text, number, pvalue_text, verdict
+from calibstat.inference.words import error_text, interval_text, number, pvalue_text, verdict
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.distributions import NullDistribution
@@ -89,9 +89,10 @@ class CalibrationTest:
     pvalue : float
         Probability, were the null true, of a value at least as extreme.
     null_distribution : NullDistribution
-        The distribution of the statistic under the null, with its ``samples`` (R,).
+        The distribution of the statistic under the null; where replicates were drawn, with its ``samples`` (R,).
     pvalue_interval : (float, float)
-        99 % interval for the p-value that infinitely many resamples would give.
+        99 % interval for the p-value that infinitely many resamples would give; if it was computed and not drawn,
+        bounds that hold for certain.
     hypothesis : str
         Which null was tested.
     null : Null
@@ -152,7 +153,6 @@ class CalibrationTest:
         return frame([self.to_dict()])
 
     def __str__(self) -> str:
-        low, high = self.pvalue_interval
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
         where = [f"  where     {self.remark}"] if self.remark else []
         return "\n".join(
@@ -161,7 +161,7 @@ class CalibrationTest:
                 *self.asked.lines(number(self.statistic) + standardized, number(self.null_mean)),
                 *where,
                 f"  p-value   {pvalue_text(self.pvalue, self.null_distribution).removeprefix('= ')}, "
-                f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}",
+                + error_text(self.pvalue_interval, self.null_distribution),
                 f"  null      {self.hypothesis}",
             ]
         )

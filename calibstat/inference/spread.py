@@ -30,6 +30,12 @@ class NoInterval(ValueError):  # noqa: N818 (not always an error: `estimate` pri
     """Why there is no interval, and what would work."""
 
 
+NO_NOISE = (
+    "all predictions are certain and right, so that nothing shows the noise that there would be if they were slightly "
+    "wrong; calibration_band bounds the error at every n"
+)
+
+
 class Spread(ABC):
     """A value and the law of its distance to what it estimates."""
 

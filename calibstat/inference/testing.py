@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.arrays import RNG, as_generator
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_null
 from calibstat.inference.results import Asked, CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.distributions import NullDistribution
+from calibstat.nulls.exact import Exact, NotExact
 from calibstat.nulls.merging import Restating
 from calibstat.sample import Sample
 
@@ -30,11 +32,13 @@ def calibration_test(
     estimator : Estimator
         The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
     null : Null, optional
-        How the null distribution is had; by default ``Consistency(999)``. Through a lens that conditions on a
+        How the null distribution is had. By default it is computed (`Exact`) where statistic and data allow that,
+        which does not depend on the labels, and drawn with ``Consistency(999)`` where they do not; the result says
+        which. Through a lens that conditions on a
         variable that is the *strong* null (calibrated given prediction and variable); ``Weak()`` tests whether the
         mean residual is zero given the variable.
     rng : int, Generator or None
-        The same `rng` gives the same p-value.
+        The same `rng` gives the same p-value; a distribution that is computed needs none.
 
     Returns
     -------
@@ -44,7 +48,7 @@ def calibration_test(
     Raises
     ------
     ValueError
-        If the estimator does not give a number, or no row is left in the lens's region.
+        If the estimator does not give a number, no row is left in the lens's region, or ``null=Exact()`` cannot serve.
 
     Examples
     --------
@@ -53,15 +57,15 @@ def calibration_test(
     >>> rng = np.random.default_rng(1)
     >>> p = rng.random(500)
     >>> sample = cs.Sample(rng.random(500) < p**2, p)
-    >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)), rng=0)
+    >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
     >>> print(result.verdict)
-    Evidence of miscalibration through Canonical() (n = 500, p < 0.001 (999 resamples)). Its size: 0.1777, where \
-0.04473 is expected of a calibrated model with as many rows.
+    Evidence of miscalibration through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777, where 0.04501 is \
+expected of a calibrated model with as many rows.
     >>> statistic, pvalue = result
     """
     check_asked(sample, estimator)
-    null = Consistency() if null is None else null
-    check_null(null)
+    if null is not None:
+        check_null(null)
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
@@ -76,7 +80,7 @@ def calibration_test(
     value = float(statistic)
     if np.isnan(value):
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
-    distribution = null.draw(core, seen, as_generator(rng), evaluator)
+    null, distribution = _distribution(null, core, seen, as_generator(rng), evaluator)
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
@@ -88,6 +92,18 @@ def calibration_test(
         remark=evaluator.remark(seen.outcomes),
         standardized=None if evaluator.scale is None else value / evaluator.scale,
     )
+
+
+def _distribution(
+    null: Null | None, core: Estimator, seen: Sample, rng: np.random.Generator, evaluator: Evaluator
+) -> tuple[Null, NullDistribution]:
+    """Return the null with its distribution; where none was asked for, the exact one if it is to be had."""
+    if null is not None:
+        return null, null.draw(core, seen, rng, evaluator)
+    try:
+        return Exact(), Exact().draw(core, seen, rng, evaluator)
+    except NotExact:
+        return Consistency(), Consistency().draw(core, seen, rng, evaluator)
 
 
 def describe(estimator: Estimator, seen: Sample) -> Asked:

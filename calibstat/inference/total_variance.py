@@ -3,6 +3,10 @@
 The estimator is a U-statistic: its variance is of order 1 / n where cells are off (the linear part), and of order
 1 / n^2 where they are not (the degenerate part); Sun et al. (2024) adjust intervals for both. With in-sample cell
 means the plain variance of the linear part holds the degenerate part too, twice, so it is enough for one sample.
+
+Weights of rows are taken as known and fixed. The value is sum_b (W_b / W) sum_{i != j in b} w_i w_j <r_i, r_j> / P_b
+with P_b = W_b^2 - sum w^2, so that row i counts w_i / W in the linear part and the pair i, j counts
+w_i w_j W_b / (W P_b) in the degenerate part: the same sums, with weights for counts.
 """
 
 from __future__ import annotations
@@ -14,9 +18,10 @@ import numpy as np
 
 from calibstat.arrays import Floats, Ints
 from calibstat.estimators.base import Estimator
-from calibstat.inference.spread import NoInterval, Normal
+from calibstat.inference.spread import NO_NOISE, NoInterval, Normal
 from calibstat.sample import Sample
 
+# Rows of a cell; with weights, how many rows of equal weight would be as good (Kish).
 MINIMUM_ROWS = 8
 
 
@@ -28,42 +33,65 @@ class CellResiduals:
     ----------
     index : (n,) ints
         The cell of each row.
-    counts : (L,) ints
+    weights : (n,) floats
+        One for each row if there are none.
     residual : (n, c) floats
         Outcome - prediction, of the event alone for two classes.
+    n_cells : int
     """
 
     index: Ints
-    counts: Ints
+    weights: Floats
     residual: Floats
+    n_cells: int
 
     @classmethod
     def of(cls, core: Estimator, seen: Sample) -> CellResiduals:
-        """Cut the cells of an estimator; refuse weights and cells too small for a variance."""
+        """Cut the cells of an estimator; refuse cells too small for a variance."""
         if core.residual_form != "debiased square":
             raise NoInterval(f"{core!r} is not a debiased squared error; use DebiasedL2(EqualMass(15))")
         plan = core.prepare(seen.predictions).tally
-        if plan is None or seen.predictions.weights is not None:
-            raise NoInterval(
-                f"{core!r} has no variance for weighted rows; leave the weights out, or use ECE(EqualMass(15)), "
-                "whose interval takes weights"
-            )
-        counts = np.bincount(plan.cells.index, minlength=plan.cells.size)
-        smallest = int(counts[counts > 0].min())
-        if smallest < MINIMUM_ROWS:
-            raise NoInterval(
-                f"{core!r}: a cell holds {smallest} of {len(seen)} rows, too few for its variance (at least "
-                f"{MINIMUM_ROWS}); take fewer cells, for example EqualMass({max(1, len(seen) // 20)})"
-            )
+        if plan is None:
+            raise NoInterval(f"{core!r} has no cells; use DebiasedL2(EqualMass(15))")
+        weights = seen.predictions.weights
         components = seen.predictions.components
         happened = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -components.shape[1] :]
-        return cls(plan.cells.index, counts, happened - components)
+        mass = np.ones(len(seen)) if weights is None else weights
+        found = cls(plan.cells.index, mass, happened - components, plan.cells.size)
+        smallest = float(found.rows[found.mass > 0].min())
+        if smallest < MINIMUM_ROWS:
+            rows = "rows" if weights is None else "rows in effect (by weights)"
+            raise NoInterval(
+                f"{core!r}: a cell holds {smallest:.3g} of {len(seen)} {rows}, too few for its variance (at least "
+                f"{MINIMUM_ROWS}); take fewer cells, for example EqualMass({max(1, len(seen) // 20)})"
+            )
+        return found
+
+    @cached_property
+    def mass(self) -> Floats:
+        """(L,) sum of weights of each cell."""
+        return self._sums(self.weights)
+
+    @cached_property
+    def total(self) -> float:
+        """Sum of all weights."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def share(self) -> Floats:
+        """(n,) what each row counts."""
+        return self.weights / self.total
+
+    @cached_property
+    def rows(self) -> Floats:
+        """(L,) number of rows of each cell; with weights, of equally weighted ones that would be as good."""
+        return self.mass**2 / np.where(self.mass > 0, self._sums(self.weights**2), 1.0)
 
     @cached_property
     def mean(self) -> Floats:
         """(L, c) mean residual of each cell."""
-        sums = [np.bincount(self.index, column, minlength=len(self.counts)) for column in self.residual.T]
-        return np.stack(sums, axis=-1) / np.maximum(self.counts, 1)[:, None]
+        sums = [self._sums(self.weights * column) for column in self.residual.T]
+        return np.stack(sums, axis=-1) / np.where(self.mass > 0, self.mass, 1.0)[:, None]
 
     @cached_property
     def centred(self) -> Floats:
@@ -72,15 +100,17 @@ class CellResiduals:
 
     @cached_property
     def fewer(self) -> Floats:
-        """(L,) rows of each cell less one, at least one."""
-        return np.maximum(self.counts - 1, 1).astype(float)
+        """(L,) weight of pairs over weight of rows: rows of each cell less one; one for a single row."""
+        pairs = self.mass**2 - self._sums(self.weights**2)
+        some = pairs > 1e-12 * self.mass**2
+        return np.where(some, pairs / np.where(some, self.mass, 1.0), 1.0)
 
     @cached_property
     def value(self) -> float:
         """The debiased squared error."""
-        squares = np.bincount(self.index, (self.residual**2).sum(axis=1), minlength=len(self.counts))
-        products = self.counts**2 * (self.mean**2).sum(axis=1) - squares
-        return float((products / self.fewer).sum() / len(self.index))
+        squares = self._sums(self.weights**2 * (self.residual**2).sum(axis=1))
+        products = self.mass**2 * (self.mean**2).sum(axis=1) - squares
+        return float((products / self.fewer).sum() / self.total)
 
     @cached_property
     def influence(self) -> Floats:
@@ -90,35 +120,56 @@ class CellResiduals:
         return first_order
 
     def cross(self, other: CellResiduals) -> float:
-        """Sum over i != j in a common cell of both of <c_i, c_j> <d_i, d_j> / ((n_a - 1) (n_b - 1))."""
-        both, cell = np.unique(self.index * len(other.counts) + other.index, return_inverse=True)
+        """Sum over i != j in a common cell of both of w_i^2 w_j^2 <c_i, c_j> <d_i, d_j> / (fewer_a fewer_b)."""
+        both, cell = np.unique(self.index * other.n_cells + other.index, return_inverse=True)
+        squared = self.weights * other.weights
         total = np.zeros(len(both))
         for first in self.centred.T:
             for second in other.centred.T:
-                total += np.bincount(cell, first * second) ** 2
-        own = (self.centred**2).sum(axis=1) * (other.centred**2).sum(axis=1)
+                total += np.bincount(cell, squared * first * second) ** 2
+        own = squared**2 * (self.centred**2).sum(axis=1) * (other.centred**2).sum(axis=1)
         pairs = total - np.bincount(cell, own)
-        scale = self.fewer[both // len(other.counts)] * other.fewer[both % len(other.counts)]
+        scale = self.fewer[both // other.n_cells] * other.fewer[both % other.n_cells]
         return float((pairs / scale).sum())
 
     @property
     def degenerate(self) -> float:
         """The part of the variance that is left without miscalibration."""
-        return 2 * self.cross(self) / len(self.index) ** 2
+        return 2 * self.cross(self) / self.total**2
+
+    @property
+    def linear(self) -> float:
+        """The variance of the linear part; with in-sample means it holds the degenerate part twice."""
+        return float((self.share**2 * self.influence**2).sum())
 
     @property
     def variance(self) -> float:
-        """Linear and degenerate part, each once: the in-sample linear variance holds the degenerate one twice."""
-        return max(float((self.influence**2).mean()) / len(self.index) - self.degenerate, self.degenerate)
+        """Linear and degenerate part, each once."""
+        return max(self.linear - self.degenerate, self.degenerate)
+
+    def _sums(self, values: Floats) -> Floats:
+        """Sum over the rows of each cell."""
+        sums: Floats = np.bincount(self.index, values, minlength=self.n_cells).astype(float)
+        return sums
+
+
+def difference_variance(first: CellResiduals, second: CellResiduals, paired: bool) -> float:
+    """Return the linear or the degenerate part of the variance of a difference, whichever is larger."""
+    if not paired:
+        return first.variance + second.variance
+    degenerate = 2 * (first.cross(first) + second.cross(second) - 2 * first.cross(second)) / first.total**2
+    linear = float((first.share**2 * (first.influence - second.influence) ** 2).sum())
+    return max(linear - degenerate, degenerate)
 
 
 def total_variance(core: Estimator, seen: Sample) -> Normal:
     """Return the debiased squared error with its standard error, on the safe side near calibration."""
     cells = CellResiduals.of(core, seen)
-    error = float(np.sqrt((cells.influence**2).mean() / len(cells.index)))
+    if not cells.residual.any():
+        raise NoInterval(NO_NOISE)
     return Normal(
         cells.value,
-        error,
+        float(np.sqrt(cells.linear)),
         "for the squared *binned* error, in these cells (a lower bound of the unbinned one); normal, with the variance "
         "of the linear and the degenerate part (after Sun et al. 2024)",
     )

@@ -19,10 +19,18 @@ def interval_text(interval: tuple[float, float], level: float) -> str:
 
 
 def pvalue_text(pvalue: float, null: NullDistribution) -> str:
-    """Write a p-value out; at the smallest value that so many resamples can give it is a bound."""
+    """Write a p-value out; at the smallest value that this null distribution can give it is a bound."""
     if pvalue <= null.floor:
         return f"< {null.floor:.3g} ({null.description})"
     return f"= {pvalue:.3g} ({null.description})"
+
+
+def error_text(interval: tuple[float, float], null: NullDistribution) -> str:
+    """Say how well the p-value is known: the Monte Carlo interval, or that there is no such error."""
+    low, high = interval
+    if null.monte_carlo:
+        return f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}"
+    return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
 
 
 def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic: float) -> str:

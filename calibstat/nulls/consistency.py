@@ -59,7 +59,7 @@ class Consistency(Null):
     ) -> EmpiricalNull:
         """Evaluate the estimator on each set of drawn labels."""
         if self.resample_predictions:
-            values = redraw_predictions(estimator, sample, self.n_resamples, rng)
+            values = redraw_predictions(estimator, sample, self.n_resamples, rng, self.shortcuts, evaluator)
         else:
             values = redraw_labels(
                 evaluator or estimator.prepare(sample.predictions), sample, self.n_resamples, rng, self.shortcuts

@@ -44,7 +44,12 @@ class NullDistribution(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """How the distribution was had, for texts: "999 resamples"."""
+        """How the distribution was had, for texts: "999 resamples", "exact"."""
+
+    @property
+    def monte_carlo(self) -> bool:
+        """Whether p-values have a Monte Carlo error, since replicates were drawn."""
+        return True
 
 
 @final
@@ -66,7 +71,7 @@ class EmpiricalNull(NullDistribution):
     def exceedances(self, value: float) -> int:
         """Count the replicates at least as extreme as `value`, ties included; NaN counts as extreme, to be safe."""
         observed = self.evidence(np.asarray(value, dtype=float))
-        slack = TIE_TOLERANCE * np.maximum(1.0, np.abs(observed))
+        slack = TIE_TOLERANCE * np.maximum(1.0, np.abs(observed)) if np.isfinite(observed) else 0.0
         return int(np.count_nonzero(~(self.evidence(self.samples) < observed - slack)))
 
     def pvalue(self, value: float) -> float:

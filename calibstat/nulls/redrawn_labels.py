@@ -7,7 +7,8 @@ import numpy as np
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Evaluator
 from calibstat.estimators.tally import TallyPlan
-from calibstat.nulls.labels import LabelLaw
+from calibstat.nulls.label_counts import draw_label_counts
+from calibstat.nulls.labels import LabelLaw, label_batches
 from calibstat.nulls.poisson_binomial import CellCounts
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
@@ -29,13 +30,14 @@ def redraw_labels(
         Whether counts of events in cells are drawn whole where they suffice.
     """
     plan = evaluator.tally if shortcuts else None
-    if plan is not None and plan.from_counts and sample.predictions.n_classes == 2:
-        return evaluator.from_tally(_counts(plan, n_resamples, rng))
+    if plan is not None and plan.from_counts:
+        if sample.predictions.n_classes == 2:
+            return evaluator.from_tally(_counts(plan, n_resamples, rng))
+        return np.concatenate([evaluator.from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])
     law, n = LabelLaw(sample.predictions), len(sample)
-    drawn = [
-        evaluator(law.invert(stream.random((size, n))[:kept])) for stream, size, kept in blocks(n_resamples, n, rng)
-    ]
-    return np.concatenate(drawn)
+    return np.concatenate(
+        [evaluator(labels) for labels in label_batches(law, n, n_resamples, rng, evaluator.batch_size)]
+    )
 
 
 def _counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Array:

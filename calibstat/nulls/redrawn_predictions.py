@@ -2,31 +2,83 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.nulls.labels import LabelLaw
+from calibstat.predictions import Predictions
+from calibstat.resampling.bin_level import draw_cells, has_few_rows, sums_suffice
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
 
+# Rows whose probabilities sum to one up to this are taken to sum to one.
+_ROUNDING = 1e-9
+# Rows that are looked at together, so that they stay in the cache.
+_ROWS = 2**15
 
-def redraw_predictions(estimator: Estimator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
+
+def redraw_predictions(
+    estimator: Estimator,
+    sample: Sample,
+    n_resamples: int,
+    rng: np.random.Generator,
+    shortcuts: bool = True,
+    evaluator: Evaluator | None = None,
+) -> Floats:
     """Evaluate an estimator on resampled predictions with labels drawn from them: (R, ...).
 
     Parameters
     ----------
     estimator : Estimator
-        Prepared anew on every resample.
+        Prepared anew on every resample, or once where cells are drawn whole.
     sample : Sample
     n_resamples : int
     rng : Generator
+    shortcuts : bool
+        Whether sums over cells may be drawn whole where they suffice and rows are many (see docs/engine.md).
+    evaluator : Evaluator, optional
+        The estimator, prepared on the sample's predictions, if the caller has it already.
     """
-    n, values = len(sample), []
+    if shortcuts and not has_few_rows(sample.predictions):
+        whole = _whole_cells(evaluator or estimator.prepare(sample.predictions), sample.predictions, n_resamples, rng)
+        if whole is not None:
+            return whole
+    return np.array(list(_row_by_row(estimator, sample, n_resamples, rng)))
+
+
+def _whole_cells(
+    evaluator: Evaluator, predictions: Predictions, n_resamples: int, rng: np.random.Generator
+) -> Floats | None:
+    """Draw the sums over cells; None where they do not suffice or cells move in another way than is known."""
+    plan = evaluator.tally
+    if plan is None or not sums_suffice(evaluator):
+        return None
+    moves = plan.cells.ranks is None and (plan.cells.moves != "fixed" or plan.cells.edges is None)
+    if moves:
+        return None
+    drawn = draw_cells(plan.cells, predictions, _label_chance(predictions), n_resamples, rng, plan.cells.ranks)
+    values = [evaluator.from_tallies(each.tally(squared=False)) for each in drawn]
+    return np.concatenate([each for each in values if each is not None])
+
+
+def _label_chance(predictions: Predictions) -> Floats | None:
+    """Return the chance of the event in each row, None if it is the prediction itself: where rows sum to one."""
+    rows = predictions.probabilities
+    for start in range(0, len(rows), _ROWS):
+        other, event = rows[start : start + _ROWS].T
+        if event.min() < 0 or event.max() > 1 or np.abs(other + event - 1).max() > _ROUNDING:
+            return np.ascontiguousarray(predictions.chances[:, 1])
+    return None
+
+
+def _row_by_row(estimator: Estimator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    n = len(sample)
     for stream, size, kept in blocks(n_resamples, n, rng):
         rows, uniforms = stream.integers(0, n, size=(size, n)), stream.random((size, n))
         for row, uniform in zip(rows[:kept], uniforms[:kept], strict=True):
             predictions = sample.predictions.take(row)
             outcomes = LabelLaw(predictions).invert(uniform)
-            values.append(estimator.prepare(predictions)(outcomes))
-    return np.array(values)
+            yield estimator.prepare(predictions)(outcomes)

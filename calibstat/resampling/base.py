@@ -26,6 +26,10 @@ class Resampler(ABC):
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Yield blocks (..., n) of row weights: a function of n and rng only, so that two models get the same rows."""
 
+    def whole_cells(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
+        """Draw sums over cells whole, at a cost that does not grow with n; None where rows must be weighted."""
+        return None
+
     @final
     def replicates(self, estimator: Estimator, sample: Sample, *, rng: RNG = None) -> Floats:
         """Evaluate an estimator under each set of row weights; what it prepared (cells, bandwidths) stays fixed.
@@ -40,7 +44,11 @@ class Resampler(ABC):
         -------
         values : (R, ...) floats
         """
+        generator = as_generator(rng)
+        whole = self.whole_cells(estimator, sample, generator)
+        if whole is not None:
+            return whole
         evaluator = estimator.prepare(sample.predictions)
         codes = clusters(sample.predictions, self.groups)
-        weights = self.weights(how_many(codes), as_generator(rng))
+        weights = self.weights(how_many(codes), generator)
         return np.concatenate([evaluator(sample.outcomes, spread(block, codes)) for block in weights])

@@ -1,55 +1,177 @@
-"""Everything that is swept, evaluated on one sample: one look through each lens, one sort."""
+"""Everything that is swept, evaluated on the data sets of a few repeats.
+
+Estimators on cells of equal mass or width share one sort of each data set, and are then evaluated on all repeats of a
+group at once. A group has always the same number of lanes, and a repeat its own lane, so that the bits of a value do
+not depend on which repeats are computed together.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from calibstat.arrays import Floats
+from calibstat.binnings.base import Binning
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.binned import BinnedEstimator
 from calibstat.inference.testing import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.sample import Sample
-from calibstat.sweeps.nested import NestedTallies
+from calibstat.sweeps import nested
+from calibstat.sweeps.drawing import Drawn
+from calibstat.sweeps.nested import Cuts
 from calibstat.sweeps.slots import Asked, Plain, Slots, call_plain
 
+LANES = 32
 
-class Seen:
-    """A sample through one lens, and what several estimators share."""
 
-    def __init__(self, lens: Lens, sample: Sample) -> None:
-        self.lens = lens
-        self.sample = lens(sample) if lens.parts else sample
-        self.nested = NestedTallies(self.sample)
+def is_nested(thing: Estimator | Plain) -> bool:
+    """Whether an estimator is had from sums below borders."""
+    return (
+        isinstance(thing, Estimator)
+        and isinstance(thing.core, BinnedEstimator)
+        and nested.is_nested(thing.core.binning)
+    )
 
-    def value(self, core: Estimator) -> float:
-        """Return the headline value of an estimator without its lens."""
-        tally = self.nested.tally(core.binning) if isinstance(core, BinnedEstimator) else None
-        if tally is not None and isinstance(core, BinnedEstimator):
-            values = np.asarray(core.functional(tally))
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Estimators that look through one lens at cells from one sort: their places among the slots, and all borders."""
+
+    lens: Lens
+    places: tuple[int, ...]
+    cuts: Cuts
+
+
+class Looks:
+    """A data set, looked at once through each lens."""
+
+    def __init__(self, drawn: Drawn) -> None:
+        self.drawn = drawn
+        self.known: list[tuple[Lens, Sample]] = []
+
+    def through(self, lens: Lens) -> Sample:
+        """Return what is seen."""
+        found = next((seen for known, seen in self.known if known == lens), None)
+        if found is None:
+            found = lens(self.drawn.sample) if lens.parts else self.drawn.sample
+            self.known.append((lens, found))
+        return found
+
+
+class Estimates:
+    """The values of all estimators on the repeats of one group.
+
+    Parameters
+    ----------
+    slots : Slots
+    n : int
+        Rows of each data set.
+    """
+
+    def __init__(self, slots: Slots, n: int) -> None:
+        self.slots = slots
+        self.shared = _shared(slots, n)
+        together = {place for each in self.shared for place in each.places}
+        self.alone = [place for place in range(len(slots)) if place not in together]
+
+    def group(self) -> Group:
+        """Begin a group of repeats."""
+        return Group(self)
+
+    def one(self, place: int, looks: Looks) -> float:
+        """Evaluate one estimator on one data set, in the usual way."""
+        thing = self.slots.each[place].thing
+        if not isinstance(thing, Estimator):
+            return call_plain(thing, looks.drawn.sample)
+        seen = looks.through(thing.lens)
+        return float(_number(thing, np.asarray(thing.core.prepare(seen.predictions)(seen.outcomes)), ()))
+
+
+class Group:
+    """What the repeats of a group have left to be evaluated together.
+
+    Parameters
+    ----------
+    estimates : Estimates
+    """
+
+    def __init__(self, estimates: Estimates) -> None:
+        self.estimates = estimates
+        self.values = np.full((len(estimates.slots), LANES), np.nan)
+        self.sums: list[Floats | None] = [None] * len(estimates.shared)
+        self.waiting = np.zeros((len(estimates.slots), LANES), dtype=bool)
+
+    def take(self, lane: int, drawn: Drawn) -> None:
+        """Evaluate what stands alone on the data set of a repeat, and keep the sums of the rest."""
+        looks = Looks(drawn)
+        for place in self.estimates.alone:
+            self.values[place, lane] = self.estimates.one(place, looks)
+        for number, each in enumerate(self.estimates.shared):
+            found = drawn.sums(each.lens, each.cuts)
+            if found is not None:
+                self._keep(number, lane, found[0])
+            whole = found is not None and bool(found[1].all())
+            for place in each.places:
+                if whole or (found is not None and each.cuts.serves(_binning(self._thing(place)), found[1])):
+                    self.waiting[place, lane] = True
+                else:
+                    self.values[place, lane] = self.estimates.one(place, looks)
+
+    def take_all(self, sums: Floats) -> None:
+        """Take the sums of all lanes, of estimators that look through one lens and all have sums."""
+        self.sums = [sums]
+        self.waiting[:] = True
+
+    def finish(self) -> tuple[Floats, dict[int, Exception]]:
+        """Evaluate what waits.
+
+        Returns
+        -------
+        values : (slots, LANES) floats
+        errors : dict of int to Exception
+            By lane, for those in which an estimator raises.
+        """
+        errors: dict[int, Exception] = {}
+        for each, sums in zip(self.estimates.shared, self.sums, strict=True):
+            for place in each.places:
+                if sums is not None and self.waiting[place].any():
+                    errors |= self._evaluate(place, each.cuts, sums)
+        return self.values, errors
+
+    def _keep(self, number: int, lane: int, sums: Floats) -> None:
+        """Put the sums into their lane; the first fill all lanes, so that none is empty."""
+        kept = self.sums[number]
+        if kept is None:
+            self.sums[number] = np.repeat(sums[None], LANES, axis=0)
         else:
-            values = core.prepare(self.sample.predictions)(self.sample.outcomes)
-        headline = core.headline(values)
-        if np.ndim(headline):
-            raise ValueError(f"{core!r} gives an array of shape {np.shape(headline)}, but a sweep needs one number.")
-        return float(headline)
+            kept[lane] = sums
 
+    def _evaluate(self, place: int, cuts: Cuts, sums: Floats) -> dict[int, Exception]:
+        """Evaluate all lanes; if that raises, each lane with its sums in all lanes."""
+        thing, waiting = self._thing(place), self.waiting[place]
+        try:
+            self.values[place, waiting] = _value(thing, cuts, sums)[waiting]
+        except Exception:
+            return self._one_by_one(place, cuts, sums)
+        return {}
 
-def estimates(slots: Slots, sample: Sample) -> Floats:
-    """Evaluate every estimator on the same sample: (slots,)."""
-    looks: list[Seen] = []
-    return np.array([_estimate(slot.thing, sample, looks) for slot in slots.each], dtype=float)
+    def _one_by_one(self, place: int, cuts: Cuts, sums: Floats) -> dict[int, Exception]:
+        errors: dict[int, Exception] = {}
+        for lane in np.flatnonzero(self.waiting[place]):
+            try:
+                alone = np.repeat(sums[lane : lane + 1], LANES, axis=0)
+                self.values[place, lane] = _value(self._thing(place), cuts, alone)[lane]
+            except Exception as error:
+                errors[int(lane)] = error
+        return errors
 
-
-def _estimate(thing: Estimator | Plain, sample: Sample, looks: list[Seen]) -> float:
-    if not isinstance(thing, Estimator):
-        return call_plain(thing, sample)
-    lens = thing.lens
-    seen = next((look for look in looks if look.lens == lens), None)
-    if seen is None:
-        seen = Seen(lens, sample)
-        looks.append(seen)
-    return seen.value(thing.core)
+    def _thing(self, place: int) -> Estimator:
+        thing: Estimator = self.estimates.slots.each[place].thing
+        return thing
 
 
 def pvalue(thing: Asked | Plain, sample: Sample, rng: np.random.Generator) -> float:
@@ -57,3 +179,40 @@ def pvalue(thing: Asked | Plain, sample: Sample, rng: np.random.Generator) -> fl
     if isinstance(thing, Asked):
         return calibration_test(sample, thing.estimator, null=thing.null, rng=rng).pvalue
     return call_plain(thing, sample)
+
+
+def _shared(slots: Slots, n: int) -> list[Shared]:
+    looks: list[tuple[Lens, list[int]]] = []
+    for place, slot in enumerate(slots.each):
+        if is_nested(slot.thing):
+            known = next((places for lens, places in looks if lens == slot.thing.lens), None)
+            if known is None:
+                looks.append((slot.thing.lens, [place]))
+            else:
+                known.append(place)
+    return [
+        Shared(lens, tuple(places), _cuts([slots.each[place].thing for place in places], n)) for lens, places in looks
+    ]
+
+
+def _cuts(things: Sequence[Any], n: int) -> Cuts:
+    squares = any("square" in thing.core.needs for thing in things)
+    return Cuts([_binning(thing) for thing in things], n, squares=squares)
+
+
+def _binning(thing: Any) -> Binning:
+    binning: Binning = thing.core.binning
+    return binning
+
+
+def _value(thing: Any, cuts: Cuts, sums: Floats) -> Floats:
+    core: BinnedEstimator = thing.core
+    return _number(thing, np.asarray(core.functional(cuts.tally(core.binning, sums))), (len(sums),))
+
+
+def _number(thing: Estimator, values: Floats, shape: tuple[int, ...]) -> Floats:
+    headline = np.asarray(thing.core.headline(values), dtype=float)
+    if headline.shape != shape:
+        found = headline.shape[len(shape) :]
+        raise ValueError(f"{thing!r} gives an array of shape {found}, but a sweep needs one number.")
+    return headline

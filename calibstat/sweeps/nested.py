@@ -1,77 +1,116 @@
-"""Tallies for many numbers of bins from one sort: the borders of cells are looked up, sums are differences.
+"""Cells for many numbers of bins from one sort: the borders of all are looked up at once, sums are differences.
 
 Values agree with the estimators' own up to rounding: the sum of a cell is a difference of sums over all rows below.
 """
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Bools, Floats, Ints
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.equal_width import EqualWidth
 from calibstat.estimators.tally import Tally
-from calibstat.sample import Sample
+
+# What is summed over all rows below a border.
+COUNT, PREDICTED, HAPPENED, SQUARE = range(4)
 
 
-class NestedTallies:
-    """Sums over the equal-mass and equal-width cells of a sample of two outcomes, without weights.
+def is_nested(binning: Binning) -> bool:
+    """Whether the cells of a binning are had from one sort."""
+    return isinstance(binning, (EqualMass, EqualWidth))
+
+
+class Cuts:
+    """All borders that the equal-mass and equal-width cells of several binnings have in samples of n rows.
 
     Parameters
     ----------
-    sample : Sample
-        As seen through the lens.
+    binnings : iterable of EqualMass and EqualWidth
+    n : int
+    squares : bool
+        Whether squared residuals are asked for.
+
+    Attributes
+    ----------
+    ranks : (r,) ints
+        How many rows lie below each border of equal mass, with 0 and n.
+    edges : (e,) floats
+        The borders of equal width, without 0 and 1.
     """
 
-    def __init__(self, sample: Sample) -> None:
-        predictions = sample.predictions
-        self.serves = predictions.n_classes == 2 and predictions.weights is None and predictions.given == (...,)
-        self.sample = sample
-        self.known: dict[tuple[type, int], Tally | None] = {}
+    def __init__(self, binnings: Iterable[Binning], n: int, *, squares: bool = True) -> None:
+        each = list(dict.fromkeys(binnings))
+        groups = {binning: _equal_groups(n, binning.n_bins) for binning in each if isinstance(binning, EqualMass)}
+        widths = {binning: _inner_edges(binning.n_bins) for binning in each if isinstance(binning, EqualWidth)}
+        self.n = n
+        self.squares = squares
+        self.ranks = np.unique(np.concatenate([[0, n], *groups.values()])).astype(np.intp)
+        self.edges = np.unique(np.concatenate([[], *widths.values()]))
+        self.columns: dict[Binning, Ints] = {
+            binning: np.searchsorted(self.ranks, borders) for binning, borders in groups.items()
+        }
+        first = len(self.ranks)
+        for binning, inner in widths.items():
+            place = np.searchsorted(self.edges, inner) + 1
+            self.columns[binning] = first + np.concatenate([[0], place, [len(self.edges) + 1]])
 
-    def tally(self, binning: Binning) -> Tally | None:
-        """Return the sums over the cells of a binning, or None where they must be had in the usual way."""
-        if not self.serves or not isinstance(binning, (EqualMass, EqualWidth)):
-            return None
-        key = (type(binning), binning.n_bins)
-        if key not in self.known:
-            borders = self._borders(binning)
-            self.known[key] = None if borders is None else self._sums(borders)
-        return self.known[key]
+    def sums(self, scores: Floats, events: Floats) -> tuple[Floats, Bools]:
+        """Add up all rows below each border.
 
-    @cached_property
-    def _scores(self) -> Floats:
-        predictions = self.sample.predictions
-        return predictions.event[predictions.order]
+        Parameters
+        ----------
+        scores : (n,) increasing floats
+            The event's probability.
+        events : (m,) increasing floats
+            Those of them to which the event happened.
 
-    @cached_property
-    def _below(self) -> Floats:
-        """(3, n + 1) sums over all rows below each row: of predictions, events, and squared residuals."""
-        scores, outcomes = self._scores, self.sample.outcomes[self.sample.predictions.order]
-        below = np.zeros((3, len(scores) + 1))
-        np.cumsum(scores, out=below[0, 1:])
-        np.cumsum(outcomes, out=below[1, 1:])
-        np.cumsum((outcomes - scores) ** 2, out=below[2, 1:])
-        return below
+        Returns
+        -------
+        sums : (4, r + 1 + e + 1) floats
+            Of rows, predictions, events, and squared residuals (NaN unless asked for): below ranks, below 0, below
+            edges, and of all.
+        apart : (r,) booleans
+            Whether the rows on both sides of a rank differ: equal scores would have to stay together.
+        """
+        inner = self.ranks[1:-1]
+        firsts = scores[inner]
+        count = np.concatenate([self.ranks, [0], np.searchsorted(scores, self.edges), [self.n]])
+        happened = np.searchsorted(events, np.concatenate([[-1.0], firsts, [np.inf, -1.0], self.edges, [np.inf]]))
+        sums = np.empty((4, len(count)))
+        sums[COUNT], sums[HAPPENED] = count, happened
+        sums[PREDICTED] = _running(scores)[count]
+        if self.squares:  # (1 - p)^2 where it happened, p^2 elsewhere
+            sums[SQUARE] = _running(scores**2)[count] - 2 * _running(events)[happened] + happened
+        else:
+            sums[SQUARE] = np.nan
+        apart = np.ones(len(self.ranks), dtype=bool)
+        apart[1:-1] = scores[inner - 1] < firsts
+        return sums, apart
 
-    def _borders(self, binning: EqualMass | EqualWidth) -> Ints | None:
-        """Return how many rows lie below each border; None if a tie stands across a border of equal mass."""
-        scores, n = self._scores, len(self._scores)
-        if isinstance(binning, EqualWidth):
-            inner = np.searchsorted(scores, _inner_edges(binning.n_bins), side="left")
-            return np.concatenate([[0], inner, [n]])
-        borders = _equal_groups(n, binning.n_bins)
-        first = borders[1:-1]
-        return borders if (scores[first - 1] < scores[first]).all() else None
+    def tally(self, binning: Binning, sums: Floats) -> Tally:
+        """Return the sums over the cells of a binning, from sums (..., 4, borders) below borders."""
+        cells = np.diff(sums[..., self.columns[binning]])
+        weight = cells[..., COUNT, :]
+        return Tally(
+            weight, cells[..., PREDICTED, :, None], cells[..., HAPPENED, :, None], weight, cells[..., SQUARE, :]
+        )
 
-    def _sums(self, borders: Ints) -> Tally:
-        at = self._below[:, borders]
-        predicted, happened, squares = at[:, 1:] - at[:, :-1]
-        weight = (borders[1:] - borders[:-1]).astype(float)
-        return Tally(weight, predicted[:, None], happened[:, None], weight, squares)
+    def serves(self, binning: Binning, apart: Bools) -> bool:
+        """Whether no tie stands across a border of a binning."""
+        return isinstance(binning, EqualWidth) or bool(apart[self.columns[binning]].all())
+
+
+def _running(values: Floats) -> Floats:
+    """Return the sums of the first 0, 1, ..., n values."""
+    found = np.empty(len(values) + 1)
+    found[0] = 0
+    np.cumsum(values, out=found[1:])
+    return found
 
 
 @lru_cache

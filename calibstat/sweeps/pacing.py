@@ -10,13 +10,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from calibstat.sweeps.measuring import LANES, Estimates
 from calibstat.sweeps.quiet import quiet
 from calibstat.sweeps.study import Study
-from calibstat.sweeps.units import Unit, one_repeat, repeats_of
+from calibstat.sweeps.units import Unit, compute, repeats_of
 
 _SECONDS = 0.5
 _ROWS_OF_THE_TRIAL = 2000
-_BLOCKS = 8
+_LEAST = 0.25
+_QUICK = 0.02
 _BUNDLES = 32
 
 
@@ -44,13 +46,18 @@ def measure_pace(study: Study) -> Pace:
 
 
 def _seconds(study: Study, n: int) -> float:
-    """Return the seconds of a repeat, after one that pays for what is done once."""
-    with _forgiving(), quiet:
-        one_repeat(study, study.names[0], n, 0)
-    start = time.perf_counter()
-    with _forgiving(), quiet:
-        one_repeat(study, study.names[0], n, 0)
-    return max(time.perf_counter() - start, 1e-6)
+    """Return the seconds of a repeat, after one that pays for what is done once; of a group where one is quick."""
+    estimates = Estimates(study.estimators, n)
+
+    def took(repeats: range) -> float:
+        start = time.perf_counter()
+        with _forgiving(), quiet:
+            compute(study, study.names[0], n, repeats, estimates)
+        return max((time.perf_counter() - start) / len(repeats), 1e-6)
+
+    took(range(1))
+    alone = took(range(1))
+    return took(range(LANES)) if alone < _QUICK else alone
 
 
 @contextmanager
@@ -63,15 +70,24 @@ def _forgiving() -> Iterator[None]:
 
 
 def block_size(study: Study, pace: Pace) -> int:
-    """Return how many repeats of the largest samples take half a second; there are always several blocks."""
-    most = -(-study.n_repeats // _BLOCKS)
-    return int(np.clip(round(_SECONDS / pace(max(study.n))), 1, most))
+    """Return how many repeats of the largest samples take half a second; less where there is little to do.
+
+    Whole groups, where there is more than one.
+    """
+    total = sum(map(pace, study.n)) * len(study.models) * study.n_repeats
+    found = round(_goal(total) / pace(max(study.n)))
+    return int(np.clip(found - found % LANES if found > LANES else found, 1, study.n_repeats))
+
+
+def _goal(total: float) -> float:
+    """Return the seconds that a task should take, of a study that takes `total` seconds."""
+    return float(np.clip(total / _BUNDLES, _LEAST, _SECONDS))
 
 
 def bundles(study: Study, units: Sequence[Unit], block: int, pace: Pace) -> list[list[Unit]]:
-    """Put units together until they take half a second; less where there is little to do, so that all have work."""
+    """Put units together until they take half a second, or half that where there is little to do."""
     costs = [pace(study.n[unit.n]) * len(repeats_of(study, unit, block)) for unit in units]
-    goal = min(_SECONDS, sum(costs) / _BUNDLES)
+    goal = _goal(sum(costs))
     found: list[list[Unit]] = []
     filled = goal
     for unit, cost in zip(units, costs, strict=True):

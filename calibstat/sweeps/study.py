@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
 
+from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
 from calibstat.generators.base import SyntheticModel
 from calibstat.sample import Sample
+from calibstat.sweeps.drawing import Drawn, Way, ways
+from calibstat.sweeps.measuring import LANES, Estimates, is_nested
 from calibstat.sweeps.slots import Slots, described
 
 Interval: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
 
 # The last keys of the streams of one repeat: what it is drawn for.
-SAMPLE, TEST, INTERVAL = 0, 1, 2
+SAMPLE, TEST, INTERVAL, GROUP = range(4)
 _ROWS_IN_A_FINGERPRINT = 64
 
 
@@ -36,6 +39,8 @@ class Study:
     n_repeats : int
     entropy : tuple of int
         The root of all streams.
+    draws : {"rows", "sorted", "cells"}
+        How data sets are drawn.
     """
 
     models: dict[str, SyntheticModel]
@@ -46,6 +51,17 @@ class Study:
     interval: Interval | None
     n_repeats: int
     entropy: tuple[int, ...]
+    draws: str = "rows"
+    ways: dict[str, Way] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.draws == "cells":
+            _refuse_what_needs_rows(self)
+        object.__setattr__(self, "ways", ways(self.models, self.draws))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send to other processes what the study is made from: they make its tables again."""
+        return Study, tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,9 +73,20 @@ class Study:
         key = (crc32(model.encode()), n, repeat, *purpose)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.entropy, spawn_key=key)))
 
+    def draw(self, model: str, n: int, repeat: int) -> Drawn:
+        """Draw the data set of one repeat; all estimators, tests and numbers of bins share it."""
+        return self.ways[model].draw(n, self.stream(model, n, repeat, SAMPLE))
+
+    def draw_group(self, model: str, n: int, number: int, estimates: Estimates) -> Floats | None:
+        """Draw the sums of a whole group of repeats, if that is the way: whichever of them are wanted."""
+        if self.draws != "cells":
+            return None
+        rng = self.stream(model, n, number, GROUP)
+        return self.ways[model].draw_group(estimates.shared[0].cuts, LANES, rng)
+
     def sample(self, model: str, n: int, repeat: int) -> Sample:
-        """Draw the sample of one repeat; all estimators, tests and numbers of bins share it."""
-        return self.models[model].sample(n, self.stream(model, n, repeat, SAMPLE))
+        """Draw the data set of one repeat as rows."""
+        return self.draw(model, n, repeat).sample
 
     def design(self, version: str) -> dict[str, Any]:
         """Return all that decides the numbers, in plain values that are the same in every process."""
@@ -73,7 +100,20 @@ class Study:
             "interval": None if self.interval is None else described(self.interval),
             "n_repeats": self.n_repeats,
             "seed": list(self.entropy),
+            "draws": self.draws,
         }
+
+
+def _refuse_what_needs_rows(study: Study) -> None:
+    for name, slots in (("tests=", study.tests), ("interval=", study.estimators if study.interval else ())):
+        if len(slots):
+            raise ValueError(f"{name} needs rows, but draws='cells' draws none: take 'rows' or 'sorted'.")
+    for slot in study.estimators.each:
+        if not is_nested(slot.thing) or slot.thing.lens.parts:
+            raise ValueError(
+                f"estimators[{slot.name!r}] needs rows, but draws='cells' draws sums over cells: it serves estimators "
+                "on EqualMass or EqualWidth cells of the event's probability, without a lens; take 'rows' or 'sorted'."
+            )
 
 
 def _fingerprint(model: SyntheticModel) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Literal, final
 
 from calibstat.arrays import RNG, as_generator
 from calibstat.checks import at_least_one
@@ -52,6 +52,12 @@ class Sweep:
     n_repeats : int
     rng : int, Generator or None
         A store needs an integer or a Generator in a known state.
+    draws : {"rows", "sorted", "cells"}
+        ``"rows"`` draws the model's own random rows. ``"sorted"`` draws scores in increasing order, through a table of
+        65 536 quantiles, for models of two classes whose prediction has a density. ``"cells"`` draws sums over cells
+        without rows, at a cost that does not grow with n; numbers of rows and events are exact, sums of predictions
+        are approximately normal, and estimators on cells of equal width and of equal mass do not share a sample. It
+        serves estimators on such cells only.
 
     Examples
     --------
@@ -82,6 +88,7 @@ class Sweep:
     interval: Interval | None = None
     n_repeats: int = 100
     rng: RNG = None
+    draws: Literal["rows", "sorted", "cells"] = "rows"
     study: Study = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -97,6 +104,7 @@ class Sweep:
             self.interval,
             at_least_one("n_repeats", self.n_repeats),
             tuple(Streams(as_generator(self.rng)).entropy),
+            self.draws,
         )
         object.__setattr__(self, "study", study)
 

@@ -11,7 +11,8 @@ import numpy as np
 from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
 from calibstat.sample import Sample
-from calibstat.sweeps.measuring import estimates, pvalue
+from calibstat.sweeps.drawing import Drawn
+from calibstat.sweeps.measuring import LANES, Estimates, pvalue
 from calibstat.sweeps.quiet import quiet
 from calibstat.sweeps.study import INTERVAL, TEST, Study
 
@@ -48,20 +49,66 @@ def repeats_of(study: Study, unit: Unit, block: int) -> range:
 
 def work(study: Study, unit: Unit, block: int) -> Found:
     """Compute a unit; what raises is recorded, and the other repeats go on."""
-    model, n = study.names[unit.model], study.n[unit.n]
     repeats = repeats_of(study, unit, block)
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
-    error = ""
+    model, n = study.names[unit.model], study.n[unit.n]
+    estimates = Estimates(study.estimators, n)
+    errors: dict[int, Exception] = {}
     with quiet:
-        for position, repeat in enumerate(repeats):
-            try:
-                found = one_repeat(study, model, n, repeat)
-            except Exception as raised:
-                error = error or f"repeat {repeat}: {type(raised).__name__}: {raised}"
-            else:
-                for name, value in found.items():
-                    values[name][..., position] = value
+        for first in range(repeats.start // LANES * LANES, repeats.stop, LANES):
+            group = range(max(first, repeats.start), min(first + LANES, repeats.stop))
+            found, raised = compute(study, model, n, group, estimates)
+            where = slice(group.start - repeats.start, group.stop - repeats.start)
+            for name, value in found.items():
+                values[name][..., where] = value
+            errors |= raised
+    repeat = min(errors, default=0)
+    error = f"repeat {repeat}: {type(errors[repeat]).__name__}: {errors[repeat]}" if errors else ""
     return Found(unit, values, error)
+
+
+def compute(
+    study: Study, model: str, n: int, repeats: range, estimates: Estimates
+) -> tuple[dict[str, Floats], dict[int, Exception]]:
+    """Draw the data sets of a group of repeats and evaluate everything on them.
+
+    Parameters
+    ----------
+    study : Study
+    model : str
+    n : int
+    repeats : range
+        All in one group of `LANES`.
+    estimates : Estimates
+
+    Returns
+    -------
+    values : dict of str to (names, bins, repeats) floats
+        NaN where a repeat failed.
+    errors : dict of int to Exception
+        By repeat.
+    """
+    values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
+    group, errors = estimates.group(), dict[int, Exception]()
+    whole = study.draw_group(model, n, repeats.start // LANES, estimates)
+    if whole is not None:
+        group.take_all(whole)
+    for position, repeat in enumerate(() if whole is not None else repeats):
+        try:
+            drawn = study.draw(model, n, repeat)
+            group.take(repeat % LANES, drawn)
+            for name, value in _judged(study, drawn, model, repeat).items():
+                values[name][..., position] = value
+        except Exception as raised:
+            errors[repeat] = raised
+    if len(study.estimators):
+        found, raised_later = group.finish()
+        lanes = [repeat % LANES for repeat in repeats]
+        values["estimate"][:] = found[:, lanes][study.estimators.where]
+        errors |= {repeat: raised_later[repeat % LANES] for repeat in repeats if repeat % LANES in raised_later}
+    for value in values.values():
+        value[..., [repeat - repeats.start for repeat in errors]] = np.nan
+    return values, errors
 
 
 def shapes(study: Study) -> dict[str, tuple[int, int]]:
@@ -73,15 +120,13 @@ def shapes(study: Study) -> dict[str, tuple[int, int]]:
     return found
 
 
-def one_repeat(study: Study, model: str, n: int, repeat: int) -> dict[str, Floats]:
-    """Draw a sample and evaluate everything on it: arrays (names, bins)."""
-    sample, found = study.sample(model, n, repeat), {}
-    if len(study.estimators):
-        found["estimate"] = estimates(study.estimators, sample)[study.estimators.where]
+def _judged(study: Study, drawn: Drawn, model: str, repeat: int) -> dict[str, Floats]:
+    """Evaluate tests and intervals on a data set: arrays (names, bins)."""
+    found = {}
     if len(study.tests):
-        found["pvalue"] = _pvalues(study, sample, model, repeat)[study.tests.where]
+        found["pvalue"] = _pvalues(study, drawn.sample, model, repeat)[study.tests.where]
     if study.interval is not None and len(study.estimators):
-        ends = _intervals(study, sample, model, repeat)[study.estimators.where]
+        ends = _intervals(study, drawn.sample, model, repeat)[study.estimators.where]
         found |= {"interval_low": ends[..., 0], "interval_high": ends[..., 1]}
     return found
 

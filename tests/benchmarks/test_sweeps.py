@@ -10,6 +10,7 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
+import dask
 import numpy as np
 import pytest
 
@@ -34,8 +35,8 @@ ESTIMATORS = {
 REPEATS, REPEATS_OF_THE_LOOP = 200, 10
 
 
-def study(repeats=REPEATS, sizes=SIZES):
-    return Sweep(MODEL, n=sizes, n_bins=BINS, estimators=ESTIMATORS, n_repeats=repeats, rng=0)
+def study(repeats=REPEATS, sizes=SIZES, draws="rows"):
+    return Sweep(MODEL, n=sizes, n_bins=BINS, estimators=ESTIMATORS, n_repeats=repeats, rng=0, draws=draws)
 
 
 def loop(repeats):
@@ -62,28 +63,49 @@ def seconds(function, *arguments, clock=time.process_time):
     return clock() - start
 
 
-def test_a_sweep_against_a_plain_loop(ratios, benchmark):
-    sweep = study()
-    swept = seconds(lambda: benchmark.pedantic(sweep.run, kwargs={"progress": False}, rounds=1))
-    looped = seconds(loop, REPEATS_OF_THE_LOOP) * REPEATS / REPEATS_OF_THE_LOOP
-    ratios.record("sweep, 8 n x 8 bins x 4 estimators x 200, plain loop", swept, looped, 5, "s", at_least=True)
+@pytest.fixture(scope="module")
+def looped():
+    """Processor seconds of the plain loop, scaled to all repeats."""
+    return seconds(loop, REPEATS_OF_THE_LOOP) * REPEATS / REPEATS_OF_THE_LOOP
+
+
+@pytest.mark.parametrize(("draws", "goal"), [("rows", 5), ("sorted", 30), ("cells", 30)])
+def test_a_sweep_against_a_plain_loop(ratios, benchmark, looped, draws, goal):
+    """On one thread; with the making of the sweep, of its tables and of the truths."""
+    benchmark.pedantic(lambda: None, rounds=1)
+    study(2, [100], draws).run(progress=False)
+    with dask.config.set(num_workers=1):
+        swept = seconds(lambda: study(draws=draws).run(progress=False))
+    name = f"sweep ({draws}), 8 n x 8 bins x 4 estimators x 200, plain loop"
+    ratios.record(name, swept, looped, goal, "s", at_least=True)
+
+
+def test_sums_over_cells_cost_the_same_whatever_n_is(ratios, benchmark):
+    benchmark.pedantic(lambda: None, rounds=1)
+    small, large = study(sizes=[1000], draws="cells"), study(sizes=[10_000_000], draws="cells")
+    ran, plain = interleaved([lambda: serial(large), lambda: serial(small)], rounds=3)
+    ratios.record("sums over cells, n = 10 000 000 and n = 1000", ran, plain, 1.5, "s")
 
 
 def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path):
-    """Blocks of the default size, computed on threads and written into a store, in turns with the same blocks alone."""
+    """Blocks of the default size, computed by Dask on one thread and written into a store; the same blocks alone.
+
+    One thread: what several lose to each other is not the cost of scheduling.
+    """
     grid = study(4 * REPEATS).study
     pace = measure_pace(grid)
     block = block_size(grid, pace)
     units = all_units(grid, block)
     tasks, store = bundles(grid, units, block, pace), in_zarr(grid, tmp_path / "study.zarr", block)
     benchmark.pedantic(lambda: None, rounds=1)
-    ran, plain = interleaved(
-        [
-            lambda: on_threads(grid, tasks, block, store.write),
-            lambda: [work(grid, unit, block) for unit in units],
-        ],
-        rounds=1,
-    )
+    with dask.config.set(num_workers=1):
+        ran, plain = interleaved(
+            [
+                lambda: on_threads(grid, tasks, block, store.write),
+                lambda: [work(grid, unit, block) for unit in units],
+            ],
+            rounds=3,
+        )
     ratios.record("sweep on threads into a store, the same blocks without Dask", ran, plain, 1.10, "s")
 
 
@@ -138,7 +160,8 @@ def test_threads_on_two_cores(ratios, benchmark):
     plain, ran = [], []
     for _ in range(3):
         plain.append(seconds(serial, sweep, clock=time.perf_counter))
-        ran.append(seconds(lambda: sweep.run(progress=False), clock=time.perf_counter))
+        with dask.config.set(num_workers=2):
+            ran.append(seconds(lambda: sweep.run(progress=False), clock=time.perf_counter))
     ratios.record("sweep of large samples on threads, one core", min(ran), min(plain), 1.6, "s", at_least=True)
 
 

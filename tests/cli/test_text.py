@@ -57,9 +57,21 @@ def test_columns_are_aligned(pets, fair):
 
 
 def test_at_its_floor_a_pvalue_is_a_bound(pets, off):
-    rows = table(pets(off, "--lens", "top-label", "--lens", "canonical")[1])
+    rows = table(pets(off, "--lens", "top-label", "--lens", "canonical", "--n-resamples", "999")[1])
     assert [row[-3:] for row in rows[1:]] == [["< 0.001", "< 0.002", "*"]] * 2
     assert table(pets(off, "--lens", "top-label", "--n-resamples", "199")[1])[1][-1] == "< 0.005"
+
+
+def test_pvalues_are_computed_where_that_can_be_and_the_text_says_which(pets, off):
+    out = pets(off, "--lens", "top-label", "--lens", "canonical")[1]
+    (_, top, canonical) = table(out)
+    assert float(top[-3]) < 1e-4
+    assert canonical[-3] == "< 0.001"
+    words = " ".join(out.split())
+    assert "(top-label: computed, no Monte Carlo error; canonical: 999 resamples, seed 0)" in words
+    only = " ".join(pets(off, "--lens", "top-label")[1].split())
+    assert "(computed, no Monte Carlo error)" in only
+    assert "resamples" not in only
 
 
 def test_a_single_test_has_no_adjusted_column(run, binary):

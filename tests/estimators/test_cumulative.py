@@ -191,3 +191,20 @@ def test_a_test_of_kuiper_reports_the_worst_interval_and_the_standardized_value(
     assert found.standardized == pytest.approx(0.275 * 4 / np.sqrt(0.09 + 0.24 + 0.24 + 0.09))
     assert f"(standardized {found.standardized:.4g})" in str(found)
     assert cs.calibration_test(sample, cs.ECE(cs.FixedEdges([0, 1])), rng=0).remark == ""
+
+
+@pytest.mark.parametrize(
+    "estimator", [Kuiper(), KolmogorovSmirnov(), AverageTwoBin(), BrownianBridge(), MeanAndBridge()], ids=repr
+)
+def test_many_replicates_give_the_values_of_each(estimator):
+    """More replicates than go through the cache at once; labels, and labels with weights that move."""
+    rng = np.random.default_rng(4)
+    scores = rng.random(3000).round(3)
+    sample = cs.Sample(rng.random(3000) < scores, scores)
+    evaluator = estimator.prepare(sample.predictions)
+    labels, weights = rng.integers(0, 2, size=(60, 3000)), rng.random((60, 3000))
+    for moved in (None, weights):
+        together = evaluator(labels, moved)
+        for row in (0, 42, 43, 59):
+            alone = evaluator(labels[row], None if moved is None else moved[row])
+            np.testing.assert_allclose(together[row], alone, rtol=1e-12)

@@ -67,12 +67,12 @@ def test_the_line_and_the_panels_agree(kind, sample, bandwidth):
 
 @pytest.mark.parametrize("kept", [0, 2**25])
 @pytest.mark.parametrize("size", [7, 512])
-def test_panels_kept_or_made_anew_give_the_same(monkeypatch, kept, size):
+def test_tiles_kept_or_made_anew_give_the_same(monkeypatch, kept, size):
     sample = make_sample(3, seed=2, n=50)
     labels = np.stack([sample.outcomes, sample.outcomes[::-1]])
     expected = SKCE(0.3).prepare(sample.predictions)(labels)
     monkeypatch.setattr(kernel_sums, "_KEPT_NUMBERS", kept)
-    monkeypatch.setattr(kernel_sums, "_MOST_ROWS_IN_A_PANEL", size)
+    monkeypatch.setattr(kernel_sums, "_TILE", size)
     evaluate = SKCE(0.3).prepare(sample.predictions)
     np.testing.assert_allclose(evaluate(labels), expected, rtol=1e-12)
     np.testing.assert_allclose(evaluate(labels), expected, rtol=1e-12)

@@ -11,8 +11,8 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.inference import total_variance as tv
-from calibstat.inference.comparison import _variance, comparison_test
-from calibstat.inference.total_variance import CellResiduals
+from calibstat.inference.comparison import comparison_test
+from calibstat.inference.total_variance import CellResiduals, difference_variance
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 TENTHS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95])
@@ -37,29 +37,55 @@ def test_ten_rows_worked_by_hand(monkeypatch):
     assert found.normal_pvalue == pytest.approx(2 * stats.norm.sf(abs(found.statistic)))
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_variance_agrees_with_plain_loops(monkeypatch, n_classes):
+def test_variance_agrees_with_plain_loops(monkeypatch, n_classes, weighted):
     monkeypatch.setattr(tv, "MINIMUM_ROWS", 1)
     rng = np.random.default_rng(n_classes)
     y = rng.integers(0, n_classes, 24)
+    w = rng.gamma(2, 1, 24) if weighted else np.ones(24)
     estimator = cs.DebiasedL2(cs.SimplexGrid(2))
     a, b = (
-        CellResiduals.of(estimator, cs.Sample(y, rng.dirichlet(np.ones(n_classes), 24), labels=range(n_classes)))
+        CellResiduals.of(
+            estimator,
+            cs.Sample(y, rng.dirichlet(np.ones(n_classes), 24), labels=range(n_classes), sample_weight=w),
+        )
         for _ in range(2)
     )
     q = 0.0
     for i in range(24):
         for j in range(24):
-            parts = [
-                (each.centred[i] @ each.centred[j])
-                * (each.index[i] == each.index[j])
-                / max(each.counts[each.index[i]] - 1, 1)
-                for each in (a, b)
-            ]
-            q += (i != j) * (parts[0] - parts[1]) ** 2 * 2 / 24**2
-    linear = ((a.influence - b.influence) ** 2).mean() / 24
-    assert _variance(a, b, paired=True) == pytest.approx(max(linear - q, q))
-    assert _variance(a, b, paired=False) == pytest.approx(a.variance + b.variance)
+            parts = []
+            for each in (a, b):
+                near = each.index == each.index[i]
+                fewer = (w[near].sum() ** 2 - (w[near] ** 2).sum()) / w[near].sum() or 1.0
+                parts.append(w[i] * w[j] * (each.centred[i] @ each.centred[j]) * near[j] / fewer)
+            q += (i != j) * (parts[0] - parts[1]) ** 2 * 2 / w.sum() ** 2
+    linear = ((w / w.sum() * (a.influence - b.influence)) ** 2).sum()
+    assert difference_variance(a, b, paired=True) == pytest.approx(max(linear - q, q))
+    assert difference_variance(a, b, paired=False) == pytest.approx(a.variance + b.variance)
+
+
+def test_weights():
+    """Weights count in both errors and in the Brier score; the line is left out."""
+    a, b = pair()
+    w = np.where(a.y_prob[:, 1] > 0.5, 3.0, 1.0)
+
+    def found(weight, paired=True):
+        samples = (cs.Sample(a.outcomes, each.y_prob, labels=[0, 1], sample_weight=weight) for each in (a, b))
+        return comparison_test(*samples, L2, paired=paired, n_resamples=99, rng=0)
+
+    plain, same, weighted = found(None), found(np.full(1000, 2.0)), found(w)
+    assert same.difference == pytest.approx(plain.difference)
+    assert same.standard_error == pytest.approx(plain.standard_error)
+    assert same.score_difference == pytest.approx(plain.score_difference)
+    assert found(np.ones(1000), False).score_difference == pytest.approx(found(None, False).score_difference)
+    each = (a.y_prob[:, 1] - a.outcomes) ** 2 - (b.y_prob[:, 1] - b.outcomes) ** 2
+    assert weighted.score_difference.difference == pytest.approx(np.average(each, weights=w))
+    assert weighted.difference != pytest.approx(plain.difference)
+    assert weighted.recalibration_difference is None
+    with pytest.raises(ValueError, match="their weights differ; use paired=False"):
+        comparison_test(a, cs.Sample(a.outcomes, b.y_prob, labels=[0, 1], sample_weight=w), L2)
 
 
 def test_identical_predictions_have_no_difference():
@@ -195,6 +221,12 @@ def test_as_plain_values():
     assert found.to_frame().shape == (1, len(values))
     assert tuple(found) == (found.difference, found.pvalue)
     assert str(pickle.loads(pickle.dumps(found))) == str(found)
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "a"), "ab"])
+def test_names_are_two(names):
+    with pytest.raises(ValueError, match="it must be two different names"):
+        comparison_test(*pair(), L2, names=names)
 
 
 def other_labels():

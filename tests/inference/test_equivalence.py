@@ -10,6 +10,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.estimators.walks.cumulative import Kuiper
+from calibstat.inference.bands import calibration_band
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.nulls.multiplier import Multiplier
 
@@ -64,6 +65,41 @@ def test_an_estimator_without_interval():
         equivalence_test(world(), cs.PDE(cs.EqualMass(10)), 0.1)
     with pytest.raises(ValueError, match="9 resamples are too few"):
         equivalence_test(world(), ECE, 0.1, n_resamples=9)
+
+
+@pytest.mark.parametrize(
+    ("margin", "options", "message"),
+    [
+        ("0.1", {}, "margin is '0.1', but a number is expected"),
+        (None, {}, "margin is None, but a number is expected"),
+        (0.1, {"multiplier": 99}, r"multiplier is 99, but Multiplier\(\.\.\.\) is expected"),
+        (0.1, {"confidence_level": "0.9"}, "confidence_level is '0.9', but a number is expected"),
+    ],
+)
+def test_arguments_of_a_wrong_kind(margin, options, message):
+    with pytest.raises(TypeError, match=message):
+        equivalence_test(world(), ECE, margin, **options)
+
+
+@pytest.mark.parametrize("estimator", [ECE, Kuiper(), cs.DebiasedL2(cs.EqualMass(5))], ids=repr)
+def test_certain_predictions_show_no_noise(estimator):
+    """200 of 200 are right: the chance may still be 0.99, so that an upper bound of zero would be wrong."""
+    y = np.arange(200) % 2
+    sure = cs.Sample(y, y.astype(float), variables={"g": y.astype(float)}, labels=[0, 1])
+    with pytest.raises(ValueError, match=r"nothing shows the noise.*calibration_band"):
+        equivalence_test(sure, estimator, 0.1)
+    assert cs.estimate(sure, estimator, rng=0).confidence_interval is None
+    assert calibration_band(sure).maximum_error > 0.03
+
+
+def test_few_events_are_noted():
+    """Predictions of 0.001, chances of 0.02, 100 rows: the bound of 95 % holds in 87 % of samples."""
+    y = np.zeros(100, dtype=int)
+    y[:3] = 1
+    found = equivalence_test(cs.Sample(y, np.full(100, 0.02), labels=[0, 1]), cs.ECE(cs.EqualMass(1)), 0.1, rng=0)
+    assert "the rarest outcome was seen in 3 rows, fewer than 10" in str(found)
+    assert found.to_dict()["notes"] == list(found.notes)
+    assert equivalence_test(world(), ECE, 0.1, rng=0).notes == ()
 
 
 def test_as_plain_values():

@@ -62,20 +62,33 @@ def test_total_variance_of_ten_rows_worked_by_hand(monkeypatch):
     assert found.interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_value_and_degenerate_variance_agree_with_plain_loops(monkeypatch, n_classes):
-    monkeypatch.setattr(tv, "MINIMUM_ROWS", 1)
+def test_value_and_variances_agree_with_plain_loops(monkeypatch, n_classes, weighted):
+    monkeypatch.setattr(tv, "MINIMUM_ROWS", 0)
     rng = np.random.default_rng(1)
     prob = rng.dirichlet(np.ones(n_classes), 30)
-    sample = cs.Sample(rng.integers(0, n_classes, 30), prob, labels=range(n_classes))
-    cells = tv.CellResiduals.of(cs.DebiasedL2(cs.SimplexGrid(2)), sample)
-    assert cells.value == pytest.approx(cs.DebiasedL2(cs.SimplexGrid(2))(sample))
-    c, total = cells.centred, 0.0
+    w = rng.gamma(2, 1, 30) * (rng.random(30) < 0.9) if weighted else np.ones(30)
+    labels = rng.integers(0, n_classes, 30)
+    sample = cs.Sample(labels, prob, labels=range(n_classes), sample_weight=w if weighted else None)
+    estimator = cs.DebiasedL2(cs.SimplexGrid(2))
+    cells = tv.CellResiduals.of(estimator, sample)
+    assert cells.value == pytest.approx(estimator(sample))
+    r = (np.eye(n_classes)[labels] - prob)[:, -1:] if n_classes == 2 else np.eye(n_classes)[labels] - prob
+    index, linear, pairs = cells.index, 0.0, 0.0
     for i in range(30):
-        for j in range(30):
-            if i != j and cells.index[i] == cells.index[j]:
-                total += (c[i] @ c[j]) ** 2 / (cells.counts[cells.index[i]] - 1) ** 2
-    assert cells.degenerate == pytest.approx(2 * total / 900)
+        near = [j for j in range(30) if index[j] == index[i]]
+        mass = sum(w[j] for j in near)
+        mean = sum(w[j] * r[j] for j in near) / mass if mass else 0 * r[i]
+        psi = 2 * mean @ r[i] - mean @ mean - cells.value
+        linear += (w[i] / w.sum() * psi) ** 2
+        both = mass**2 - sum(w[j] ** 2 for j in near)
+        for j in near:
+            if i != j:
+                pairs += 2 * (w[i] * w[j] * mass / w.sum() / both * (r[i] - mean) @ (r[j] - mean)) ** 2
+    assert cells.linear == pytest.approx(linear)
+    assert cells.degenerate == pytest.approx(pairs)
+    assert cells.variance == pytest.approx(max(linear - pairs, pairs))
 
 
 @pytest.mark.parametrize("estimator", SEMINORMS, ids=repr)
@@ -151,11 +164,22 @@ def test_no_interval_and_the_reason(calibrated, estimator, reason):
     assert "interval  none: " in str(found)
 
 
-def test_weights_have_a_uniform_interval_and_no_total_variance(calibrated):
+def test_weights(calibrated):
     weights = np.where(calibrated.y_prob[:, 1] > 0.5, 3.0, 1.0)
-    sample = cs.Sample(calibrated.y_true, calibrated.y_prob, sample_weight=weights, labels=["no", "yes"])
-    assert cs.estimate(sample, cs.ECE(), rng=0).confidence_interval.high > 0
-    assert "weighted rows" in cs.estimate(sample, cs.DebiasedL2(), rng=0).interval_note
+
+    def found(estimator, weight):
+        sample = cs.Sample(calibrated.y_true, calibrated.y_prob, sample_weight=weight, labels=["no", "yes"])
+        return cs.estimate(sample, estimator, rng=0)
+
+    assert found(cs.ECE(), weights).confidence_interval.high > 0
+    plain, weighted = (found(cs.DebiasedL2(), each).confidence_interval for each in (None, weights))
+    assert weighted.high > 0
+    assert weighted.high != pytest.approx(plain.high)
+    for common in (np.ones(400), np.full(400, 7.0)):
+        assert found(cs.DebiasedL2(), common).confidence_interval == pytest.approx(plain)
+    few = found(cs.DebiasedL2(), np.where(np.arange(400) % 40 == 0, 100.0, 0.01))
+    assert few.confidence_interval is None
+    assert "rows in effect (by weights), too few for its variance" in few.interval_note
 
 
 def test_spread_takes_the_larger_quantile(calibrated):

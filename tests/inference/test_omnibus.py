@@ -132,3 +132,23 @@ def test_a_panel_that_does_not_fit_the_lens():
 def test_no_rows():
     with pytest.raises(ValueError, match="no row is left"):
         omnibus_test(world(lambda p: p), lens=cs.Region(lambda predictions: predictions.event > 2))
+
+
+@pytest.mark.parametrize(
+    ("sample", "options", "message"),
+    [
+        ([0, 1], {}, "sample is of type list, but a Sample is expected"),
+        (None, {"panel": "ECE"}, "panel is 'ECE', but several estimators are expected"),
+        (None, {"panel": cs.ECE()}, "several estimators are expected"),
+        (None, {"lens": "top-label"}, "lens is of type str, but a lens is expected"),
+    ],
+)
+def test_arguments_of_a_wrong_kind(sample, options, message):
+    with pytest.raises(TypeError, match=message):
+        omnibus_test(world(lambda p: p) if sample is None else sample, **options)
+
+
+def test_a_member_that_gives_an_array():
+    panel = {"ece": cs.ECE(), "histogram": cs.HistogramRegression(cs.EqualMass(5))}
+    with pytest.raises(ValueError, match="'histogram' of the panel gives an array, but a test needs one number"):
+        omnibus_test(world(lambda p: p), panel)

@@ -17,14 +17,22 @@ ACCEPTING = re.compile(
 )
 
 
+DRAWN = cs.Consistency(999)
+
+
 @pytest.fixture(scope="module")
 def kept(calibrated):
-    return cs.calibration_test(calibrated, ECE, rng=1)
+    return cs.calibration_test(calibrated, ECE, null=DRAWN, rng=1)
 
 
 @pytest.fixture(scope="module")
 def rejected(miscalibrated):
-    return cs.calibration_test(miscalibrated, TOP, rng=1)
+    return cs.calibration_test(miscalibrated, TOP, null=DRAWN, rng=1)
+
+
+@pytest.fixture(scope="module")
+def computed(calibrated):
+    return cs.calibration_test(calibrated, ECE)
 
 
 def test_test_unpacks_to_statistic_and_pvalue_and_nothing_more(kept):
@@ -42,8 +50,14 @@ def test_results_are_frozen(kept, calibrated):
         cs.estimate(calibrated, ECE, n_resamples=9, rng=0).estimate = 0.0
 
 
-def test_no_words_accept_a_null(kept, rejected, calibrated, miscalibrated):
-    for result in (kept, rejected, cs.estimate(calibrated, ECE, rng=0), cs.estimate(miscalibrated, TOP, rng=0)):
+def test_no_words_accept_a_null(kept, rejected, computed, calibrated, miscalibrated):
+    for result in (
+        kept,
+        rejected,
+        computed,
+        cs.estimate(calibrated, ECE, rng=0),
+        cs.estimate(miscalibrated, TOP, rng=0),
+    ):
         texts = [str(result), repr(result), *map(str, result.to_dict().values())]
         assert not [text for text in texts if ACCEPTING.search(text)]
 
@@ -57,6 +71,31 @@ def test_verdict_without_evidence(kept):
     assert re.fullmatch(
         r"No evidence of miscalibration through Canonical\(\) \(n = 400, p = 0\.\d+ \(999 resamples\)\)\.", kept.verdict
     )
+
+
+def test_a_computed_pvalue_says_so(computed):
+    value = f"{computed.pvalue:.3g}"
+    assert computed.verdict.endswith(f"through Canonical() (n = 400, p = {value} (exact)).")
+    assert f"  p-value   {value} (exact), no Monte Carlo error\n" in str(computed)
+    assert "which are kept (exact, no Monte Carlo error)" in computed.method
+    assert "Exact(" in computed.method
+    values = computed.to_dict()
+    assert values["pvalue_low"] == values["pvalue"] == values["pvalue_high"]
+
+
+def test_a_pvalue_on_a_grid_is_shown_with_its_bounds(calibrated):
+    result = cs.calibration_test(calibrated, cs.RMSCE(cs.EqualMass(15)))
+    low, high = result.pvalue_interval
+    assert high - 1e-3 < low < high == result.pvalue
+    assert f"p = {high:.3g} (exact bound))" in result.verdict
+    assert f"  p-value   {high:.3g} (exact bound), at least {low:.4g}, no Monte Carlo error\n" in str(result)
+
+
+def test_a_computed_pvalue_at_its_floor_is_a_bound():
+    many = cs.Sample(np.zeros(2000), np.full(2000, 0.5), labels=[0, 1])
+    result = cs.calibration_test(many, ECE)
+    assert "p < 1e-12 (exact)" in result.verdict
+    assert "p-value   < 1e-12 (exact), no Monte Carlo error" in str(result)
 
 
 def test_verdict_with_evidence_is_followed_by_its_size(rejected):
@@ -96,7 +135,7 @@ def test_method_names_estimator_and_null(miscalibrated):
     result = cs.calibration_test(miscalibrated, TOP, null=null, rng=0)
     for part in (repr(TOP), repr(null), "labels drawn from them (not exact)"):
         assert part in result.method
-    assert "which are kept (exact)" in cs.calibration_test(miscalibrated, TOP, rng=0).method
+    assert "which are kept (exact)" in cs.calibration_test(miscalibrated, TOP, null=DRAWN, rng=0).method
 
 
 def test_hypothesis_says_what_is_conditioned_on(calibrated):

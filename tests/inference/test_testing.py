@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.nulls.exact import Exact
 
+DRAWN = cs.Consistency(999)
 ECE = cs.ECE(cs.EqualMass(10))
 TOP = cs.TopLabel() | ECE
 
@@ -18,35 +22,96 @@ def test_pvalue_is_that_of_the_null_distribution_shown(miscalibrated):
     assert result.null_mean == pytest.approx(samples.mean())
 
 
-def test_default_null_is_consistency_with_999_resamples(calibrated):
-    default = cs.calibration_test(calibrated, ECE, rng=5)
-    explicit = cs.calibration_test(calibrated, ECE, null=cs.Consistency(999), rng=5)
+def test_default_null_is_exact_where_that_can_be_had(calibrated):
+    default = cs.calibration_test(calibrated, ECE)
+    explicit = cs.calibration_test(calibrated, ECE, null=Exact())
+    assert default.null == Exact()
+    assert default.pvalue == explicit.pvalue
+    assert default.pvalue_interval == (default.pvalue, default.pvalue)
+    drawn = cs.calibration_test(calibrated, ECE, null=cs.Consistency(9999), rng=1)
+    assert drawn.pvalue_interval[0] < default.pvalue < drawn.pvalue_interval[1]
+
+
+def test_default_null_is_consistency_with_999_resamples_elsewhere(calibrated):
+    default = cs.calibration_test(calibrated, cs.Kuiper(), rng=5)
+    explicit = cs.calibration_test(calibrated, cs.Kuiper(), null=cs.Consistency(999), rng=5)
     assert default.null == cs.Consistency(999)
     np.testing.assert_array_equal(default.null_distribution.samples, explicit.null_distribution.samples)
 
 
+def test_exact_where_it_cannot_be_had_names_what_serves(calibrated):
+    with pytest.raises(ValueError, match=r"Exact\(\) cannot .*Consistency\(9999\)"):
+        cs.calibration_test(calibrated, cs.Kuiper(), null=Exact())
+
+
+FOUR, TWENTY_PER_CENT = np.full(4, 0.25), np.repeat([0.2, 0.8], 5)
+TWO = cs.FixedEdges([0, 0.5, 1])
+ENUMERATED = {
+    "A: four halves, all labels equal": (np.full(4, 0.5), [1, 1, 1, 1], cs.FixedEdges([0, 1]), 0.5, 1 / 8),
+    "B: one of four quarters": (FOUR, [1, 0, 0, 0], cs.FixedEdges([0, 1]), 0.0, 1.0),
+    "B: none": (FOUR, [0, 0, 0, 0], cs.FixedEdges([0, 1]), 0.25, 37 / 64),
+    "B: two": (FOUR, [1, 1, 0, 0], cs.FixedEdges([0, 1]), 0.25, 37 / 64),
+    "B: three": (FOUR, [1, 1, 1, 0], cs.FixedEdges([0, 1]), 0.5, 13 / 256),
+    "B: four": (FOUR, [1, 1, 1, 1], cs.FixedEdges([0, 1]), 0.75, 1 / 256),
+}
+ENUMERATED |= {
+    f"C: {low} and {high}": (
+        TWENTY_PER_CENT,
+        [1] * low + [0] * (5 - low) + [1] * high + [0] * (5 - high),
+        TWO,
+        statistic,
+        None,
+    )
+    for low, high, statistic in [(1, 4, 0), (2, 4, 0.1), (2, 3, 0.2), (0, 5, 0.2), (3, 3, 0.3), (3, 2, 0.4)]
+}
+# of the sum of two absolute differences, rounded to six digits
+OF_C = {0.0: 1.0, 0.1: 0.832228, 0.2: 0.396020, 0.3: 0.070542, 0.4: 0.010773}
+
+
+@pytest.mark.parametrize(("p", "y", "binning", "statistic", "pvalue"), ENUMERATED.values(), ids=ENUMERATED)
+def test_enumerated_examples_come_out_with_the_default_null(p, y, binning, statistic, pvalue):
+    """Every digit, by counting: P(|k1 - 1| + |5 - k2 - 1| >= 10 v) for two independent binomial counts in case C."""
+    result = cs.calibration_test(cs.Sample(y, p, labels=[0, 1]), cs.ECE(binning))
+    if pvalue is None:
+        law = [comb(5, k) * 0.2**k * 0.8 ** (5 - k) for k in range(6)]
+        pairs = [(abs(i - 1) + abs(j - 1), law[i] * law[j]) for i in range(6) for j in range(6)]
+        pvalue = sum(chance for total, chance in pairs if total >= 10 * statistic - 1e-9)
+        assert pvalue == pytest.approx(OF_C[statistic], abs=5e-7)
+    assert result.statistic == pytest.approx(statistic, abs=1e-12)
+    assert result.pvalue == pytest.approx(pvalue, abs=1e-12)
+
+
+def test_ten_rows_have_the_pvalue_of_all_their_labels():
+    """0.62054816, by enumeration of 2 ** 10 labels."""
+    p = [0.05, 0.15, 0.22, 0.28, 0.45, 0.55, 0.55, 0.72, 0.81, 0.95]
+    result = cs.calibration_test(cs.Sample([0, 0, 1, 0, 0, 1, 1, 1, 0, 1], p), cs.ECE(cs.EqualWidth(5)))
+    assert result.statistic == pytest.approx(0.219)
+    assert result.pvalue == pytest.approx(0.62054816, abs=5e-9)
+
+
 def test_calibrated_model_is_not_rejected_and_miscalibrated_model_is(calibrated, miscalibrated):
     assert cs.calibration_test(calibrated, ECE, rng=1).pvalue > 0.05
-    assert cs.calibration_test(miscalibrated, TOP, rng=1).pvalue == 0.001
+    assert cs.calibration_test(miscalibrated, TOP, rng=1).pvalue < 1e-6
+    assert cs.calibration_test(miscalibrated, TOP, null=DRAWN, rng=1).pvalue == 0.001
 
 
 def test_same_rng_gives_the_same_result(calibrated):
-    first, again, other = (cs.calibration_test(calibrated, ECE, rng=seed) for seed in (3, 3, 4))
+    first, again, other = (cs.calibration_test(calibrated, ECE, null=DRAWN, rng=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(first.null_distribution.samples, again.null_distribution.samples)
     assert not np.array_equal(first.null_distribution.samples, other.null_distribution.samples)
     assert str(first) == str(again)
 
 
 def test_generator_is_taken_and_advanced(calibrated):
-    from_int = cs.calibration_test(calibrated, ECE, rng=3)
+    from_int = cs.calibration_test(calibrated, ECE, null=DRAWN, rng=3)
     generator = np.random.default_rng(3)
-    first, second = (cs.calibration_test(calibrated, ECE, rng=generator) for _ in range(2))
+    first, second = (cs.calibration_test(calibrated, ECE, null=DRAWN, rng=generator) for _ in range(2))
     np.testing.assert_array_equal(from_int.null_distribution.samples, first.null_distribution.samples)
     assert not np.array_equal(first.null_distribution.samples, second.null_distribution.samples)
 
 
 def test_no_rng_gives_fresh_draws(calibrated):
-    first, second = (cs.calibration_test(calibrated, ECE) for _ in range(2))
+    first, second = (cs.calibration_test(calibrated, ECE, null=DRAWN) for _ in range(2))
     assert not np.array_equal(first.null_distribution.samples, second.null_distribution.samples)
 
 
@@ -133,8 +198,8 @@ def test_weighted_samples(calibrated):
     tests = {}
     for name, factor in (("weighted", weights), ("scaled", 7 * weights), ("equal", np.ones(400))):
         sample = cs.Sample(calibrated.y_true, calibrated.y_prob, sample_weight=factor, labels=["no", "yes"])
-        tests[name] = cs.calibration_test(sample, cs.ECE(cs.EqualWidth(5)), rng=8)
-    plain = cs.calibration_test(calibrated, cs.ECE(cs.EqualWidth(5)), rng=8)
+        tests[name] = cs.calibration_test(sample, cs.ECE(cs.EqualWidth(5)), null=DRAWN, rng=8)
+    plain = cs.calibration_test(calibrated, cs.ECE(cs.EqualWidth(5)), null=DRAWN, rng=8)
     assert tests["equal"].statistic == plain.statistic
     assert tests["equal"].pvalue == plain.pvalue
     assert tests["weighted"].statistic != plain.statistic
@@ -147,17 +212,18 @@ def test_weighted_samples(calibrated):
 
 
 def test_one_row_and_one_class():
-    single = cs.calibration_test(cs.Sample([1], [0.3]), cs.ECE(cs.EqualMass(1)), rng=0)
+    single = cs.calibration_test(cs.Sample([1], [0.3]), cs.ECE(cs.EqualMass(1)))
     assert single.statistic == pytest.approx(0.7)
-    assert 0.2 < single.pvalue < 0.4
+    assert single.pvalue == pytest.approx(0.3)
     only_zeros = cs.Sample(np.zeros(50, int), np.full(50, 0.5), labels=[0, 1])
-    assert cs.calibration_test(only_zeros, cs.ECE(cs.EqualMass(5)), rng=0).pvalue == 0.001
+    # equal predictions share a cell, and all labels equal is the worst of it: two of 2 ** 50
+    assert cs.calibration_test(only_zeros, cs.ECE(cs.EqualMass(5))).pvalue == pytest.approx(2**-49, abs=1e-12)
+    assert cs.calibration_test(only_zeros, cs.ECE(cs.EqualMass(5)), null=DRAWN, rng=0).pvalue == 0.001
 
 
 def test_certain_predictions_that_come_true_give_a_pvalue_of_one():
     sample = cs.Sample([0, 1, 1], [0.0, 1.0, 1.0])
-    for shortcuts in (True, False):
-        null = cs.Consistency(99, shortcuts=shortcuts)
+    for null in (Exact(), cs.Consistency(99), cs.Consistency(99, shortcuts=False)):
         assert cs.calibration_test(sample, cs.ECE(cs.EqualWidth(2)), null=null, rng=0).pvalue == 1
 
 

@@ -9,6 +9,8 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
+from calibstat.nulls.redrawn_predictions import redraw_predictions
+from calibstat.resampling import bin_level
 from registry import make_sample
 
 N_DRAWS = 100_000
@@ -123,3 +125,23 @@ def test_moved_predictions_agree_in_law_with_a_naive_loop(estimator):
     assert pvalue(moved, naive) > LEVEL
     kept = replicates(estimator, sample, shortcuts=False, rng=9, n_resamples=6000)
     assert pvalue(kept, naive) < 1e-6
+
+
+MOVED = [
+    cs.ECE(cs.EqualMass(4)),
+    cs.ECE(cs.EqualWidth(3)),
+    cs.MaximumMiscalibration(cs.EqualMass(3)),
+    cs.DebiasedCE(cs.EqualWidth(3)),
+    cs.TopLabel() | cs.RMSCE(cs.EqualMass(3)),
+]
+
+
+@pytest.mark.parametrize("estimator", MOVED, ids=repr)
+def test_moved_cells_drawn_whole_agree_with_moved_rows(estimator, monkeypatch):
+    monkeypatch.setattr(bin_level, "FEW_ROWS", 0)
+    seen = estimator.lens(make_sample(2, n=60, seed=14))
+    whole = redraw_predictions(estimator.core, seen, N_DRAWS, cs.as_generator(10)).round(9)
+    rows = redraw_predictions(estimator.core, seen, 2500, cs.as_generator(11), shortcuts=False).round(9)
+    assert pvalue(whole, rows) > LEVEL
+    kept = replicates(estimator.core, seen, shortcuts=True, rng=12)
+    assert pvalue(whole, kept) < 1e-6  # the negative control

@@ -17,6 +17,7 @@ STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(c
 PAIRS = [
     (entry, estimator)
     for entry in NULLS
+    if hasattr(entry.thing, "n_resamples")  # others draw nothing
     for estimator in STATISTICS
     if estimator.residual_form != "none" or not isinstance(entry.thing, (cs.Multiplier, cs.Weak))
 ]

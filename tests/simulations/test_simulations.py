@@ -23,6 +23,8 @@ TABLE = {
     ("(0, 0), calibrated", 1000): [(0.0126, None)] * 4,
     ("(1, 1)", 100): [(0.5550, 0.045), (0.5695, 0.042), (0.6009, 0.039), (0.6234, 0.035)],
     ("(1, 1)", 1000): [(0.5530, 0.014), (0.5602, 0.014), (0.5674, 0.013), (0.5713, 0.013)],
+    ("(0, -2), calibrated", 10_000): [(0.0060, 0.0020), (0.0085, 0.0020), (0.0188, 0.0020), (0.0266, 0.0020)],
+    ("(1, 1)", 10_000): [(0.5532, 0.0045), (0.5585, 0.0045), (0.5641, 0.0044), (0.5646, 0.0044)],
 }
 # The first limit of Theorem 2 for the model (1, 1), by quadrature.
 LIMITS = {5: 0.55307563, 10: 0.55835667, 50: 0.56374929, 100: 0.56374929}
@@ -34,9 +36,32 @@ def mixture():
 
 
 def test_means_and_standard_deviations_on_the_gaussian_mixture(mixture):
-    values = mixture["estimate"].sel(estimator="ECE")
+    meets_the_table(mixture["estimate"].sel(estimator="ECE"), mixture["n"].values)
+
+
+@pytest.mark.parametrize(("draws", "sizes"), [("sorted", [100, 1000]), ("cells", [1000, 10_000])])
+def test_means_and_standard_deviations_of_3000_estimates(draws, sizes):
+    """The whole table but the constant model, whose predictions have no density; as many repeats as it has."""
+    models = {name: model for name, model in gaussian_mixture.MODELS.items() if model.beta1}
+    swept = {"ECE": gaussian_mixture.equal_width}
+    sweep = Sweep(models, n=sizes, n_bins=[5, 10, 50, 100], estimators=swept, n_repeats=3000, rng=7, draws=draws)
+    meets_the_table(sweep.run(progress=False)["estimate"].sel(estimator="ECE"), sizes)
+
+
+def test_the_constant_model_in_closed_form_by_vaicenavicius_2019_section_5_1(mixture):
+    """The mean of |k / n - 1/2| for k events of n, each with chance 1/2."""
+    values = mixture["estimate"].sel(model="(0, 0), calibrated", estimator="ECE", n_bins=5)
+    for n, mean in ((100, 0.0397946187), (1000, 0.0126125091)):
+        own = values.sel(n=n)
+        assert abs(own.mean().item() - mean) < 4 * own.std(ddof=1).item() / np.sqrt(own.size)
+
+
+def meets_the_table(values, sizes):
+    """By four joint standard errors of two simulations, and rounding of the table."""
     repeats = values.sizes["repeat"]
-    for (model, n), row in TABLE.items():
+    rows = {key: row for key, row in TABLE.items() if key[0] in values["model"].values and key[1] in sizes}
+    assert rows
+    for (model, n), row in rows.items():
         for n_bins, (mean, sd) in zip((5, 10, 50, 100), row, strict=True):
             own = values.sel(model=model, n=n, n_bins=n_bins)
             spread = own.std(ddof=1).item()

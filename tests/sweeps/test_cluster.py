@@ -10,6 +10,7 @@ import warnings
 import pytest
 from distributed import Client, LocalCluster
 
+import calibstat as cs
 from calibstat.cli import main
 from calibstat.sweeps.store import read
 from sweeps.comparing import same_bits
@@ -38,6 +39,13 @@ def whole():
 @pytest.mark.parametrize("block", [2, 12])
 def test_processes_give_the_same_bits(whole, client, block):
     same_bits(whole, make().run(client, progress=False, block=block))
+
+
+@pytest.mark.parametrize("draws", ["sorted", "cells"])
+def test_other_ways_to_draw_give_the_same_bits(client, draws):
+    estimators = {"ECE": lambda n_bins: cs.ECE(cs.EqualMass(n_bins)), "L2": lambda b: cs.DebiasedL2(cs.EqualWidth(b))}
+    sweep = make(estimators=estimators, tests={}, n_repeats=40, draws=draws)
+    same_bits(sweep.run(progress=False), sweep.run(client, progress=False, block=7))
 
 
 def test_an_address_will_do(whole, client, capsys):

@@ -57,6 +57,13 @@ def test_a_study_is_what_it_says(study):
     same_bits(written.run(progress=False), read_study(study).run(progress=False))
 
 
+def test_a_study_says_how_data_are_drawn(study):
+    study.write_text(STUDY.replace("seed = 3", "seed = 3\ndraws = 'sorted'"))
+    found = read_study(study)
+    assert found.draws == "sorted"
+    assert (found.run(progress=False)["error"] == "").all()
+
+
 def test_sweep_then_summarise(study, capsys):
     code, out, _ = call(capsys, "sweep", study)
     assert code == 0
@@ -107,6 +114,8 @@ def test_what_is_missing_is_said(study, capsys):
         ("seed = 3", "sead = 3", "sead"),
         ("seed = 3", "", "lacks seed"),
         ("seed = 3", "seed =", "no TOML"),
+        ("seed = 3", "seed = 3\ndraws = 'cell'", "'rows', 'sorted' or 'cells'"),
+        ("seed = 3", "seed = 3\ndraws = 'cells'", "tests= needs rows"),
         ("GaussianMixture(0, -2)", "GausianMixture(0, -2)", "there is no 'GausianMixture'"),
         ("GaussianMixture(0, -2)", "ECE()", "makes no SyntheticModel"),
         ("ECE(EqualMass(n_bins))", "ECE(EqualMass(n_bin))", "'n_bin' is not allowed"),

@@ -16,6 +16,7 @@ import zarr
 
 import calibstat as cs
 from calibstat.generators import Empirical, GaussianMixture
+from calibstat.sweeps.measuring import LANES
 from calibstat.sweeps.sweep import Sweep
 from sweeps import slow_study
 from sweeps.comparing import same_bits
@@ -76,9 +77,9 @@ def test_only_what_is_missing_is_computed(whole, tmp_path, log):
     drawn = Counter(log()[before:])
     study = make().study
     wanted = [zlib.crc32(study.sample("off", 40, repeat).predictions.event.tobytes()) for repeat in range(8, 12)]
-    # Once for each number of bins; and two trials at each of two n, which tell how long a repeat takes.
+    # Once for each number of bins; and at each of two n two repeats and a group, which tell how long a repeat takes.
     assert all(drawn[str(each)] == 2 for each in wanted)
-    assert drawn.total() == 2 * (4 + 4)
+    assert drawn.total() == 2 * (4 + 2 * (2 + LANES))
 
 
 def test_failed_blocks_are_tried_again(tmp_path, monkeypatch):
@@ -157,22 +158,31 @@ def wait_until(condition, seconds=60):
         time.sleep(0.02)
 
 
-def test_a_killed_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch):
-    store = tmp_path / "study.zarr"
-    monkeypatch.setenv("SWEEP_SECONDS", "0.05")
+def stopped(store, how):
+    """Run the slow study in a process and stop it after some blocks; return which are done, and what it said."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]))
-    process = subprocess.Popen([sys.executable, slow_study.__file__, str(store)], env=environment)
+    command = [sys.executable, slow_study.__file__, str(store)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         wait_until(lambda: finished(store) >= 3)
     finally:
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    done = zarr.open_group(str(store), mode="r")["status"][:] == 1
+        os.kill(process.pid, how)
+        said = process.communicate(timeout=60)[1]
+    return zarr.open_group(str(store), mode="r")["status"][:] == 1, said
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_stopped_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch, how):
+    """Killed, or interrupted by the keyboard: finished blocks stay, the others are computed, with the same bits."""
+    store = tmp_path / "study.zarr"
+    monkeypatch.setenv("SWEEP_SECONDS", "0.05")
+    done, said = stopped(store, how)
+    assert ("KeyboardInterrupt" in said) == (how == signal.SIGINT)
     assert 3 <= done.sum() < done.size
     monkeypatch.setenv("SWEEP_SECONDS", "0")
     before = len(log())
     found = make().run(store=store, progress=False)
     same_bits(whole, found)
     assert (found["status"] == 1).all()
-    # Two repeats for each block that was not finished, and four trials that tell how long a repeat takes.
-    assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 4)
+    # Two repeats for each block that was not finished, and those that tell how long a repeat takes.
+    assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 2 * (2 + LANES))

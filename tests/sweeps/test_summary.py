@@ -75,6 +75,33 @@ def test_intervals_by_hand(found):
     assert own["coverage_se"].item() == pytest.approx(np.sqrt(share * (1 - share) / 40))
 
 
+def test_coverage_of_estimates_where_nothing_is_wrong():
+    """The 90 % intervals of `estimate` for the ECE of a calibrated model, 150 samples; four standard errors.
+
+    Plug-in estimates divided by ten, with intervals to match, must be seen not to cover.
+    """
+    model, estimator = GaussianMixture(0, -2), cs.ECE(cs.EqualMass(5))
+
+    def interval(sample, thing, rng):
+        return cs.estimate(sample, thing, confidence_level=0.9, n_resamples=99, rng=rng).confidence_interval
+
+    def too_narrow(sample, thing, rng):
+        low, high = interval(sample, thing, rng)
+        return thing(sample) + 0.1 * (low - thing(sample)), thing(sample) + 0.1 * (high - thing(sample))
+
+    def coverage(ends):
+        sweep = Sweep(model, n=[300], estimators={"ECE": estimator}, interval=ends, n_repeats=150, rng=4)
+        summary = summarise(sweep.run(progress=False)).squeeze()
+        assert summary["n_intervals"] == 150
+        share = summary["coverage"].item()
+        assert summary["coverage_se"].item() == pytest.approx(np.sqrt(share * (1 - share) / 150))
+        return share
+
+    slack = 4 * np.sqrt(0.9 * 0.1 / 150)
+    assert coverage(interval) >= 0.9 - slack
+    assert coverage(too_narrow) < 0.9 - slack
+
+
 def test_rejections_are_size_or_power(found):
     summary = summarise(found, LEVEL)
     expected = (found["pvalue"] <= LEVEL + 1e-9).mean("repeat")

@@ -7,7 +7,9 @@ import pytest
 
 import calibstat as cs
 from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
-from calibstat.sweeps.nested import NestedTallies
+from calibstat.sweeps.drawing import DrawnRows
+from calibstat.sweeps.measuring import is_nested
+from calibstat.sweeps.nested import Cuts
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make
@@ -191,18 +193,23 @@ EXTREME = BetaPredictions(0.05, 0.05)
 MODELS = {"continuous": CALIBRATED, "ties": TIES, "extreme": EXTREME}
 
 
-@pytest.mark.parametrize("binning", [cs.EqualMass, cs.EqualWidth])
+def sums_of(sample, binnings):
+    cuts = Cuts(binnings, len(sample))
+    return cuts, *DrawnRows(sample).sums(cs.Canonical(), cuts)
+
+
 @pytest.mark.parametrize("n", [1, 2, 7, 50, 501])
 @pytest.mark.parametrize("name", MODELS)
-def test_nested_sums_are_those_of_the_cells(name, n, binning):
+def test_nested_sums_are_those_of_the_cells(name, n):
     sample = MODELS[name].sample(n, rng=n)
-    nested = NestedTallies(sample)
-    for n_bins in (1, 2, 3, 10, 64):
-        tally = nested.tally(binning(n_bins))
-        if tally is None:
+    binnings = [kind(n_bins) for kind in (cs.EqualMass, cs.EqualWidth) for n_bins in (1, 2, 3, 10, 64)]
+    cuts, sums, apart = sums_of(sample, binnings)
+    for binning in binnings:
+        if not cuts.serves(binning, apart):
             assert name != "continuous"
             continue
-        cells = binning(n_bins).cut(sample.predictions)
+        tally = cuts.tally(binning, sums)
+        cells = binning.cut(sample.predictions)
         weight = np.bincount(cells.index, minlength=cells.size)
         event = sample.predictions.event
         assert tally.weight.tolist() == weight.tolist()
@@ -213,13 +220,22 @@ def test_nested_sums_are_those_of_the_cells(name, n, binning):
 
 
 def test_nested_sums_are_refused_where_they_do_not_serve():
-    three = DirichletPredictions([1, 1, 1]).sample(30, rng=0)
-    assert NestedTallies(three).tally(cs.EqualMass(3)) is None
+    cuts = Cuts([cs.EqualMass(3)], 3)
+    three = DirichletPredictions([1, 1, 1]).sample(3, rng=0)
     weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9], sample_weight=[1, 2, 3])
-    assert NestedTallies(weighted).tally(cs.EqualMass(3)) is None
     two = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9])
-    assert NestedTallies(two).tally(cs.FixedEdges([0, 0.5, 1])) is None
-    assert NestedTallies(two).tally(cs.EqualMass(3)) is not None
+    assert DrawnRows(three).sums(cs.Canonical(), cuts) is None
+    assert DrawnRows(weighted).sums(cs.Canonical(), cuts) is None
+    assert DrawnRows(two).sums(cs.Region(lambda rows: rows.event > 0.3), cuts) is None
+    assert DrawnRows(two).sums(cs.Canonical(), cuts) is not None
+    assert DrawnRows(three).sums(cs.TopLabel(), cuts) is not None
+    assert is_nested(cs.TopLabel() | cs.ECE(cs.EqualMass(3)))
+    assert not is_nested(cs.ECE(cs.FixedEdges([0, 0.5, 1])))
+    assert not is_nested(cs.PDE(cs.EqualMass(3)))
+    tied = cs.Sample([0, 1, 1, 0], [0.2, 0.5, 0.5, 0.9])
+    cuts, _, apart = sums_of(tied, [cs.EqualMass(2), cs.EqualMass(4), cs.EqualWidth(2)])
+    assert not cuts.serves(cs.EqualMass(2), apart)
+    assert cuts.serves(cs.EqualWidth(2), apart)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -14,7 +14,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.checks import at_least_one
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
+from calibstat.estimators.base import CellTerms, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.cells.pearson import PearsonCE
 from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
 from calibstat.estimators.rows import two_classes
@@ -175,6 +175,15 @@ class _CellChiSquares(Evaluator):
     def from_tally(self, outcome: Array) -> Floats:
         return self._statistics(self.plan.complete(outcome), self.fixed)
 
+    @property
+    def cellwise(self) -> CellTerms:
+        """The terms of the form with exact variances, which a test is about."""
+
+        def terms(outcome: Array) -> Floats:
+            return self._terms(self.plan.complete(outcome), self.fixed)[-1]
+
+        return CellTerms(terms, "sum", np.positive)
+
     def present(self, value: Floats) -> Any:
         if not self.shape:
             return float(value)
@@ -194,11 +203,14 @@ class _CellChiSquares(Evaluator):
         return np.reshape(sums, (*masses.shape[:-1], size))
 
     def _statistics(self, tally: Tally, exact: Floats) -> Floats:
+        values = [np.where(tally.total > 0, terms.sum(axis=-1), np.nan) for terms in self._terms(tally, exact)]
+        return np.stack(values, axis=-1) if self.shape else values[0]
+
+    def _terms(self, tally: Tally, exact: Floats) -> list[Floats]:
+        """Return the terms (..., L) of each form."""
         squares = tally.residual[..., 0] ** 2
         expected = tally.mean_prediction[..., 0]
         variances = (tally.weight2 * expected * (1 - expected), exact)
         # a cell without variance has no residual either, unless the impossible happened
         rest = np.where(tally.weight > 0, tally.weight**2, 1.0)
-        values = [(squares / np.where(variances[form] > 0, variances[form], rest)).sum(axis=-1) for form in self.forms]
-        values = [np.where(tally.total > 0, value, np.nan) for value in values]
-        return np.stack(values, axis=-1) if self.shape else values[0]
+        return [squares / np.where(variances[form] > 0, variances[form], rest) for form in self.forms]

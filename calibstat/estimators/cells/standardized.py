@@ -109,7 +109,8 @@ class ScalesEvaluator(Evaluator):
         """Return the normal law, one-sided; of the largest of several scales none is known."""
         if len(self.scales) > 1:
             return None
-        return normal_law(1.0 if self.fixed[0][0].any() else 0.0, two_sided=False)
+        certain = (self.predictions.chances.max(axis=1) == 1).all()
+        return normal_law(0.0 if certain or not self.fixed[0][0].any() else 1.0, two_sided=False)
 
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights

@@ -94,3 +94,7 @@ class EachClass(Estimator):
     def evidence(self, values: Floats) -> Floats:
         """Order means as the estimator orders its values; a norm is its own evidence."""
         return self.estimator.evidence(values) if self.norm == 1 else values
+
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each class (..., K) as the estimator does."""
+        return self.estimator.evidence(values)

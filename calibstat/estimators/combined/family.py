@@ -78,14 +78,15 @@ class Family(Estimator):
 
     def headline(self, values: Floats) -> Floats:
         """Take the member of the strongest evidence, sign kept."""
-        return strongest(values, self._evidence(values))
+        return strongest(values, self.evidences(values))
 
     def evidence(self, values: Floats) -> Floats:
         """Order headlines; absolute where the members' evidence is."""
         each = np.broadcast_to(values[..., None], (*values.shape, len(self.names)))
-        return self._evidence(each).max(axis=-1)
+        return self.evidences(each).max(axis=-1)
 
-    def _evidence(self, values: Floats) -> Floats:
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each member (..., J) as that member does."""
         return np.stack([each.evidence(values[..., j]) for j, each in enumerate(self.estimators)], axis=-1)
 
     def __repr__(self) -> str:

@@ -101,6 +101,10 @@ class Within(Estimator):
         """Order values as the estimator does."""
         return self.estimator.evidence(values)
 
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each level (..., J) as the estimator does."""
+        return self.estimator.evidence(values)
+
 
 def _at(variable: str, code: int, predictions: Predictions) -> Array:
     """Say which rows have that level."""

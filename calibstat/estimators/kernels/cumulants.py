@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement, islice
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.estimators.kernels.sums import LineSums, PairSums
+from calibstat.estimators.kernels.sums import PairSums
 
 # H is written out up to this many rows; beyond, its trace is had from random probes.
 _MOST_ROWS_OF_H = 1500
@@ -27,7 +27,7 @@ _COMPONENTS_AT_ONCE = 64
 _MOST_CLASSES = 20
 
 
-def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> Floats:
+def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
     """Return the third cumulant of the pair sums of w_i (onehot(y_i) - p_i), for the first bandwidth.
 
     Parameters
@@ -42,19 +42,19 @@ def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.rand
     return 8 * _trace(chances, masses, sums, rng) + 4 * _single_pairs(chances, masses, sums)
 
 
-def _trace(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> Floats:
+def _trace(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
     """Return tr H^3."""
     n, n_classes = chances.shape
-    if n_classes == 2 and isinstance(sums, LineSums):
-        return sums.triangles(2 * chances.prod(axis=1) * masses**2)
+    if n_classes == 2 and (exact := sums.triangles(2 * chances.prod(axis=1) * masses**2)) is not None:
+        return exact
     size = n * n_classes
     if size <= _MOST_ROWS_OF_H:
-        whole = _apply(np.eye(size).reshape(size, n, n_classes), chances, masses, sums).reshape(size, size)
-        return ((whole @ whole) * whole).sum()
+        whole = _apply(np.eye(size, dtype=float).reshape(size, n, n_classes), chances, masses, sums).reshape(size, size)
+        return float(((whole @ whole) * whole).sum())
     n_probes = max(_FEWEST_PROBES, _PROBE_COLUMNS // n_classes)
-    signs = 2.0 * rng.integers(0, 2, size=(n_probes, n, n_classes)) - 1.0
+    signs: Floats = 2.0 * rng.integers(0, 2, size=(n_probes, n, n_classes)).astype(float) - 1.0
     once = _apply(signs, chances, masses, sums)
-    return (once * _apply(once, chances, masses, sums)).sum() / n_probes
+    return float((once * _apply(once, chances, masses, sums)).sum()) / n_probes
 
 
 def _apply(vectors: Floats, chances: Floats, masses: Floats, sums: PairSums) -> Floats:
@@ -66,20 +66,20 @@ def _apply(vectors: Floats, chances: Floats, masses: Floats, sums: PairSums) -> 
     return mass * root * (mixed - (chances * mixed).sum(axis=-1, keepdims=True))
 
 
-def _single_pairs(chances: Floats, masses: Floats, sums: PairSums) -> Floats:
+def _single_pairs(chances: Floats, masses: Floats, sums: PairSums) -> float:
     """Return the sum over pairs of k^3 <M_i, M_j>."""
     n_classes = chances.shape[1]
     if n_classes > _MOST_CLASSES:
-        return np.float64(0.0)
+        return 0.0
     columns = chances.T
     if n_classes == 2:
         third = np.sqrt(8.0) * chances.prod(axis=1) * (columns[0] - columns[1]) * masses**3
-        return sums(third[None], 3)[0, 0]
-    total, triples = np.float64(0.0), combinations_with_replacement(range(n_classes), 3)
+        return float(sums(third[None], 3)[0, 0])
+    total, triples = 0.0, combinations_with_replacement(range(n_classes), 3)
     while some := list(islice(triples, _COMPONENTS_AT_ONCE)):
         moments = np.stack([_third_moment(columns, triple) for triple in some]) * masses**3
         times = np.array([(6, 3, 1)[3 - len(set(triple))] for triple in some])
-        total = total + times @ sums(moments, 3)[0]
+        total += float(times @ sums(moments, 3)[0])
     return total
 
 

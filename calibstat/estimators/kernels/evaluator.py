@@ -13,7 +13,7 @@ from calibstat.estimators.base import Evaluator
 from calibstat.estimators.kernels.cumulants import third_cumulant
 from calibstat.estimators.kernels.sums import PairSums
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law
-from calibstat.estimators.replicates import in_batches
+from calibstat.estimators.replicates import NUMBERS_IN_A_BATCH, in_batches
 from calibstat.estimators.rows import is_chances
 from calibstat.estimators.tally import ratio
 from calibstat.predictions import Predictions
@@ -77,7 +77,14 @@ class KernelEvaluator(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,) errors, or (..., J, 2) errors and standardised errors."""
-        return in_batches(self._batch, outcomes, weights, self._width)
+        numbers = self.sums.numbers if weights is None else NUMBERS_IN_A_BATCH
+        return in_batches(self._batch, outcomes, weights, self._width, numbers)
+
+    @property
+    def batch_size(self) -> int:  # type: ignore[override]
+        """As many as share the kernel's values."""
+        numbers = self.sums.numbers // max(1, self._width * len(self.predictions))
+        return max(1, numbers) if self.sums.shared else 1
 
     @cached_property
     def scale(self) -> float | None:  # type: ignore[override]
@@ -95,7 +102,7 @@ class KernelEvaluator(Evaluator):
         if self.scale is None or not pairs:
             return pearson_law(0.0, 0.0)
         third = third_cumulant(self.predictions.chances, masses[0], self.sums, rng)
-        return pearson_law(self.scale**2, float(third) / pairs**3)
+        return pearson_law(self.scale**2, third / pairs**3)
 
     def present(self, value: Floats) -> Any:
         """Return the error, or a record of several."""
@@ -117,11 +124,14 @@ class KernelEvaluator(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         """Evaluate replicates (R, n) or (R, n, K): (R, *shape)."""
         masses = self._masses(weights)
-        residuals = self._residuals(outcomes[:, self.sums.rows])
-        vectors = residuals * masses[:, None, :]
+        vectors = self._residuals(outcomes[..., self.sums.rows, :] if is_chances(outcomes) else self._placed(outcomes))
+        if weights is not None or self.predictions.weights is not None:
+            vectors *= masses[:, None, :]
         total = self._sums(vectors).sum(axis=-1)
         if self.biased:
             total = total + self.at_zero * (vectors**2).sum(axis=(1, 2))
+        if self.predictions.n_classes == 2:
+            total *= 2
         values = ratio(total, self._pairs(masses))
         values = np.where(masses.sum(axis=-1) > 0, values, np.nan).T
         if not self.several:
@@ -129,6 +139,15 @@ class KernelEvaluator(Evaluator):
         mean, deviation = self._moments if weights is None else self._null(masses)
         standardized = (values - mean) / np.where(deviation > 0, deviation, 1.0)
         return np.stack([values, standardized], axis=-1)
+
+    def _placed(self, outcomes: Array) -> Array:
+        """Put outcomes (R, n) into the order of the sums; one row after the other, which numpy does faster."""
+        if not self.sums.moved:
+            return outcomes[:, : len(self.sums.rows)]
+        found = np.empty((len(outcomes), len(self.sums.rows)), dtype=outcomes.dtype)
+        for row, outcome in zip(found, outcomes, strict=True):
+            np.take(outcome, self.sums.rows, out=row)
+        return found
 
     def _sums(self, vectors: Floats, power: int = 1) -> Floats:
         """Sums over pairs of vectors (R, c, n), for each bandwidth: (J, R, c)."""
@@ -140,11 +159,11 @@ class KernelEvaluator(Evaluator):
         return masses.sum(axis=-1) ** 2 if self.biased else self.sums.pairs(masses)
 
     def _residuals(self, outcomes: Array) -> Floats:
-        """Components (R, c, n) whose products are those of the whole vectors; one component for two classes."""
+        """Components (R, c, n) of outcome - prediction; for two classes the event, half of the products."""
         seen = self.predictions
         chances = is_chances(outcomes)
         if seen.n_classes == 2:
-            return np.sqrt(2.0) * ((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
+            return np.asarray((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
         codes = np.arange(seen.n_classes)[:, None]
         hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
         return hits - seen.probabilities.T

@@ -11,6 +11,10 @@ from scipy.spatial.distance import cdist
 
 from calibstat.arrays import Floats
 
+# Squares of distances are had from products where their rounding, 1e-16 of the squared lengths, is below 1e-10 of the
+# squared bandwidth.
+_ROUNDING_OF_SQUARES = 1e-6
+
 
 class Kernel(ABC):
     """A positive definite kernel of the form profile(distance / bandwidth).
@@ -29,6 +33,11 @@ class Kernel(ABC):
     @abstractmethod
     def profile(self, ratio: Floats) -> Floats:
         """Return the kernel at each distance divided by the bandwidth."""
+
+    def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
+        """Return the kernel of all pairs of rows, (..., a, b), at each bandwidth."""
+        distance = self.distance(first, second)
+        return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
 
 
 @final
@@ -59,7 +68,8 @@ class LaplaceKernel(Kernel):
 
     def profile(self, ratio: Floats) -> Floats:
         """Return exp(-ratio)."""
-        return np.exp(-ratio)
+        found = np.negative(ratio)
+        return np.exp(found, out=found)
 
 
 @final
@@ -89,3 +99,21 @@ class GaussianKernel(Kernel):
     def profile(self, ratio: Floats) -> Floats:
         """Return exp(-ratio^2 / 2)."""
         return np.exp(-0.5 * ratio * ratio)
+
+    def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
+        """Return the kernel of all pairs; where rounding allows by |x - y|^2 = |x|^2 + |y|^2 - 2 x y, a product."""
+        norms = (first**2).sum(axis=-1), (second**2).sum(axis=-1)
+        largest = max((float(norm.max()) for norm in norms if norm.size), default=0.0)
+        if min(bandwidths) ** 2 < _ROUNDING_OF_SQUARES * largest:
+            distance = self.distance(first, second)
+            return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
+        squares = first @ np.swapaxes(second, -1, -2)
+        squares *= -2
+        squares += norms[0][..., :, None]
+        squares += norms[1][..., None, :]
+        np.maximum(squares, 0.0, out=squares)
+        found = []
+        for bandwidth in bandwidths:
+            exponent = squares * (-0.5 / bandwidth**2)
+            found.append(np.exp(exponent, out=exponent))
+        return found

@@ -72,6 +72,7 @@ class KCE(Estimator):
 class _RootEvaluator(Evaluator):
     def __init__(self, squared: Evaluator) -> None:
         self.squared = squared
+        self.batch_size = squared.batch_size
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return np.sqrt(np.maximum(self.squared(outcomes, weights), 0.0))

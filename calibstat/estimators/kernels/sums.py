@@ -1,6 +1,6 @@
 r"""Sums over pairs of rows, :math:`\sum_{i \ne j} k(x_i, x_j)^m a_i a_j`, in three ways.
 
-Along a line by a recursion in O(n); over all pairs in panels, so that the n x n matrix need not be held; inside blocks
+Along a line by a recursion in O(n); over all pairs in tiles, so that the n x n matrix need not be held; inside blocks
 of consecutive rows. Each takes many vectors a at once (classes, replicates) and knows several bandwidths.
 """
 
@@ -14,11 +14,11 @@ import numpy as np
 
 from calibstat.arrays import Floats, Ints
 from calibstat.estimators.kernels.functions import Kernel
+from calibstat.estimators.replicates import NUMBERS_IN_A_BATCH, NUMBERS_IN_CACHE
 
 # exp(300) squared times any sensible sum stays below the largest float.
 _LONGEST_SEGMENT = 300.0
-_PANEL_NUMBERS = 2**21
-_MOST_ROWS_IN_A_PANEL = 512
+_TILE = 512  # rows and columns of a tile: two megabytes, which stay in the cache of most processors
 _KEPT_NUMBERS = 2**25  # kernel values kept between batches of replicates: a quarter of a gigabyte
 _BLOCK_NUMBERS = 2**20
 
@@ -31,10 +31,24 @@ class PairSums(ABC):
 
     rows: Ints
     n_bandwidths: int
+    moved: bool = False
+    """Whether `rows` are not the first ones in their order."""
+    shared: bool = False
+    """Whether many vectors at once share costly work."""
+    numbers: int = NUMBERS_IN_A_BATCH
+    """How many numbers of vectors to pass at once."""
 
     @abstractmethod
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums of vectors (C, n) with the kernel to a power, for each bandwidth: (J, C)."""
+
+    @abstractmethod
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over j != i of k(x_i, x_j) a_j of vectors (C, n), for the first bandwidth: (C, n)."""
+
+    def triangles(self, values: Floats) -> float | None:  # noqa: ARG002
+        """Return the sum over three different rows of k_ij k_jk k_ki a_i a_j a_k, where it costs O(n); else None."""
+        return None
 
     def pairs(self, weights: Floats) -> Floats:
         """Return the weight of all pairs, of weights (R, n): (R,); exactly zero for a single row despite rounding."""
@@ -50,6 +64,9 @@ class LineSums(PairSums):
     The recursion is a cumulative sum of :math:`a_i e^{x_i/\gamma}`; the line is cut into segments in which the
     exponential does not overflow.
     """
+
+    moved = True
+    numbers = NUMBERS_IN_CACHE
 
     def __init__(self, rows: Ints, values: Floats, bandwidths: tuple[float, ...]) -> None:
         self.rows = rows
@@ -83,16 +100,45 @@ class LineSums(PairSums):
             lifted = vectors[:, start:stop] * up[start:stop]
             np.cumsum(lifted, axis=1, out=lifted)
             lowered = vectors[:, start:stop] * down[start:stop]
-            total += carry * lowered.sum(axis=1)
+            if carry.any():
+                total += carry * lowered.sum(axis=1)
             carry = (carry + lifted[:, -1]) * left
-            lowered[:, 1:] *= lifted[:, :-1]
-            total += lowered[:, 1:].sum(axis=1)
+            total += np.einsum("ij,ij->i", lowered[:, 1:], lifted[:, :-1])
         return 2 * total
+
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over all other rows: those before in the recursion, and those after in the reverse one."""
+        mirrored = LineSums(np.arange(len(self.rows)), -self.values[::-1], self.bandwidths)
+        return self._before(vectors) + mirrored._before(vectors[:, ::-1])[:, ::-1]
+
+    def triangles(self, values: Floats) -> float:
+        """Return the sum over triples: along a line k_ij k_jk = k_ik, so that the product is k_ik squared."""
+        twice = LineSums(np.arange(len(self.rows)), self.values, (self.bandwidths[0] / 2,))
+        pairs = twice._before(values[None]) * values
+        return 6 * float((twice._before(pairs)[0] * values).sum())
+
+    def _before(self, vectors: Floats) -> Floats:
+        """Return the sums over all rows before each, for the first bandwidth: (C, n)."""
+        found = np.zeros_like(vectors)
+        if not len(self.values):
+            return found
+        borders, up, down, decay = self._segments(self.bandwidths[0])
+        carry = np.zeros(len(vectors))
+        for start, stop, left in zip(borders[:-1], borders[1:], decay, strict=True):
+            lifted = np.cumsum(vectors[:, start:stop] * up[start:stop], axis=1)
+            found[:, start] = carry
+            found[:, start + 1 : stop] = carry[:, None] + lifted[:, :-1]
+            found[:, start:stop] *= down[start:stop]
+            carry = (carry + lifted[:, -1]) * left
+        return found
 
 
 @final
 class PanelSums(PairSums):
-    """Any kernel over all pairs i < j: a matrix product for each panel of some rows i and all later rows j."""
+    """Any kernel over all pairs i < j: a matrix product for each tile of the upper half of the kernel's matrix."""
+
+    shared = True
+    numbers = 2**25  # a quarter of a gigabyte
 
     def __init__(self, kernel: Kernel, features: Floats, bandwidths: tuple[float, ...]) -> None:
         self.kernel = kernel
@@ -105,15 +151,22 @@ class PanelSums(PairSums):
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums over all pairs: (J, C)."""
         total = np.zeros((self.n_bandwidths, len(vectors)))
-        for first, second, panels in self._panels():
+        for first, second, tiles in self._tiles():
             left, right = vectors[:, first], vectors[:, second]
-            for sums, panel in zip(total, panels, strict=True):
-                product = left @ (panel if power == 1 else panel**power)
-                product *= right
-                sums += product.sum(axis=1)
+            for sums, tile in zip(total, tiles, strict=True):
+                product = left @ (tile if power == 1 else tile**power)
+                sums += np.einsum("ij,ij->i", product, right)
         return 2 * total
 
-    def _panels(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over all other rows, each tile used for both of its sides."""
+        found = np.zeros_like(vectors)
+        for first, second, (tile, *_) in self._tiles():
+            found[:, second] += vectors[:, first] @ tile
+            found[:, first] += vectors[:, second] @ tile.T
+        return found
+
+    def _tiles(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         if len(self.features) ** 2 / 2 * self.n_bandwidths > _KEPT_NUMBERS:
             return self._made()
         if self._kept is None:
@@ -121,15 +174,16 @@ class PanelSums(PairSums):
         return iter(self._kept)
 
     def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+        """Kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""
         n = len(self.features)
-        step = max(1, min(_MOST_ROWS_IN_A_PANEL, _PANEL_NUMBERS // max(n, 1)))
-        for start in range(0, n, step):
-            first, second = slice(start, min(start + step, n)), slice(start, n)
-            distance = self.kernel.distance(self.features[first], self.features[second])
-            panels = [self.kernel.profile(distance / bandwidth) for bandwidth in self.bandwidths]
-            for panel in panels:
-                panel[np.tril_indices(first.stop - start, m=panel.shape[1])] = 0.0
-            yield first, second, panels
+        for start in range(0, n, _TILE):
+            first = slice(start, min(start + _TILE, n))
+            for begin in range(start, n, _TILE):
+                second = slice(begin, min(begin + _TILE, n))
+                tiles = self.kernel.matrices(self.features[first], self.features[second], self.bandwidths)
+                if begin == start:
+                    tiles = [np.triu(tile, k=1) for tile in tiles]
+                yield first, second, tiles
 
 
 @final
@@ -153,12 +207,22 @@ class BlockSums(PairSums):
         inner = np.arange(self.size)
         for start in range(0, len(blocks), step):
             some, rows = blocks[start : start + step], self.features[start : start + step]
-            distance = self.kernel.distance(rows, rows)
-            for sums, bandwidth in zip(total, self.bandwidths, strict=True):
-                tile = self.kernel.profile(distance / bandwidth) ** power
+            for sums, tile in zip(total, self.kernel.matrices(rows, rows, self.bandwidths), strict=True):
+                tile **= power
                 tile[:, inner, inner] = 0.0
                 sums += ((some @ tile) * some).sum(axis=(0, 2))
         return total
+
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over the other rows of each block."""
+        blocks = vectors.reshape(len(vectors), len(self.features), self.size).transpose(1, 0, 2)
+        found, step, inner = np.empty_like(blocks), max(1, _BLOCK_NUMBERS // self.size**2), np.arange(self.size)
+        for start in range(0, len(blocks), step):
+            rows = self.features[start : start + step]
+            tile = self.kernel.matrices(rows, rows, self.bandwidths[:1])[0]
+            tile[:, inner, inner] = 0.0
+            found[start : start + step] = blocks[start : start + step] @ tile
+        return found.transpose(1, 0, 2).reshape(vectors.shape)
 
     def pairs(self, weights: Floats) -> Floats:
         """Return the weight of all pairs inside blocks."""

@@ -7,16 +7,17 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats, Ints
+from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.local.fits import LocalOperator, nearest_widths
+from calibstat.estimators.local.runs import numbered
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.predictions import Predictions
 
 # Cells on which the band is computed, and the largest number of different values that are kept apart.
-BAND_CELLS = 1024
+BAND_CELLS = 256
 MOST_CELLS = 2**15
 
 
@@ -82,21 +83,25 @@ class LocalCells:
 
     @classmethod
     def cut(cls, estimator: Estimator, predictions: Predictions, n_cells: int | None) -> LocalCells | None:
-        """Cut x into at most `n_cells` cells of equally many rows, or into its values; None without rows."""
+        """Cut x into at most `n_cells` cells of about equally many rows, or into its values; None without rows."""
         values = smoothed_column(estimator, predictions)
         if not len(values):
             return None
-        index, size = _runs(values, predictions.order, n_cells)
+        index, size = numbered(values, predictions, n_cells)
         if size > MOST_CELLS:
             raise ValueError(f"{estimator!r}: x takes {size} values, too many to keep apart; use n_cells=1024.")
-        weights = np.ones(len(values)) if predictions.weights is None else predictions.weights
+        weights = predictions.weights
         plan = TallyPlan(predictions, Cells(size, index, "data"), ())
         mass = plan.fixed.weight
         # Offsets from a member, so that equal values keep their place exactly; a cell without weight has one too.
         member = np.empty(size)
         member[index] = values
-        offset = np.bincount(index, (values - member[index]) * weights, minlength=size)
-        centres = member + ratio(offset, mass)
+        offset = values - member[index]
+        if weights is not None:
+            offset *= weights
+        centres = member + ratio(np.bincount(index, offset, minlength=size), mass)
+        if weights is None:
+            return cls(plan, values, centres, mass, len(values), float(len(values)))
         total = float(weights.sum())
         return cls(plan, values, centres, mass, int((weights > 0).sum()), total**2 / float((weights**2).sum()))
 
@@ -104,13 +109,23 @@ class LocalCells:
         """The `trim` and 1 - `trim` quantiles of x among the rows that have weight."""
         weights = self.plan.predictions.weights
         values = self.values if weights is None else self.values[weights > 0]
-        low, high = np.quantile(values, [trim, 1 - trim])
+        low, high = np.quantile(values, [trim, 1 - trim]) if trim else (values.min(), values.max())
         return float(low), float(high)
 
     def operator(self, points: Floats, smooth: Smooth) -> LocalOperator:
         """Return the fit at these points."""
         widths = nearest_widths(points, self.centres, self.mass, smooth.span, self.n)
         return LocalOperator(points, self.centres, widths, smooth.degree)
+
+    @property
+    def variances(self) -> Floats:
+        """(M,) variance of each cell's weighted sum of outcomes in a calibrated world."""
+        predictions = self.plan.predictions
+        variance = predictions.chances.prod(axis=1)
+        if predictions.weights is not None:
+            variance = variance * predictions.weights**2
+        sums = np.bincount(self.plan.cells.index, variance, minlength=len(self.centres))
+        return sums.astype(float, copy=False)
 
     def pooled(self) -> Pooled:
         """Put neighbouring cells together where there are more than bands are computed on."""
@@ -151,17 +166,3 @@ def checked_loess(span: Any, degree: Any, n_points: Any, trim: Any, n_cells: Any
     at_least_one("n_points", n_points)
     if n_cells is not None:
         at_least_one("n_cells", n_cells)
-
-
-def _runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Array, int]:
-    """Number the cells: different values, or runs of ranks where these are more than asked for; ties stay together."""
-    ordered = values[order]
-    new = np.concatenate([[False], ordered[1:] > ordered[:-1]])
-    if n_cells is not None and new.sum() >= n_cells:
-        cuts = -(-np.arange(1, n_cells) * len(values) // n_cells)
-        later = np.searchsorted(ordered, ordered[cuts], side="left")
-        new[:] = False
-        new[later[later > 0]] = True
-    index = np.empty(len(values), dtype=np.intp)
-    index[order] = np.cumsum(new)
-    return index, int(new.sum()) + 1

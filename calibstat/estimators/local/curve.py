@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy.special import ndtri, stdtrit
 
 from calibstat.arrays import Floats
 from calibstat.estimators.local.cells import Smooth
@@ -30,10 +30,11 @@ class LocalCurve:
     deviation : (G,) floats
         Outcome minus prediction.
     standard_error : (G,) floats
-        Of the smoothed outcome.
+        Of the smoothed outcome; of a null band, that of a calibrated model with these predictions.
     low, high : (G,) floats
-        Pointwise 95 % band of the smoothed outcome.
+        Pointwise 95 % band of the smoothed outcome; of a null band, where 95 % of calibrated models have theirs.
     degrees_of_freedom : float
+        Infinite for a null band.
     """
 
     x: Floats
@@ -52,6 +53,14 @@ class LocalCurve:
         reach = stdtrit(freedom, 0.975) * error
         return cls(x, prediction, outcome, deviation, error, outcome - reach, outcome + reach, freedom)
 
+    @classmethod
+    def of_null(cls, x: Floats, prediction: Floats, deviation: Floats, error: Floats) -> LocalCurve:
+        """Add the band of calibrated models to a curve."""
+        reach = ndtri(0.975) * error
+        return cls(
+            x, prediction, prediction + deviation, deviation, error, prediction - reach, prediction + reach, np.inf
+        )
+
     @property
     def maximum(self) -> float:
         """The largest absolute difference of outcome and prediction."""
@@ -69,22 +78,30 @@ class LocalCurve:
         return f"LocalCurve(maximum={self.maximum:.4g} at x={self.location:.4g}, {len(self.x)} points)"
 
 
-def band(cells: Pooled, smooth: Smooth, n: float, mean_square: float) -> tuple[float, float]:
+def band(
+    cells: Pooled, smooth: Smooth, n: float, mean_square: float, rows: Floats | None = None
+) -> tuple[float, float]:
     """Return the residual standard error and its degrees of freedom (NaN where no residual is left).
 
     Parameters
     ----------
     cells : Pooled
-        At most about a thousand.
+        At most some hundreds.
     smooth : LOESS
     n : float
         Number of rows, or what weights make of it.
     mean_square : float
         Mean squared residual.
+    rows : (C, C) floats, optional
+        The fit at the centres, `LocalOperator.matrix` of their masses, where it is known already.
     """
-    mass = cells.mass * (n / cells.mass.sum())
-    widths = nearest_widths(cells.centres, cells.centres, mass, smooth.span, cells.n)
-    rows = LocalOperator(cells.centres, cells.centres, widths, smooth.degree).matrix(mass)
+    factor = n / cells.mass.sum()
+    mass = cells.mass * factor
+    if rows is None:
+        widths = nearest_widths(cells.centres, cells.centres, mass, smooth.span, cells.n)
+        rows = LocalOperator(cells.centres, cells.centres, widths, smooth.degree).matrix(mass)
+    else:
+        rows = rows / factor
     first, second = error_scales(rows, mass)
     if first < 1e-9 * n or second <= 0:
         return np.nan, np.nan

@@ -14,8 +14,8 @@ import numpy as np
 
 from calibstat.arrays import Floats
 
-# Numbers held in memory at once while kernels are computed.
-_NUMBERS = 2**21
+# Numbers of a block of points and cells: they stay in the cache of most processors.
+_NUMBERS = 2**16
 # Directions of a local design with less than this share of its weight are left out (pseudo-inverse).
 _RCOND = 1e-10
 
@@ -72,7 +72,9 @@ class LocalOperator:
 def tricube(distance: Floats, width: Floats) -> Floats:
     """Return (1 - (d/h)^3)^3, but 1 where d <= 0.001 h and 0 where d >= 0.999 h, as cloess does."""
     relative = np.divide(distance, width, out=np.ones(distance.shape), where=width > 0)
-    weight = (1 - np.minimum(relative, 1.0) ** 3) ** 3
+    np.minimum(relative, 1.0, out=relative)
+    weight = 1 - relative * relative * relative
+    weight *= weight * weight
     weight[relative >= 0.999] = 0
     weight[distance <= 0.001 * width] = 1
     return weight
@@ -98,18 +100,28 @@ def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n
     inside, the neighbourhood is a little wider, so that it holds the tie.
     """
     target = min(max(np.floor(n * span + 1e-5), 1.0), n) / n * mass.sum()
-    found = np.empty(len(points))
-    size = max(1, _NUMBERS // len(centres))
-    for start in range(0, len(points), size):
-        part = slice(start, start + size)
-        distance = np.abs(_snapped(centres - points[part, None], centres))
-        order = np.argsort(distance, axis=1, kind="stable")
-        reached = np.cumsum(mass[order], axis=1) >= target * (1 - 1e-9)
-        nearest = np.take_along_axis(order, reached.argmax(axis=1)[:, None], axis=1)
-        width = np.take_along_axis(distance, nearest, axis=1)[:, 0]
-        first = np.where(mass > 0, distance, np.inf).min(axis=1)
-        found[part] = np.where(first >= 0.999 * width, 1.01 * width, width)
-    return found * max(span, 1.0)
+    # For a window that begins at a cell, the first cell at which it holds enough.
+    sums = np.cumsum(mass)
+    last = np.searchsorted(sums, sums - mass + target * (1 - 1e-9))
+    ends = np.append(centres, np.inf)[last]
+    # Further to the right its left end comes nearer and its right end goes away: the best is where the two are level.
+    level = np.searchsorted(centres + ends, 2 * points)
+    snap = 1e-12 * (centres[-1] - centres[0])
+    width = np.full(len(points), np.inf)
+    for begin in (np.maximum(level - 1, 0), np.minimum(level, len(centres) - 1)):
+        reach = np.maximum(np.abs(points - centres[begin]), np.abs(ends[begin] - points))
+        width = np.minimum(width, np.where(points < centres[begin], ends[begin] - points, reach))
+    width[width < snap] = 0
+    first = _nearest(points, centres[mass > 0])
+    first[first < snap] = 0
+    return np.where(first >= 0.999 * width, 1.01 * width, width) * max(span, 1.0)
+
+
+def _nearest(points: Floats, centres: Floats) -> Floats:
+    """Return the distance of each point to the nearest centre."""
+    place = np.searchsorted(centres, points)
+    sides = (centres[np.maximum(place - 1, 0)], centres[np.minimum(place, len(centres) - 1)])
+    return np.minimum(np.abs(points - sides[0]), np.abs(points - sides[1]))
 
 
 def _snapped(gap: Floats, centres: Floats) -> Floats:

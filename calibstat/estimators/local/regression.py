@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
@@ -36,10 +36,17 @@ class LOESS(Estimator):
 
     Rows with the same x are pooled, which is exact, and where x takes more than `n_cells` values its neighbours in
     rank are too, which is not: with 1024 cells the curve of 2000 rows moves by less than 0.0005 (span 0.75; 2 % of
-    its standard error), 0.0012 (span 0.3; 5 %) or 0.004 (span 0.1; 8 %), and less for more rows. Cost:
+    its standard error), 0.0012 (span 0.3; 5 %) or 0.004 (span 0.1; 8 %). With 70 000 rows it moves by at most 0.6 % of
+    its standard error for uniform predictions and 4 % for Beta(1, 19) (span 0.75), with degree 1 by 3 % and 8 %. Cost:
     O(n log n + n_points * cells) once and then that of a tally, but a new fit for each set of weights that move;
-    bands add O(cells^3) on at most 1024 cells. The curve cannot follow what is narrower than the span, and its outer
-    ends are noisy; a polynomial may leave [0, 1].
+    bands of the outcome add O(cells^3) on at most 256 cells. From 65 536 rows on cells are made without a sort, of
+    about equally many rows. The curve cannot follow what is narrower than the span, and its outer ends are noisy; a
+    polynomial may leave [0, 1].
+
+    With ``band="null"`` the band lies about the smoothed *prediction*: where 95 % of the smoothed outcomes of a
+    calibrated model lie at each point, from the exact variances of its outcomes given the predictions,
+    :math:`\sum_i l_i^2 p_i (1 - p_i)` (normal quantiles). A curve that leaves it somewhere is no test, as there are
+    many points: ``calibration_test(sample, LOESS())`` is one.
 
     With weights a neighbourhood holds a share of the *weight*, and the band counts W^2 / sum w^2 rows (Kish 1965).
     Weights that move (bootstrap) do not move the neighbourhoods.
@@ -55,6 +62,8 @@ class LOESS(Estimator):
         0 <= trim < 0.5.
     n_cells : int or None
         None never pools different values of x: exact, in O(n_points * n) memory.
+    band : {"outcome", "null"}
+        About the outcome's curve, for its own error; or about the prediction's, for what a calibrated model shows.
 
     Examples
     --------
@@ -72,10 +81,13 @@ class LOESS(Estimator):
     n_points: int = 500
     trim: float = 0.05
     n_cells: int | None = 1024
+    band: Literal["outcome", "null"] = "outcome"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
 
     def __post_init__(self) -> None:
         checked_loess(self.span, self.degree, self.n_points, self.trim, self.n_cells)
+        if self.band not in ("outcome", "null"):
+            raise ValueError(f"band is {self.band!r}; it must be 'outcome' or 'null'.")
 
     @property
     def estimand(self) -> LOESS:
@@ -172,7 +184,12 @@ class _CurveEvaluator(Evaluator):
         """Put the prediction's smooth and the band beside the differences."""
         points = self.parameters.n_points
         prediction = self.matrix[:points] @ self.cells.plan.fixed.prediction[:, 0]
+        place = self.operator.points[:points]
+        if self.parameters.band == "null":
+            errors = np.sqrt((self.matrix[:points] ** 2) @ self.cells.variances)
+            return LocalCurve.of_null(place, prediction, value[:-1], errors)
         scale = self.cells.rows / self.cells.mass.sum()
-        error, freedom = band(self.coarse, self.parameters, self.cells.rows, float(value[-1]))
+        rows = self.matrix[points:] if len(self.coarse.centres) == len(self.cells.centres) else None
+        error, freedom = band(self.coarse, self.parameters, self.cells.rows, float(value[-1]), rows)
         lengths = np.sqrt((self.matrix[:points] ** 2) @ self.cells.mass / scale)
-        return LocalCurve.of(self.operator.points[:points], prediction, value[:-1], error * lengths, freedom)
+        return LocalCurve.of(place, prediction, value[:-1], error * lengths, freedom)

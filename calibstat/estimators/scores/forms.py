@@ -2,6 +2,7 @@ r"""Score statistics :math:`U^\top C^+ U`: sums of residuals in several directio
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import final
 
 import numpy as np
@@ -48,6 +49,12 @@ class ScoreForm(Evaluator):
         """Evaluate replicates: (...,) statistics."""
         return in_batches(self._batch, outcomes, weights, 4)
 
+    def signed(self, outcomes: Array, signs: Array) -> Floats:
+        """Evaluate with residuals multiplied by signs; finite, as nothing impossible happens in the null world."""
+        own = self._masses(None)
+        parts = [self._quadratic(self._sums(outcomes[None], own * some), self.roots) for some in np.atleast_2d(signs)]
+        return np.concatenate(parts).reshape(signs.shape[:-1])
+
     def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
         """Return the chi-square law with rank(C) degrees of freedom."""
         return chi_square_law(self.rank)
@@ -60,10 +67,13 @@ class ScoreForm(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
         roots = self.roots if weights is None else _roots(self._covariances(masses))[0]
-        whitened = self._sums(outcomes, masses)[:, None, :] @ roots
-        values = (whitened[:, 0, :] ** 2).sum(axis=-1)
+        values = self._quadratic(self._sums(outcomes, masses), roots)
         values[self._impossible(outcomes, masses)] = np.inf
         return np.where(masses.sum(axis=-1) > 0, values, np.nan)
+
+    def _quadratic(self, sums: Floats, roots: Floats) -> Floats:
+        whitened: Floats = sums[:, None, :] @ roots
+        return (whitened[:, 0, :] ** 2).sum(axis=-1)
 
     def _impossible(self, outcomes: Array, masses: Floats) -> Array:
         """Whether something of chance zero happened to a row that has weight: (R,)."""
@@ -78,22 +88,30 @@ class ScoreForm(Evaluator):
         return (found & (masses[:, rows] > 0)).any(axis=-1)
 
     def _sums(self, outcomes: Array, masses: Floats) -> Floats:
-        sums = np.empty((len(outcomes), len(self.codes)))
-        for code in np.unique(self.codes):
-            hits = outcomes[..., code] if is_chances(outcomes) else outcomes == code
-            residual = hits - self.predictions.chances[:, code]
-            residual *= masses
-            same = self.codes == code
-            sums[:, same] = residual @ self.directions[same].T
+        sums = np.zeros((len(outcomes), len(self.codes)))
+        of_code = [(code, np.flatnonzero(self.codes == code)) for code in np.unique(self.codes)]
+        for rows, chances in self._chunks():
+            some, directions = outcomes[:, rows], self.directions[:, rows]
+            for code, same in of_code:
+                hits = some[..., code] if is_chances(outcomes) else some == code
+                residual = hits - chances[code]
+                residual *= masses[:, rows]
+                sums[:, same] += residual @ directions[same].T
         return sums
+
+    def _chunks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield some rows at a time with their chances (K, rows)."""
+        chances = self.predictions.chances
+        for start in range(0, len(chances), _ROWS_IN_A_CHUNK):
+            rows = slice(start, start + _ROWS_IN_A_CHUNK)
+            yield rows, np.ascontiguousarray(chances[rows].T)
 
     def _covariances(self, masses: Floats) -> Floats:
         """Covariance of the sums for each row of weights (R, n): (R, q, q)."""
         same = self.codes[:, None] == self.codes
         total = np.zeros((len(masses), *same.shape))
-        for start in range(0, masses.shape[-1], _ROWS_IN_A_CHUNK):
-            rows = slice(start, start + _ROWS_IN_A_CHUNK)
-            chances, directions = np.ascontiguousarray(self.predictions.chances[rows].T), self.directions[:, rows]
+        for rows, chances in self._chunks():
+            directions = self.directions[:, rows]
             others = (1 - np.eye(len(chances))) @ chances  # 1 - p, with all its digits where p is almost one
             first = chances[self.codes] * directions
             own = first * others[self.codes]

@@ -15,6 +15,8 @@ from calibstat.estimators.scores.forms import ScoreForm
 from calibstat.estimators.scores.residuals import CLIP
 from calibstat.predictions import Predictions
 
+_ROWS_IN_A_CHUNK = 2**13
+
 
 @final
 @dataclass(frozen=True)
@@ -147,6 +149,10 @@ class VectorScalingScore(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logarithms."""
-        logarithms = np.log(np.clip(predictions.chances, CLIP, 1 - CLIP)).T
-        codes = list(range(predictions.n_classes))
-        return ScoreForm(predictions, codes * 2, np.concatenate([np.ones_like(logarithms), logarithms]))
+        n_classes = predictions.n_classes
+        directions = np.ones((2 * n_classes, len(predictions)))
+        for start in range(0, len(predictions), _ROWS_IN_A_CHUNK):
+            rows = slice(start, start + _ROWS_IN_A_CHUNK)
+            clipped = np.clip(predictions.chances[rows].T, CLIP, 1 - CLIP)
+            np.log(clipped, out=directions[n_classes:, rows])
+        return ScoreForm(predictions, list(range(n_classes)) * 2, directions)

@@ -11,6 +11,7 @@ from scipy.special import chdtrc
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
+from calibstat.estimators.replicates import NUMBERS_IN_CACHE, in_batches
 from calibstat.estimators.tally import ratio
 from calibstat.estimators.walks.brownian import log_bridge_sf, log_two_sided
 from calibstat.estimators.walks.ordered import Ordered
@@ -139,10 +140,17 @@ class _MassEvaluator(Evaluator):
 
     def __init__(self, ordered: Ordered) -> None:
         self.ordered = ordered
+        self.clock = self._clock(None)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        mass = self.ordered.weights(weights)
-        return _mean_and_bridge(self.ordered, outcomes, weights, mass * self.ordered.variances)
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        clock = self.clock if weights is None else self._clock(weights)
+        return _mean_and_bridge(self.ordered.walk(outcomes, weights), clock)
+
+    def _clock(self, weights: Array | None) -> Floats:
+        return _clock(self.ordered, self.ordered.weights(weights) * self.ordered.variances)
 
 
 class _BridgeEvaluator(Evaluator):
@@ -150,12 +158,15 @@ class _BridgeEvaluator(Evaluator):
 
     def __init__(self, ordered: Ordered) -> None:
         self.ordered = ordered
+        self.fixed = self._clock_and_scale(None)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        mass = self.ordered.weights(weights)
-        both = _mean_and_bridge(self.ordered, outcomes, weights, mass**2 * self.ordered.variances)
-        scale = np.broadcast_to(self.ordered.standard_deviation(mass), both.shape[:-1])
-        fisher = _fisher(_standardise(both, scale))
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        clock, scale = self.fixed if weights is None else self._clock_and_scale(weights)
+        both = _mean_and_bridge(self.ordered.walk(outcomes, weights), clock)
+        fisher = _fisher(_standardise(both, np.broadcast_to(scale, both.shape[:-1])))
         return np.concatenate([both, fisher[..., None]], axis=-1)
 
     def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
@@ -163,18 +174,26 @@ class _BridgeEvaluator(Evaluator):
 
     def present(self, value: Floats) -> BridgeComponents:
         """Name the numbers."""
-        scale = self.ordered.standard_deviation(self.ordered.weights(None))
-        z = _standardise(value[:2], scale)
+        z = _standardise(value[:2], self.fixed[1])
         parts = np.exp([log_two_sided(z[0]), log_bridge_sf(z[1])])
         return BridgeComponents(*map(float, [*value, *z, *parts, chdtrc(4, value[2])]))
 
+    def _clock_and_scale(self, weights: Array | None) -> tuple[Floats, Floats]:
+        mass = self.ordered.weights(weights)
+        return _clock(self.ordered, mass**2 * self.ordered.variances), self.ordered.standard_deviation(mass)
 
-def _mean_and_bridge(ordered: Ordered, outcomes: Array, weights: Array | None, spread: Floats) -> Floats:
-    """Return mean and bridge (..., 2), with the clock running as `spread` (..., n), given in order."""
-    walk = ordered.walk(outcomes, weights)
-    clock = ordered.cumulate(spread)
-    clock = ratio(clock, clock[..., -1:])
-    bridge = np.abs(walk - clock * walk[..., -1:]).max(axis=-1)
+
+def _clock(ordered: Ordered, spread: Floats) -> Floats:
+    """Return the share of the first 0, 1, ..., L blocks in `spread` (..., n), given in order: (..., L + 1)."""
+    sums = ordered.cumulate(spread)
+    return ratio(sums, sums[..., -1:])
+
+
+def _mean_and_bridge(walk: Floats, clock: Floats) -> Floats:
+    """Return mean and bridge (..., 2) of walks (..., L + 1)."""
+    line = clock * walk[..., -1:]
+    np.subtract(walk, line, out=line)
+    bridge = np.maximum(line.max(axis=-1), -line.min(axis=-1))
     return np.stack([walk[..., -1], bridge], axis=-1)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
+from calibstat.estimators.replicates import NUMBERS_IN_CACHE, in_batches
 from calibstat.estimators.walks.brownian import KOLMOGOROV_SMIRNOV_MEAN, KUIPER_MEAN, kolmogorov_smirnov_sf, kuiper_sf
 from calibstat.estimators.walks.ordered import Ordered, on_unit_interval
 from calibstat.estimators.walks.worst_interval import describe_worst
@@ -161,6 +162,9 @@ class _WalkEvaluator(Evaluator):
         self.scale = None if law is None else ordered.scale
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         return self.functional(self.ordered.walk(outcomes, weights))
 
     def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002

@@ -88,19 +88,20 @@ class Ordered:
     def weights(self, weights: Array | None) -> Floats:
         """Return the sample's weights times further ones (..., n), in order: (..., n) or (n,)."""
         own = np.ones(len(self.order)) if self.own is None else self.own
-        return own if weights is None else own * weights[..., self.order]
+        return own if weights is None else own * np.take(weights, self.order, axis=-1)
 
     def happened(self, outcomes: Array) -> Floats:
         """Return the indicator of the event (..., n), or its chance, in order."""
         if is_chances(outcomes):
             return outcomes[..., self.order, 1]
-        return outcomes[..., self.order].astype(float)
+        # not [..., order]: that would lie in memory the other way round, and slow all that follows
+        return np.take(outcomes, self.order, axis=-1).astype(float)
 
     def cumulate(self, values: Array) -> Floats:
         """Return the sums of values (..., n), given in order, over the first 0, 1, ..., L blocks: (..., L + 1)."""
         sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
         np.cumsum(values, axis=-1, out=sums[..., 1:])
-        return sums if len(self.stops) == sums.shape[-1] else sums[..., self.stops]
+        return sums if len(self.stops) == sums.shape[-1] else np.take(sums, self.stops, axis=-1)
 
     def walk(self, outcomes: Array, weights: Array | None = None, signs: Array | None = None) -> Floats:
         r"""Return the walk of mean residuals, origin included: (..., L + 1).
@@ -110,11 +111,14 @@ class Ordered:
         in probability units and at the ends of blocks only, since the order inside a block is arbitrary. Residuals are
         multiplied by `signs` (..., n), if there are any. NaN without weight.
         """
-        residual = self.happened(outcomes) - self.event
+        residual = self.happened(outcomes)
+        residual -= self.event
         if signs is not None:
-            residual = residual * signs[..., self.order]
+            residual = residual * np.take(signs, self.order, axis=-1)
         if self.own is None and weights is None:
-            return self.cumulate(residual) / (len(residual.T) or np.nan)
+            walk = self.cumulate(residual)
+            walk /= len(residual.T) or np.nan
+            return walk
         mass = self.weights(weights)
         total = np.asarray(mass.sum(axis=-1))
         return ratio(self.cumulate(residual * mass), total[..., None], empty=np.nan)

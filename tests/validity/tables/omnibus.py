@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 
@@ -46,7 +47,7 @@ class Job:
 
     def measure(self, runs: int, seed: int) -> list[Row]:
         """Test fresh samples."""
-        rng = np.random.default_rng([seed, len(repr(self.curve)), len(self.scores)])
+        rng = np.random.default_rng([seed, crc32(f"{self.scores} {self.curve!r}".encode())])
         model = g.BetaPredictions(*worlds.SCORES[self.scores], self.curve)
         found = [cs.omnibus_test(model.sample(N, rng), n_resamples=199, rng=rng) for _ in range(runs)]
         world, bound = f"{self.scores}, {self.curve!r}", 0.05 if self.curve == g.Identity() else np.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
 import numpy as np
 
@@ -23,8 +24,9 @@ RUNS = 1000
 LEVEL = 0.05
 SIZES = (100, 500)
 KEPT = cs.Consistency(99)
+REDRAWN = cs.Consistency(99, resample_predictions=True)
 CELLS = cs.EqualMass(15)
-MULTI = (1, 0.5, 0.25, 0.1)
+MULTI = (1, 0.3, 0.1, 0.03)
 
 BINARY: dict[str, cs.Estimator] = {
     "ECE": cs.ECE(CELLS),
@@ -88,7 +90,7 @@ class Job:
 
     def measure(self, runs: int, seed: int) -> list[Row]:
         """Test fresh samples."""
-        rng = np.random.default_rng([seed, self.n, len(self.world)])
+        rng = np.random.default_rng([seed, self.n, crc32(self.world.encode())])
         rejected = np.array([self._rejections(rng) for _ in range(runs)])
         return [
             count((self.world, self.n, ask.subject, ask.method), column, seed, at_most=ask.at_most)
@@ -107,6 +109,8 @@ def jobs() -> Iterator[Job]:
         for scores in worlds.SCORES:
             yield Job(scores, n, worlds.binary(scores).sample, tuple(_binary(n)))
             yield Job(f"{scores}, a variable", n, _strong(scores), tuple(_given(n)))
+        for name, world in worlds.SHAPES.items():
+            yield Job(name, n, world, tuple(_shaped()))
         for name in worlds.CLASSES:
             yield Job(name, n, _classes(name), tuple(_of_classes(n)))
     yield Job("weak null only, a variable", 500, worlds.weak, (_weak(),))
@@ -123,8 +127,13 @@ def _binary(n: int) -> Iterator[Ask]:
     for name in MULTIPLIED:
         yield Ask(name, "multiplier", BINARY[name], cs.Multiplier(99), 0.065 if n >= 500 else np.nan)
     for name in MOVED:
-        null = cs.Consistency(99, resample_predictions=True)
-        yield Ask(name, "redrawn predictions", BINARY[name], null)
+        yield Ask(name, "redrawn predictions", BINARY[name], REDRAWN)
+
+
+def _shaped() -> Iterator[Ask]:
+    cells = cs.ECE(cs.EqualWidth(10))
+    for method, null, bound in (("redrawn labels", KEPT, LEVEL), ("redrawn predictions", REDRAWN, np.nan)):
+        yield Ask("ECE of equal widths", method, cells, null, bound)
 
 
 def _of_classes(n: int) -> Iterator[Ask]:

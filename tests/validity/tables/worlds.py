@@ -48,6 +48,21 @@ def strong(scores: str, n: int, rng: np.random.Generator) -> cs.Sample:
     return cs.Sample(rng.random(n) < p, p, variables={"v": rng.random(n)}, labels=[False, True])
 
 
+def u_shaped(n: int, rng: np.random.Generator) -> cs.Sample:
+    """Calibrated, most scores near 0 and 1."""
+    p = rng.beta(0.5, 0.5, n)
+    return cs.Sample(rng.random(n) < p, p, labels=[False, True])
+
+
+def tenths(n: int, rng: np.random.Generator) -> cs.Sample:
+    """Calibrated, scores of one digit: statistics have ties."""
+    p = rng.integers(1, 10, n) / 10
+    return cs.Sample(rng.random(n) < p, p, labels=[False, True])
+
+
+SHAPES = {"U-shaped": u_shaped, "scores of one digit": tenths}
+
+
 def pair(regime: str, n: int, rng: np.random.Generator) -> tuple[cs.Sample, cs.Sample]:
     """Two models of the same rows, in the regimes that are named in `PAIRS` below."""
     a, b, chance = PAIRS[regime](n, rng)

@@ -1,0 +1,234 @@
+"""Which groups of rows is the model off for?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from calibstat.arrays import RNG, Floats, as_generator
+from calibstat.auditing.audit_result import GroupFinding, SubgroupAudit
+from calibstat.auditing.direction import Means, direction, is_top_label
+from calibstat.auditing.groups import Group, LeftOut, form_groups
+from calibstat.auditing.joint import (
+    Member,
+    adjust_pvalues,
+    alpha,
+    check_adjust,
+    few_resamples,
+    interval,
+    multiply,
+    redraw,
+    simultaneous,
+    standardise,
+)
+from calibstat.auditing.levels import By, Levels, cut_levels, read_columns
+from calibstat.binnings.base import Binning
+from calibstat.binnings.equal_mass import EqualMass
+from calibstat.checks import at_least_one
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.walks.cumulative import Kuiper
+from calibstat.inference.arguments import check_asked
+from calibstat.inference.spread import NoInterval
+from calibstat.lenses.base import Lens
+from calibstat.lenses.canonical import Canonical
+from calibstat.nulls.consistency import Consistency
+from calibstat.sample import Sample
+
+
+def subgroup_audit(
+    sample: Sample,
+    by: By,
+    *,
+    lens: Lens | None = None,
+    estimator: Estimator | None = None,
+    binning: Binning | Mapping[str, Binning] = EqualMass(4),
+    depth: int = 1,
+    min_size: int = 50,
+    missing: str = "raise",
+    adjust: str = "max-t",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: RNG = None,
+) -> SubgroupAudit:
+    """Test every level of some variables, their crossings, and all rows together: where is the model off?
+
+    All groups are evaluated on the same labels drawn from the predictions, so that the joint law of their statistics
+    is known exactly when the predictions are calibrated in every group, however the groups overlap. Each statistic is
+    divided by its scale under calibration, so that small groups neither dominate nor drown (Guy et al. 2025).
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows that neither the model nor its calibrator was fitted on.
+    by : str, iterable of str, or mapping
+        Names of variables of the sample; or further columns by name, one value for each row, in which values may be
+        missing.
+    lens : Lens, optional
+        Looked through first: `TopLabel()` for more than two classes.
+    estimator : Estimator, optional
+        What is measured in each group; by default `Kuiper`.
+    binning : Binning or mapping of str to Binning
+        How numbers are cut; those with at most ten distinct values are not.
+    depth : int
+        How many variables are crossed at most.
+    min_size : int
+        Groups with fewer rows are left out, and listed.
+    missing : {"raise", "level"}
+        What to do with missing values in further columns: an error, or a level of their own.
+    adjust : {"max-t", "step-down", "holm", "fdr_bh"}
+        "max-t": the probability of any adjusted p-value of at most alpha is at most alpha when all groups are
+        calibrated. "step-down": never larger; besides, no true group is rejected more often where groups are disjoint
+        (Westfall & Young 1993). "holm": so for all groups, of little power. "fdr_bh": the share of false discoveries.
+    confidence_level : float
+        With which all intervals cover together.
+    n_resamples : int
+    rng : int, Generator or None
+
+    Returns
+    -------
+    SubgroupAudit
+        With ``groups``, ``pvalue`` and ``left_out``; prints itself in words.
+
+    Raises
+    ------
+    ValueError
+        If a variable is not there, no variable has two levels of `min_size` rows, or values are missing.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> from calibstat.auditing.audit import subgroup_audit
+    >>> rng = np.random.default_rng(0)
+    >>> p, sex = rng.random(2000), rng.choice(["f", "m"], 2000)
+    >>> happened = rng.random(2000) < np.where(sex == "f", p, p**1.5)
+    >>> found = subgroup_audit(cs.Sample(happened, p, variables={"sex": sex}), by="sex", rng=0)
+    >>> for group in found.rejected:
+    ...     print(group.name, group.direction)
+    sex m predicts too high on average
+    all rows predicts too high on average
+    """
+    estimator = Kuiper() if estimator is None else estimator
+    check_asked(sample, estimator)
+    _check(adjust, confidence_level, depth, min_size, n_resamples)
+    whole = (Canonical() if lens is None else lens) | estimator
+    generator = as_generator(rng)
+    variables, seen = look(sample, by, whole.lens, binning, missing)
+    groups, left_out = _with_weight(*form_groups(variables, len(seen), depth, min_size), seen)
+    if len(groups) < 2:
+        raise ValueError(
+            f"there is no group to audit: {_list(left_out)}. Name a variable with two levels of at least {min_size} "
+            "rows, or take a smaller min_size."
+        )
+    core = whole.core
+    members = [Member.of(core, seen, group.rows) for group in groups]
+    values = np.array([member.value for member in members])
+    drawn = redraw(members, seen, n_resamples, generator)
+    standardised, draws, scales = standardise(core, members, values, drawn)
+    pvalues, adjusted = adjust_pvalues(standardised, [draws], adjust)
+    half_widths, note = _half_widths(core, members, seen, drawn, scales, confidence_level, generator)
+    level = alpha(confidence_level)
+    findings = tuple(
+        GroupFinding(
+            name=group.name,
+            levels=group.levels,
+            n=len(group.rows),
+            statistic=float(values[j]),
+            null_mean=float(drawn[:, j].mean()),
+            standardized=float(standardised[j]),
+            pvalue=float(pvalues[j]),
+            pvalue_adjusted=float(adjusted[j]),
+            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j]),
+            **_means(member.sample, whole.lens, bool(adjusted[j] <= level), level / len(groups)),
+        )
+        for j, (group, member) in enumerate(zip(groups, members, strict=True))
+    )
+    null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
+    return SubgroupAudit(
+        groups=findings,
+        pvalue=float(adjust_pvalues(standardised, [draws], "max-t")[1].min()),
+        left_out=tuple(left_out),
+        adjust=adjust,
+        confidence_level=confidence_level,
+        n=len(seen),
+        n_resamples=n_resamples,
+        estimator=whole,
+        hypothesis=f"in every group, {null}; all groups on the same draws",
+        notes=tuple(each for each in (note, few_resamples(adjust, len(groups), n_resamples, level)) if each),
+        source=seen.predictions.source,
+    )
+
+
+def _with_weight(groups: list[Group], left_out: list[LeftOut], seen: Sample) -> tuple[list[Group], list[LeftOut]]:
+    """Leave out groups whose rows all have weight zero."""
+    weights = seen.predictions.weights
+    if weights is None:
+        return groups, left_out
+    empty = [group for group in groups if not weights[group.rows].any()]
+    more = [LeftOut(group.name, len(group.rows), "has no row of positive weight") for group in empty]
+    return [group for group in groups if group not in empty], left_out + more
+
+
+def look(
+    sample: Sample, by: By, lens: Lens, binning: Binning | Mapping[str, Binning], missing: str
+) -> tuple[list[Levels], Sample]:
+    """Look at a sample through a lens and cut the variables in the rows that are left."""
+    columns = read_columns(sample, by, missing)
+    view = lens.look(sample.predictions)
+    seen = lens(sample)
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    if view.rows is not None:
+        columns = {name: column.take(view.rows) for name, column in columns.items()}
+    rules = binning if isinstance(binning, Mapping) else dict.fromkeys(columns, binning)
+    unknown = [name for name in rules if name not in columns]
+    if unknown:
+        raise ValueError(f"binning names {unknown[0]!r}, which is not among the variables: {', '.join(columns)}.")
+    default = EqualMass(4)
+    return [
+        cut_levels(name, column, seen.predictions, rules.get(name, default)) for name, column in columns.items()
+    ], seen
+
+
+def _check(adjust: str, confidence_level: float, depth: int, min_size: int, n_resamples: int) -> None:
+    check_adjust(adjust)
+    if not 0 < confidence_level < 1:
+        raise ValueError(
+            f"confidence_level is {confidence_level!r}, but it must lie between 0 and 1, for example 0.95."
+        )
+    for name, value in (("depth", depth), ("min_size", min_size), ("n_resamples", n_resamples)):
+        at_least_one(name, value)
+
+
+def _means(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any]:
+    """Return what was predicted and what happened in a group and, where it is off, in which direction."""
+    if sample.predictions.n_classes != 2:
+        return {"mean_prediction": np.nan, "mean_outcome": np.nan, "direction": ""}
+    means = Means.of(sample)
+    words = direction(sample, means, is_top_label(lens, sample), level) if off else ""
+    return {"mean_prediction": means.predicted, "mean_outcome": means.happened, "direction": words}
+
+
+def _half_widths(
+    core: Estimator,
+    members: list[Member],
+    seen: Sample,
+    drawn: Floats,
+    scales: Floats,
+    confidence_level: float,
+    rng: np.random.Generator,
+) -> tuple[Floats | None, str]:
+    if core.residual_form != "seminorm":
+        return None, f"no intervals: none is known to cover for {core!r}; Kuiper() and ECE() have one"
+    noise = multiply(members, seen, len(drawn), rng)
+    try:
+        return simultaneous([noise, core.evidence(drawn)], scales, confidence_level), ""
+    except NoInterval as error:
+        return None, f"no intervals: {error}"
+
+
+def _list(left_out: list[LeftOut]) -> str:
+    shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5])
+    return shown + ("; ..." if len(left_out) > 5 else "")

@@ -1,0 +1,243 @@
+"""What an audit found: a frozen record that prints itself in words. Words never accept a null hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from calibstat.auditing.groups import LeftOut
+from calibstat.auditing.joint import ADJUSTMENTS, alpha
+from calibstat.auditing.tables import hang, layout, number_cell, pvalue_cell
+from calibstat.estimators.base import Estimator
+from calibstat.inference.results import frame
+from calibstat.lenses.base import Lens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 25
+
+
+@final
+@dataclass(frozen=True)
+class GroupFinding:
+    """What was found in one group.
+
+    Parameters
+    ----------
+    name : str
+    levels : tuple of (variable, level)
+        Empty for all rows.
+    n : int
+    mean_prediction, mean_outcome : float
+        What was predicted and what happened, on average; NaN for more than two outcomes.
+    statistic : float
+        The estimator on the group's rows.
+    null_mean : float
+        What is expected of a calibrated model with the same predictions.
+    standardized : float
+        The statistic divided by its scale under calibration.
+    pvalue : float
+        Exact, of this group alone.
+    pvalue_adjusted : float
+        Adjusted for all groups.
+    confidence_interval : (float, float), optional
+        All of them cover together.
+    direction : str
+        In words, where there is evidence; else "".
+    """
+
+    name: str
+    levels: tuple[tuple[str, str], ...]
+    n: int
+    mean_prediction: float
+    mean_outcome: float
+    statistic: float
+    null_mean: float
+    standardized: float
+    pvalue: float
+    pvalue_adjusted: float
+    confidence_interval: tuple[float, float] | None
+    direction: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name; what is not known is None."""
+        low, high = self.confidence_interval or (None, None)
+        two = self.mean_outcome == self.mean_outcome
+        return {
+            "group": self.name,
+            "levels": dict(self.levels),
+            "n": self.n,
+            "mean_prediction": self.mean_prediction if two else None,
+            "mean_outcome": self.mean_outcome if two else None,
+            "statistic": self.statistic,
+            "null_mean": self.null_mean,
+            "standardized": self.standardized,
+            "low": low,
+            "high": high,
+            "pvalue": self.pvalue,
+            "pvalue_adjusted": self.pvalue_adjusted,
+            "direction": self.direction,
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupAudit:
+    """What `subgroup_audit` found.
+
+    Parameters
+    ----------
+    groups : tuple of GroupFinding
+        All rows first, then the levels of each variable, then crossings.
+    pvalue : float
+        Exact, of the hypothesis that the model is calibrated in every group.
+    left_out : tuple of LeftOut
+        Groups and variables that were not audited, and why.
+    adjust : str
+        How p-values were adjusted.
+    confidence_level : float
+    n, n_resamples : int
+    estimator : Estimator
+        With its lens.
+    hypothesis : str
+    notes : tuple of str
+    source : str
+        What was taken for what when the sample was made.
+    """
+
+    groups: tuple[GroupFinding, ...]
+    pvalue: float
+    left_out: tuple[LeftOut, ...]
+    adjust: str
+    confidence_level: float
+    n: int
+    n_resamples: int
+    estimator: Estimator
+    hypothesis: str
+    notes: tuple[str, ...]
+    source: str
+
+    def __iter__(self) -> Iterator[GroupFinding]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, name: str) -> GroupFinding:
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(f"there is no group {name!r}; the groups are {[group.name for group in self.groups]!r}")
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that was looked through."""
+        return self.estimator.lens
+
+    @property
+    def ranked(self) -> list[GroupFinding]:
+        """The groups, those of the strongest evidence first."""
+        return sorted(self.groups, key=lambda group: (group.pvalue_adjusted, -group.standardized))
+
+    @property
+    def rejected(self) -> list[GroupFinding]:
+        """The groups with evidence of miscalibration at one minus the confidence level, the strongest first."""
+        return [group for group in self.ranked if group.pvalue_adjusted <= alpha(self.confidence_level)]
+
+    @property
+    def verdict(self) -> str:
+        """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
+        m, rejected = len(self.groups), self.rejected
+        where = f"through {self.lens!r} (n = {self.n}"
+        p = pvalue_cell(self.pvalue, self.n_resamples)
+        if not rejected:
+            smallest = min(group.pvalue_adjusted for group in self.groups)
+            return (
+                f"No evidence of miscalibration in any of {m} groups {where}; smallest adjusted p = {smallest:.3g}, "
+                f"{self.n_resamples} redraws)."
+            )
+        first = rejected[0]
+        what = f": {first.direction}" if first.direction else ""
+        means = "" if not first.direction else f" ({_means(first)})"
+        return (
+            f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}, {self.n_resamples} redraws, "
+            f"joint p {p}). Strongest: {first.name}{what}{means}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "lens": repr(self.lens),
+            "estimator": repr(self.estimator.core),
+            "n": self.n,
+            "n_resamples": self.n_resamples,
+            "pvalue": self.pvalue,
+            "adjust": self.adjust,
+            "confidence_level": self.confidence_level,
+            "hypothesis": self.hypothesis,
+            "source": self.source,
+            "notes": list(self.notes),
+            "groups": [group.to_dict() for group in self.groups],
+            "left_out": [{"name": each.name, "n": each.n, "reason": each.reason} for each in self.left_out],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each group, in the order of `groups`."""
+        rows = [group.to_dict() for group in self.groups]
+        return frame([{key: value for key, value in row.items() if key != "levels"} for row in rows]).set_index("group")
+
+    def __str__(self) -> str:
+        level = 100 * self.confidence_level
+        quantity, core = self.estimator.core.quantity, self.estimator.core
+        notes = [
+            ("error", f"{quantity}; {core!r}; expected: its mean in a calibrated model with the same predictions"),
+            (f"{level:g} %", "intervals for the error in each group that cover all together"),
+            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {100 - level:.3g} %"),
+            ("null", self.hypothesis),
+            ("left out", _left_out(self.left_out)),
+            ("data", f"n = {self.n}; {self.source}"),
+            *[("note", note) for note in self.notes],
+        ]
+        if self.groups[0].confidence_interval is None:
+            del notes[1]
+        lines = [line for name, text in notes if text for line in hang(name, text)]
+        return "\n".join([*hang("", self.verdict, 0), "", *self._table(), "", *lines])
+
+    __repr__ = __str__
+
+    def _table(self) -> list[str]:
+        ranked = self.ranked
+        rows = [[*_HEADER]] + [self._row(group) for group in ranked[:_SHOWN]]
+        more = [f"... and {len(ranked) - _SHOWN} more groups: see .to_frame()"] if len(ranked) > _SHOWN else []
+        return [*layout(rows, numbers=range(1, 8)), *more]
+
+    def _row(self, group: GroupFinding) -> list[str]:
+        two = group.mean_outcome == group.mean_outcome
+        interval = group.confidence_interval
+        star = " *" if group.pvalue_adjusted <= alpha(self.confidence_level) else ""
+        return [
+            group.name,
+            str(group.n),
+            f"{group.mean_prediction:.3f}" if two else "",
+            f"{group.mean_outcome:.3f}" if two else "",
+            number_cell(group.statistic),
+            number_cell(group.null_mean),
+            "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
+            pvalue_cell(group.pvalue_adjusted, self.n_resamples).removeprefix("= ") + star,
+            group.direction,
+        ]
+
+
+_HEADER = ("group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", "")
+
+
+def _means(group: GroupFinding) -> str:
+    return f"{group.mean_prediction:.3f} predicted, {group.mean_outcome:.3f} happened"
+
+
+def _left_out(left_out: tuple[LeftOut, ...]) -> str:
+    """List what was left out, up to five of each kind."""
+    shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:6]]
+    return "; ".join(shown) + (f"; and {len(left_out) - 6} more: see .left_out" if len(left_out) > 6 else "")

@@ -1,0 +1,174 @@
+"""Several statistics on the same draws, so that their joint law under the null is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats, Ints
+from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.headline import Headline
+from calibstat.estimators.tally import ratio
+from calibstat.inference.multiplicity import benjamini_hochberg, holm, single_step, step_down
+from calibstat.inference.spread import Uniform
+from calibstat.nulls.distributions import TIE_TOLERANCE, EmpiricalNull
+from calibstat.nulls.labels import LabelLaw
+from calibstat.nulls.multiplier import signed_values
+from calibstat.resampling.streams import blocks
+from calibstat.sample import Sample
+
+ADJUSTMENTS = {
+    "max-t": "by the maximum over all, on the same draws (max-T, single step)",
+    "step-down": "by the maximum over those not yet rejected, on the same draws (max-T, step-down)",
+    "holm": "by Holm's method",
+    "fdr_bh": "by Benjamini and Hochberg's method (share of false discoveries)",
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Member:
+    """A statistic, prepared on some of the rows.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Of a single number.
+    sample : Sample
+        Its rows.
+    rows : (m,) ints, optional
+        Which ones these are; None for all.
+    """
+
+    evaluator: Evaluator
+    sample: Sample
+    rows: Ints | None = None
+
+    @classmethod
+    def of(cls, estimator: Estimator, seen: Sample, rows: Ints | None = None) -> Member:
+        """Prepare an estimator, without its lens, on rows of a sample seen through it."""
+        own = seen if rows is None or len(rows) == len(seen) else seen.take(rows)
+        return cls(Headline(estimator).prepare(own.predictions), own, None if own is seen else rows)
+
+    @property
+    def value(self) -> float:
+        """The observed value."""
+        return float(self.evaluator(self.sample.outcomes))
+
+    def on(self, rows: Array) -> Array:
+        """Pick this member's rows of (..., n)."""
+        # Unlike rows[..., self.rows], take leaves each replicate in one piece of memory, which is faster to sum.
+        return rows if self.rows is None else np.take(rows, self.rows, axis=-1)
+
+
+def redraw(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Evaluate all members on the same labels drawn from the predictions: (R, m)."""
+    law, n = LabelLaw(seen.predictions), len(seen)
+    drawn = []
+    for stream, size, kept in blocks(n_resamples, n, rng):
+        labels = law.invert(stream.random((size, n))[:kept])
+        drawn.append(np.stack([member.evaluator(member.on(labels)) for member in members], axis=-1))
+    return np.concatenate(drawn)
+
+
+def multiply(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Evaluate all members on residuals times the same random signs: (R, m).
+
+    The signs are centred over the rows of each member: that is the noise of a mean over these rows.
+    """
+    n, drawn = len(seen), []
+    for stream, size, kept in blocks(n_resamples, n, rng):
+        signs = 2.0 * stream.integers(0, 2, size=(size, n))[:kept] - 1.0
+        drawn.append(np.stack([_signed(member, member.on(signs)) for member in members], axis=-1))
+    return np.concatenate(drawn)
+
+
+def _signed(member: Member, signs: Floats) -> Floats:
+    centred = signs - np.average(signs, axis=-1, weights=member.sample.predictions.weights)[:, None]
+    return signed_values(member.evaluator, member.sample, centred)
+
+
+def standardise(estimator: Estimator, members: Sequence[Member], values: Floats, draws: Floats) -> tuple[Floats, ...]:
+    """Make evidence comparable: divide by the scale that predictions give, or else by the root mean square.
+
+    The latter is over data and draws together, so that these stay exchangeable and the test exact.
+
+    Returns
+    -------
+    values : (m,) floats
+    draws : (R, m) floats
+    scales : (m,) floats
+    """
+    found, drawn = estimator.evidence(values), estimator.evidence(draws)
+    own = [member.evaluator.scale for member in members]
+    spread = root_mean_square(found, drawn)
+    scales = np.array([size if scale is None else scale for scale, size in zip(own, spread, strict=True)])
+    return ratio(found, scales), ratio(drawn, scales), scales
+
+
+def root_mean_square(values: Floats, draws: Floats) -> Floats:
+    """Return the root mean square of each column, of data (m,) and draws (R, m) together: (m,)."""
+    return np.sqrt((values**2 + (draws**2).sum(axis=0)) / (1 + len(draws)))
+
+
+def each_pvalue(values: Floats, draws: Floats) -> Floats:
+    """Return the p-value of each column by itself: (m,)."""
+    return np.array(
+        [EmpiricalNull(draw, np.asarray).pvalue(value) for value, draw in zip(values, draws.T, strict=True)]
+    )
+
+
+def adjust_pvalues(values: Floats, kinds: Sequence[Floats], adjust: str) -> tuple[Floats, Floats]:
+    """Return p-values, and these adjusted; where there are several kinds of draws, the larger of theirs.
+
+    Parameters
+    ----------
+    values : (m,) floats
+        Standardised evidence.
+    kinds : sequence of (R, m) floats
+    adjust : one of `ADJUSTMENTS`
+    """
+    pvalues = np.max([each_pvalue(values, draws) for draws in kinds], axis=0)
+    if adjust == "holm":
+        return pvalues, holm(pvalues)
+    if adjust == "fdr_bh":
+        return pvalues, benjamini_hochberg(pvalues)
+    step = single_step if adjust == "max-t" else step_down
+    return pvalues, np.max([step(values, draws) for draws in kinds], axis=0)
+
+
+def simultaneous(noises: Sequence[Floats], scales: Floats, confidence_level: float) -> Floats:
+    """Return half-widths (m,) that hold together: the quantile of the largest standardised noise, times the scales."""
+    largest = [ratio(noise, scales).max(axis=1) for noise in noises]
+    return Uniform(0.0, largest, "").half_width(confidence_level) * scales
+
+
+def interval(value: float, half_width: float) -> tuple[float, float]:
+    """Go the half-width down, at most to zero, and up."""
+    low = float(value - half_width)
+    return (low if low > TIE_TOLERANCE else 0.0, float(value + half_width))
+
+
+def alpha(confidence_level: float) -> float:
+    """Return one minus the level, without the rounding error that would decide ties: 1 - 0.9 is below 0.1."""
+    return round(1 - confidence_level, 12)
+
+
+def check_adjust(adjust: str) -> None:
+    """Refuse an unknown method."""
+    if adjust not in ADJUSTMENTS:
+        raise ValueError(f"adjust is {adjust!r}; it must be one of {', '.join(map(repr, ADJUSTMENTS))}.")
+
+
+def few_resamples(adjust: str, m: int, n_resamples: int, level: float) -> str:
+    """Say where resamples are too few for the smallest adjusted p-value to reach the level; "" if they are not."""
+    needed = 1 if adjust in ("max-t", "step-down") else m
+    if needed / (1 + n_resamples) <= level:
+        return ""
+    return (
+        f"{n_resamples} resamples cannot give an adjusted p-value of {level:g} with {m} tests; take n_resamples of at "
+        f"least {int(np.ceil(needed / level)) - 1} (better {int(np.ceil(20 * needed / level))})"
+    )

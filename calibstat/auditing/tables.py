@@ -1,0 +1,65 @@
+"""Tables and notes as text."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from textwrap import wrap
+
+from calibstat.inference.words import number
+
+WIDTH = 100
+INDENT = 12
+
+
+def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
+    """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
+
+    Examples
+    --------
+    >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
+    ['a   n', 'b  10']
+    """
+    filled = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+    widths = {column: max(len(row[column]) for row in rows) for column in filled}
+    return [
+        "  ".join(
+            row[column].rjust(widths[column]) if column in numbers else row[column].ljust(widths[column])
+            for column in filled
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
+    """Wrap a text behind its name."""
+    return wrap(
+        text,
+        WIDTH,
+        initial_indent=name.ljust(indent),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def pvalue_cell(pvalue: float, n_resamples: int) -> str:
+    """Write a p-value out; at the smallest value that so many resamples can give it is a bound.
+
+    Examples
+    --------
+    >>> pvalue_cell(0.001, 999), pvalue_cell(0.2, 999)
+    ('< 0.001', '= 0.2')
+    """
+    floor = 1 / (1 + n_resamples)
+    return f"< {floor:.3g}" if pvalue <= floor else f"= {pvalue:.3g}"
+
+
+def number_cell(value: float) -> str:
+    """Four decimals, or four digits of a small number.
+
+    Examples
+    --------
+    >>> number_cell(0.01234), number_cell(0.0000123456)
+    ('0.0123', '1.235e-05')
+    """
+    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0001 else number(value)

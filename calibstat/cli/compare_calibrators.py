@@ -1,0 +1,125 @@
+"""``calibstat compare-calibrators``: which calibrator is best?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import calibstat as cs
+from calibstat import calibrators
+from calibstat.cli.calibrate_options import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
+from calibstat.cli.names import lens_name, split_list
+from calibstat.cli.notices import notice, plain_warnings
+from calibstat.comparisons.compare import compare_calibrators
+from calibstat.estimators.base import Estimator
+from calibstat.lenses.base import Lens
+from calibstat.sample import Sample
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read, fit, test, compare, print."""
+    if arguments.seed < 0:
+        raise ValueError(f"--seed {arguments.seed}: pass a whole number of at least 0")
+    with plain_warnings():
+        sample = _read(arguments)
+        found = compare_calibrators(
+            _made(arguments, len(sample.labels)),
+            sample.y_true,
+            sample.y_prob,
+            variables={name: variable.values for name, variable in _numbers(sample).items()},
+            sample_weight=sample.predictions.weights,
+            labels=sample.labels,
+            lens=_lens(arguments.lens, sample),
+            estimator=_estimator(arguments.bins),
+            test_size=arguments.test_size,
+            cv=arguments.cv,
+            n_splits=arguments.n_splits,
+            n_resamples=arguments.n_resamples,
+            rng=arguments.seed,
+        )
+    if arguments.format == "json":
+        print(json.dumps(found.to_dict() | {"source": sample.predictions.source}, indent=2, allow_nan=False))
+    else:
+        print(found)
+
+
+def _read(arguments: argparse.Namespace) -> Sample:
+    return Sample.read(
+        arguments.file,
+        y_true=arguments.label,
+        y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+        variables=arguments.variable,
+        sample_weight=arguments.weights,
+        labels=None if arguments.labels is None else _told(arguments.labels),
+        nan_policy=arguments.nan_policy,
+    )
+
+
+def _numbers(sample: Sample) -> dict[str, Any]:
+    for name, variable in sample.predictions.variables.items():
+        if variable.categorical:
+            raise ValueError(f"--variable {name}: it holds names, but numbers are needed")
+    return dict(sample.predictions.variables)
+
+
+def _made(arguments: argparse.Namespace, n_classes: int) -> dict[str, Any]:
+    """Make the calibrators that are named, one for each class where they are for two."""
+    names = [name.lower() for name in split_list(arguments.calibrators)]
+    if len(set(names)) < len(names) or not names:
+        raise ValueError(f"--calibrators {arguments.calibrators}: name each once, such as platt,beta,isotonic")
+    if arguments.variable is not None and not set(names) & {*NEEDS_VARIABLE, *TAKES_VARIABLE}:
+        raise ValueError(
+            f"--variable {arguments.variable}: none of {', '.join(names)} uses one; "
+            f"{', '.join(NEEDS_VARIABLE + TAKES_VARIABLE)} do"
+        )
+    return {name: _one(name, arguments.variable, n_classes) for name in names}
+
+
+def _one(name: str, variable: str | None, n_classes: int) -> Any:
+    if name not in NAMES:
+        raise ValueError(f"--calibrators {name}: there are {', '.join(NAMES)}")
+    if name in NEEDS_VARIABLE and variable is None:
+        raise ValueError(f"--calibrators {name} needs --variable COL")
+    made = getattr(calibrators, NAMES[name])()
+    if variable is not None and name in NEEDS_VARIABLE:
+        made.set_params(variable=variable)
+    if variable is not None and name in TAKES_VARIABLE:
+        made.set_params(variables=[variable])
+    if made.binary and n_classes > 2 and name not in NEEDS_VARIABLE:
+        notice(f"{name} is for two classes: each of the {n_classes} gets one of its own, against the others")
+        return calibrators.OneVsRest(made)
+    return made
+
+
+def _lens(named: str | None, sample: Sample) -> Lens | None:
+    if named is None:
+        return None
+    kind, detail = lens_name(named)
+    if kind == "class-wise":
+        if not detail:
+            raise ValueError("--lens class-wise: name the class, class-wise:LABEL")
+        known = {str(label): label for label in sample.labels}
+        if detail not in known:
+            raise ValueError(f"--lens {named}: there is no class {detail!r}; there are {', '.join(known)}")
+        return cs.ClassWise(known[detail])
+    if kind == "top-k":
+        if not detail.isdigit() or int(detail) < 1:
+            raise ValueError(f"--lens {named}: write a whole number, such as top-k:1")
+        return cs.TopK(int(detail))
+    return cs.TopLabel() if kind == "top-label" else cs.Canonical()
+
+
+def _estimator(n_bins: int | None) -> Estimator | None:
+    if n_bins is None:
+        return None
+    if n_bins < 1:
+        raise ValueError(f"--bins {n_bins}: pass a whole number of at least 1")
+    return cs.DebiasedL2(cs.EqualMass(n_bins))
+
+
+def _told(text: str) -> Sequence[str] | Sequence[int]:
+    names = split_list(text)
+    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names

@@ -1,0 +1,62 @@
+"""The arguments of ``calibstat compare-calibrators``; nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from calibstat.cli.calibrate_options import NAMES
+
+_ABOUT = """\
+Fits calibrators on a share of the rows, tests each of them and the predictions as given on the others, and says which
+is better calibrated than which, by how much, and which cannot be told apart. No row is tested on that a calibrator was
+fitted on."""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Register the command."""
+    parser = commands.add_parser(
+        "compare-calibrators",
+        help="fit several calibrators and compare them on other rows",
+        description=_ABOUT,
+        allow_abbrev=False,
+    )
+    # The module of the command has no hyphen in its name.
+    parser.set_defaults(command="compare_calibrators")
+    parser.add_argument(
+        "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
+    )
+    parser.add_argument("--label", required=True, metavar="COL", help="the column of what happened")
+    parser.add_argument(
+        "--probs", required=True, action="append", metavar="COL", help="the columns of probabilities, or a pattern"
+    )
+    parser.add_argument(
+        "--calibrators", required=True, metavar="A,B,C", help=f"which to compare; of {', '.join(NAMES)}"
+    )
+    parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
+    parser.add_argument("--weights", metavar="COL", help="a column of importance weights")
+    parser.add_argument("--variable", metavar="COL", help="a column of numbers for calibrators that use one")
+    parser.add_argument(
+        "--nan-policy", choices=("raise", "omit"), default="raise", help="what to do where some is missing"
+    )
+    parser.add_argument(
+        "--lens",
+        metavar="LENS",
+        help="canonical, top-label, class-wise:LABEL or top-k:K (default: canonical for two classes, else top-label)",
+    )
+    parser.add_argument("--bins", type=int, metavar="N", help="cells of equal mass (default: 15, fewer for few rows)")
+    rows = parser.add_mutually_exclusive_group()
+    rows.add_argument("--test-size", type=float, metavar="S", help="share of the rows to test on (default: 0.5)")
+    rows.add_argument(
+        "--cv", type=int, metavar="N", help="cross-fit in N folds, test on all rows; p-values are then approximate"
+    )
+    parser.add_argument(
+        "--n-splits", type=int, default=1, metavar="N", help="random splits; p is twice their median (default: 1)"
+    )
+    parser.add_argument(
+        "--n-resamples", type=int, metavar="N", help="redraws of the labels (default: 999, or as many as pairs need)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="chooses the rows and redraws (default: 0)")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="text to read (the default), or a JSON record"
+    )

@@ -1,0 +1,144 @@
+"""``calibstat monitor``: is the model still calibrated?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from collections.abc import Hashable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats
+from calibstat.checks import examine
+from calibstat.cli.names import split_list
+from calibstat.cli.notices import notice, plain_warnings
+from calibstat.cli.one_lens import one_lens
+from calibstat.monitoring.monitor import Monitor
+from calibstat.monitoring.rows import WAITING, read_labels, read_predictions
+from calibstat.monitoring.storage import read_state
+from calibstat.reading import file_arguments
+
+_ALARM = 3
+_CHUNK = 10_000
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Feed the file, keep the state, say what was found; return the exit code."""
+    with plain_warnings():
+        found = file_arguments(
+            arguments.file,
+            y_true=arguments.label,
+            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+            variables=arguments.order,
+            sample_weight=None,
+        )
+        truth, rows = np.asarray(found["y_true"]), np.asarray(found["y_prob"])
+        times = _times(found["variables"][arguments.order], arguments)
+        monitor = _monitor(arguments, truth, rows, found["columns"])
+        order = np.argsort(np.array(times), kind="stable") if arguments.sort else np.arange(len(times))
+        held = _feed(monitor, truth[order], rows[order], [times[row] for row in order.tolist()], arguments)
+    if arguments.state is not None:
+        monitor.save(arguments.state)
+    _show(monitor, held, arguments.format)
+    return _ALARM if monitor.alarm else 0
+
+
+def _times(given: Any, arguments: argparse.Namespace) -> list[Any]:
+    """Return the order as plain numbers or texts, strictly increasing unless they will be sorted."""
+    times: list[Any] = np.asarray(given).tolist()
+    missing = [row for row, time in enumerate(times) if time is None or time == "" or time != time]
+    if missing:
+        raise ValueError(f"--order {arguments.order}: nothing in row {missing[0]} (rows count from 0): fill it in")
+    if len({isinstance(time, str) for time in times}) > 1:
+        raise ValueError(f"--order {arguments.order}: numbers and texts are mixed; write all of them alike")
+    rows = sorted(range(len(times)), key=times.__getitem__) if arguments.sort else range(len(times))
+    for before, after in pairwise(rows):
+        if times[before] == times[after]:
+            raise ValueError(
+                f"--order {arguments.order}: {times[after]!r} stands in rows {before} and {after} (rows count from 0): "
+                "name a column in which each value occurs once"
+            )
+        if times[before] > times[after]:
+            raise ValueError(
+                f"--order {arguments.order}: {times[after]!r} in row {after} comes after {times[before]!r} (rows count "
+                "from 0): sort the rows by when predictions were made, or add --sort"
+            )
+    return times
+
+
+def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns: list[str] | None) -> Monitor:
+    """Make the monitor, and go on from its state if there is one."""
+    state = None if arguments.state is None or not Path(arguments.state).exists() else arguments.state
+    if arguments.labels is not None:
+        labels = _told(arguments.labels)
+    elif state is not None:
+        labels = read_state(state)[0]["labels"]
+        if len(labels) != (2 if rows.ndim == 1 else rows.shape[1]):
+            raise ValueError(f"{state} is the state of another monitor: its classes are {', '.join(map(str, labels))}")
+    else:
+        labels = _found(truth, rows, columns)
+    monitor = Monitor(
+        one_lens(arguments.lens, labels),
+        labels=labels,
+        alpha=arguments.alpha,
+        bad_rows=arguments.bad_rows,
+        name=arguments.name,
+    )
+    if state is not None:
+        monitor.restore(state)
+    return monitor
+
+
+def _told(text: str) -> list[Hashable]:
+    names = split_list(text)
+    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else list(names)
+
+
+def _found(truth: Array, rows: Floats, columns: list[str] | None) -> list[Hashable]:
+    """Return the classes of the columns, as a sample of the sound rows that have labels would take them."""
+    n_classes = 2 if rows.ndim == 1 else rows.shape[1]
+    sound = np.ones(len(rows), dtype=bool)
+    sound[[complaint.row for complaint in read_predictions(rows, n_classes)[1]]] = False
+    sound &= read_labels(truth, {})[0] != WAITING
+    if not sound.any():
+        raise ValueError("no row has a label yet: name the classes, for example by --labels 0,1")
+    return list(examine(truth[sound], rows[sound], columns=columns).classes)
+
+
+def _feed(monitor: Monitor, truth: Array, rows: Floats, times: list[Any], arguments: argparse.Namespace) -> int:
+    """Feed what was not seen before, and return how many rows are held by a missing label."""
+    last = monitor.to_dict()["last_id"]
+    if last is not None and isinstance(last, str) != isinstance(times[0], str):
+        raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
+    begin = 0 if last is None else sum(time <= last for time in times)
+    if begin:
+        notice(f"{begin} rows up to {last!r} in {arguments.order} were seen before and are passed over")
+    codes, _ = read_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
+    absent = np.flatnonzero(codes[begin:] == WAITING)
+    end = len(times) if arguments.missing == "worst" or not len(absent) else begin + int(absent[0])
+    for start in range(begin, end, _CHUNK):
+        part = slice(start, min(end, start + _CHUNK))
+        monitor.update(rows[part], truth[part], id=times[part])
+        open_rows = np.flatnonzero(codes[part] == WAITING)
+        waiting = [time for time in (times[start + row] for row in open_rows.tolist()) if monitor.awaits(time)]
+        if waiting:
+            monitor.write_off(waiting)
+    return len(times) - end
+
+
+def _show(monitor: Monitor, held: int, form: str) -> None:
+    if form == "json":
+        found = monitor.to_dict() | {"n_held": held}
+        plain = {
+            name: None if isinstance(each, float) and not math.isfinite(each) else each for name, each in found.items()
+        }
+        print(json.dumps(plain, indent=2, allow_nan=False))
+        return
+    print(monitor)
+    if held:
+        print(f"  held   {held} rows, from the first without a label on: call again when it is there")

@@ -1,0 +1,142 @@
+"""Arguments that several commands share; nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import argparse
+
+from calibstat.cli.names import ESTIMATORS
+
+LENSES = """\
+lenses:
+  top-label         is the most probable class right as often as its confidence says?
+  canonical         is the whole prediction right? (the strongest question)
+  class-wise        does each class happen as often as predicted? one test for each class
+  class-wise:LABEL  the same for one class
+  top-k:K           are the probabilities of the K most probable classes right?"""
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Where the rows are, and what happened."""
+    parser.add_argument(
+        "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
+    )
+    parser.add_argument("--label", required=True, metavar="COL", help="the column of what happened")
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Where the sample of one model is."""
+    add_file(parser)
+    predictions = parser.add_mutually_exclusive_group(required=True)
+    predictions.add_argument(
+        "--probs",
+        action="append",
+        metavar="COL",
+        help="the columns of probabilities: a pattern such as 'prob_*', or --probs several times",
+    )
+    predictions.add_argument(
+        "--confidence",
+        metavar="COL",
+        help="the column of confidences in the predicted label, where --label says whether that was right (true or "
+        "false, 1 or 0)",
+    )
+    add_labels(parser)
+    parser.add_argument("--weights", metavar="COL", help="a column of importance weights")
+    parser.add_argument(
+        "--nan-policy",
+        choices=("raise", "omit"),
+        default="raise",
+        help="what to do with rows in which something is missing (default: raise an error)",
+    )
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """The classes of the columns."""
+    parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
+
+
+def add_questions(parser: argparse.ArgumentParser) -> None:
+    """What to ask of the sample, and in which cells."""
+    parser.add_argument(
+        "--lens", action="append", metavar="LENS", help="a question to ask (see below); may be repeated"
+    )
+    parser.add_argument(
+        "--given",
+        action="append",
+        metavar="VAR",
+        help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
+        "prediction,VAR conditions on both",
+    )
+    parser.add_argument(
+        "--estimator", metavar="NAME", help=f"how to measure miscalibration; one of {', '.join(ESTIMATORS)}"
+    )
+    add_cells(parser)
+
+
+def add_cells(parser: argparse.ArgumentParser) -> None:
+    """How to cut."""
+    parser.add_argument(
+        "--bins",
+        type=positive,
+        metavar="N",
+        help="cells of a probability or a variable (default: 15, or 10 for a variable); where more than two outcomes "
+        "are seen at once, nodes of more than 1/N of the rows are split (default: 20)",
+    )
+    parser.add_argument(
+        "--binning",
+        choices=("equal-mass", "equal-width"),
+        default="equal-mass",
+        help="how to cut a probability or a number (default: equal-mass)",
+    )
+
+
+def add_level(parser: argparse.ArgumentParser) -> None:
+    """The level of intervals."""
+    parser.add_argument(
+        "--confidence-level", type=level, default=0.95, metavar="C", help="level of intervals (default: 0.95)"
+    )
+
+
+def add_resamples(parser: argparse.ArgumentParser) -> None:
+    """How many redraws."""
+    parser.add_argument(
+        "--n-resamples", type=positive, default=999, metavar="N", help="redraws of the labels (default: 999)"
+    )
+
+
+def add_seed(parser: argparse.ArgumentParser) -> None:
+    """Where randomness begins."""
+    parser.add_argument(
+        "--seed", type=whole, default=0, metavar="S", help="the same seed gives the same numbers (default: 0)"
+    )
+
+
+def add_format(parser: argparse.ArgumentParser, json: str) -> None:
+    """Text or JSON."""
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help=f"text to read (the default), or {json}"
+    )
+
+
+def whole(text: str) -> int:
+    """Read a whole number of at least 0."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Read a whole number of at least 1."""
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def level(text: str) -> float:
+    """Read a number between 0 and 1."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as 0.95")
+    return found

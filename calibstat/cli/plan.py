@@ -1,0 +1,72 @@
+"""``calibstat plan``: how many labels, or how small an error?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import Any
+
+import calibstat
+from calibstat.binnings.equal_mass import EqualMass
+from calibstat.cli.names import estimator_name, split_list
+from calibstat.cli.notices import plain_warnings
+from calibstat.cli.one_lens import one_lens
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.cells.miscalibration import ECE
+from calibstat.lenses.base import Lens
+from calibstat.planning.families import ErrorFamily
+from calibstat.planning.planning import minimum_detectable, required_n
+from calibstat.planning.results import MinimumDetectable, RequiredN
+from calibstat.sample import Sample
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Plan, and print the answer."""
+    with plain_warnings():
+        found = _plan(arguments)
+    print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if arguments.format == "json" else found)
+
+
+def _plan(arguments: argparse.Namespace) -> RequiredN | MinimumDetectable:
+    predictions = _predictions(arguments)
+    lens = _lens(arguments, predictions)
+    statistic: Any = getattr(calibstat, estimator_name(arguments.estimator))
+    test: Estimator = lens | statistic(EqualMass(arguments.bins))
+    direction: Any = arguments.direction.replace("-", " ")
+    family = ErrorFamily(predictions, direction, lens | ECE())
+    options = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
+    if arguments.n is not None:
+        return minimum_detectable(family, arguments.n, test, **options)
+    return required_n(family(arguments.ece), test, max_n=arguments.max_n, **options)
+
+
+def _predictions(arguments: argparse.Namespace) -> Sample | None:
+    if arguments.file is None:
+        if arguments.label or arguments.probs or arguments.labels:
+            raise ValueError("--label, --probs and --labels are about a FILE: name one, or leave them out")
+        return None
+    if arguments.label is None or arguments.probs is None:
+        raise ValueError(f"{arguments.file}: say which columns to read, by --label COL --probs COL")
+    return Sample.read(
+        arguments.file,
+        y_true=arguments.label,
+        y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+        labels=None if arguments.labels is None else _told(arguments.labels),
+        nan_policy="omit",
+    )
+
+
+def _told(text: str) -> list[str] | list[int]:
+    names = split_list(text)
+    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names
+
+
+def _lens(arguments: argparse.Namespace, predictions: Sample | None) -> Lens:
+    """Look through what leaves two outcomes, because cells of one column are cut."""
+    labels = (0, 1) if predictions is None else predictions.labels
+    name = arguments.lens or ("canonical" if len(labels) == 2 else "top-label")
+    kind = name.partition(":")[0].lower()
+    if kind == "top-k" or (kind == "canonical" and len(labels) > 2):
+        raise ValueError(f"--lens {name} leaves more than two outcomes, but a plan is for two: take top-label")
+    return one_lens(name, labels)

@@ -1,0 +1,1 @@
+"""Comparisons of calibrators on rows that they were not fitted on."""

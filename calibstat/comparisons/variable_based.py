@@ -1,0 +1,190 @@
+"""The comparison of calibrators of Kelly & Smyth (2023): ECE beside VECE."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from calibstat.arrays import RNG, Floats, Ints, as_generator
+from calibstat.binnings.equal_mass import EqualMass
+from calibstat.calibrators.beta import Beta
+from calibstat.calibrators.dirichlet import Dirichlet
+from calibstat.calibrators.platt import Platt
+from calibstat.calibrators.scaling_binning import ScalingBinning
+from calibstat.calibrators.variable_based import VariableBased
+from calibstat.checks import at_least_one
+from calibstat.comparisons.fitting import UNCALIBRATED, check_calibrators, recalibrated, sample_of
+from calibstat.comparisons.splits import Split, random_split
+from calibstat.comparisons.variable_based_result import VariableBasedComparison, VariableBasedErrors
+from calibstat.estimators.cells.miscalibration import ECE
+from calibstat.estimators.cells.variable_based import VECE
+from calibstat.inference.testing import calibration_test
+from calibstat.lenses.top_label import TopLabel
+from calibstat.nulls.consistency import Consistency
+from calibstat.sample import Sample
+
+
+def variable_based_protocol(
+    y_true: Any,
+    y_prob: Any,
+    variable: Any,
+    *,
+    name: str = "variable",
+    calibrators: Mapping[str, Any] | None = None,
+    labels: Sequence[Hashable] | None = None,
+    n_fit: int | None = None,
+    fit_rows: Any = None,
+    n_bins: int = 10,
+    convention: Literal["evaluated", "kelly-smyth"] = "evaluated",
+    n_resamples: int = 999,
+    rng: RNG = None,
+) -> VariableBasedComparison:
+    """Fit calibrators on a sample of the rows; on the others measure errors over the prediction and over a variable.
+
+    What looks small over the confidence (ECE) may be large over age (VECE). With "evaluated" each calibrator is judged
+    as it would be used: by the label and the confidence that it gives, in cells of equal mass of that confidence; noise
+    and exact p-values stand beside the errors. With "kelly-smyth" numbers are those of the paper's tables: mistakes are
+    those of the uncalibrated label whatever the calibrator says, and ECE is binned by quantiles of the uncalibrated
+    confidence, equal ones merged, for every calibrator alike. The paper's Platt scaling is logistic regression on the
+    probability itself, ``sklearn.linear_model.LogisticRegression()``, which can be passed here.
+
+    Parameters
+    ----------
+    y_true, y_prob, labels
+        As for `Sample`.
+    variable : (n,) floats
+    name : str
+        What to call the variable; calibrators name it so, as in ``VariableBased("age")``.
+    calibrators : mapping of str to calibrator, optional
+        By default Platt, beta and scaling-binning for two classes, Dirichlet for more, and variable-based calibration.
+    n_fit : int, optional
+        How many rows are drawn to fit on; by default half of them.
+    fit_rows : (m,) ints, optional
+        Which rows to fit on, instead.
+    n_bins : int
+    convention : {"evaluated", "kelly-smyth"}
+    n_resamples : int
+        For noise and p-values.
+    rng : int, Generator or None
+
+    Returns
+    -------
+    VariableBasedComparison
+        With ``errors``; prints itself.
+
+    Raises
+    ------
+    ValueError
+        If too few rows are left to test on, or a calibrator cannot be fitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibstat.comparisons.variable_based import variable_based_protocol
+    >>> rng = np.random.default_rng(0)
+    >>> p, age = rng.random(6000), rng.uniform(20, 80, 6000)
+    >>> y = rng.random(6000) < np.where(age < 50, p**2, p**0.5)
+    >>> found = variable_based_protocol(y, p, age, name="age", n_resamples=99, rng=0)
+    >>> found["variable-based"].vece < 0.05 < found["beta"].vece
+    True
+    """
+    if convention not in ("evaluated", "kelly-smyth"):
+        raise ValueError(f"convention is {convention!r}, but 'evaluated' or 'kelly-smyth' is expected.")
+    at_least_one("n_bins", n_bins)
+    sample = Sample(y_true, y_prob, variables={name: variable}, labels=labels)
+    models = check_calibrators(default_calibrators(name, len(sample.labels)) if calibrators is None else calibrators)
+    stream = as_generator(rng)
+    split = _split(sample, n_fit, fit_rows, stream)
+    given = sample.take(split.test_rows)
+    samples = {UNCALIBRATED: given} | {
+        each: sample_of(
+            sample, split.test_rows, recalibrated(model, each, sample, split, False), f"calibrated by {each}"
+        )
+        for each, model in models.items()
+    }
+    if convention == "kelly-smyth":
+        errors = [as_published(each, given, seen, name, n_bins) for each, seen in samples.items()]
+    else:
+        errors = [_as_used(each, seen, name, n_bins, n_resamples, stream) for each, seen in samples.items()]
+    return VariableBasedComparison(tuple(errors), name, split, n_bins, convention)
+
+
+def default_calibrators(variable: str, n_classes: int) -> dict[str, Any]:
+    """Return the calibrators of the paper, in the versions of this package."""
+    if n_classes > 2:
+        return {"dirichlet": Dirichlet(), "variable-based": VariableBased(variable)}
+    return {
+        "scaling-binning": ScalingBinning(),
+        "platt": Platt(),
+        "beta": Beta(),
+        "variable-based": VariableBased(variable),
+    }
+
+
+def as_published(name: str, given: Sample, said: Sample, variable: str, n_bins: int) -> VariableBasedErrors:
+    """Measure as the paper's tables do.
+
+    Parameters
+    ----------
+    name : str
+    given, said : Sample
+        The test rows uncalibrated and calibrated.
+    variable : str
+    n_bins : int
+    """
+    confidence = given.y_prob.max(axis=1)
+    mistaken = given.y_prob.argmax(axis=1) != given.outcomes
+    residual = mistaken - (1 - said.y_prob.max(axis=1))
+    values = given.predictions.variables[variable].values
+    ece, vece = (_gap(residual, quantile_cells(each, n_bins)) for each in (1 - confidence, values))
+    return VariableBasedErrors(name, ece, vece)
+
+
+def quantile_cells(values: Floats, n_bins: int) -> Ints:
+    """(n,) the cell of each value between interpolated quantiles, (low, high], the lowest closed; equal edges merge.
+
+    Parameters
+    ----------
+    values : (n,) floats
+    n_bins : int
+    """
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
+    return np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
+
+
+def _gap(residual: Floats, cells: Ints) -> float:
+    """Mean over rows of the absolute mean residual of their cell."""
+    return float(np.abs(np.bincount(cells, residual)).sum() / len(residual))
+
+
+def _as_used(
+    name: str, sample: Sample, variable: str, n_bins: int, n_resamples: int, rng: np.random.Generator
+) -> VariableBasedErrors:
+    """Measure each calibrator by the label and the confidence that it gives."""
+    null, binning = Consistency(n_resamples), EqualMass(n_bins)
+    asked = (TopLabel() | ECE(binning), TopLabel() | VECE(variable, binning))
+    over, along = (calibration_test(sample, each, null=null, rng=rng) for each in asked)
+    return VariableBasedErrors(
+        name, over.statistic, along.statistic, over.null_mean, along.null_mean, over.pvalue, along.pvalue
+    )
+
+
+def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Generator) -> Split:
+    n = len(sample)
+    if fit_rows is not None:
+        rows = np.unique(np.asarray(fit_rows))
+        if n_fit is not None or rows.dtype.kind not in "iu" or not len(rows) or not 0 <= rows[0] <= rows[-1] < n:
+            raise ValueError(f"fit_rows must be row numbers from 0 to {n - 1}, and n_fit is then left out.")
+        split = Split(rows.astype(np.intp), np.setdiff1d(np.arange(n), rows))
+    else:
+        wanted = n // 2 if n_fit is None else n_fit
+        if not 1 <= wanted < n:
+            raise ValueError(
+                f"n_fit is {wanted}, but of {n} rows some must be left to test on; take for example {n // 2}."
+            )
+        split = random_split(sample.y_prob, n - wanted, rng, np.arange(n))
+    if not len(split.test_rows):
+        raise ValueError("all rows are fitted on and none is left: a test on rows of the fit is not valid.")
+    return split

@@ -1,0 +1,1 @@
+"""Watching a model while it runs: evidence that may be looked at after every row."""

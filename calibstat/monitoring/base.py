@@ -1,0 +1,131 @@
+"""Bets on labels: capital that no calibrated model lets grow, except by luck.
+
+Before each label is seen, a bettor announces what one unit of capital becomes under each label, at odds that are fair
+if the label follows its prediction. Capital is then a non-negative martingale that starts at one, and the chance that
+it ever reaches 1 / alpha is at most alpha (Ville 1939). What the bettor learns, it learns in blocks whose sizes depend
+on the number of rows alone, so that no bet looks ahead and rows may arrive in batches of any size.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Array, Floats, Ints
+
+UNKNOWN = -1
+"""The outcome of a row whose label is not known: it counts as the label that is worst for the bet."""
+
+_GROWTH, _LARGEST = 50, 4096
+
+
+def block_size(n_rows: int) -> int:
+    """Return how many rows are bet on before the bettor learns again, after `n_rows`.
+
+    Examples
+    --------
+    >>> [block_size(n) for n in (0, 99, 100, 5000, 10**6)]
+    [1, 1, 2, 100, 4096]
+    """
+    return min(max(1, n_rows // _GROWTH), _LARGEST)
+
+
+class Bettor(ABC):
+    """Capital, and what has been learned; made by `Bets.start`.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of outcomes k behind the lens.
+    """
+
+    def __init__(self, n_classes: int) -> None:
+        self.n_rows = 0
+        self.end = block_size(0)
+        self.held_chances: list[Floats] = []
+        self.held_outcomes: list[Ints] = []
+        self.n_classes = n_classes
+
+    @final
+    def bet(self, chances: Floats, outcomes: Ints) -> Floats:
+        """Bet on rows in their order.
+
+        Parameters
+        ----------
+        chances : (n, k) floats
+            Laws of the outcomes, as predicted.
+        outcomes : (n,) ints
+            What happened, or `UNKNOWN`.
+
+        Returns
+        -------
+        log_e : (n,) floats
+            Logarithm of the capital after each row; infinite once an outcome of chance zero has happened.
+        """
+        log_e = np.empty(len(outcomes))
+        done = 0
+        while done < len(outcomes):
+            part = slice(done, min(len(outcomes), done + self.end - self.n_rows))
+            log_e[part] = self.stake(chances[part], outcomes[part])
+            self.held_chances.append(chances[part])
+            self.held_outcomes.append(outcomes[part])
+            self.n_rows += part.stop - done
+            done = part.stop
+            if self.n_rows == self.end:
+                self._close_block()
+        return log_e
+
+    def _close_block(self) -> None:
+        chances, outcomes = np.concatenate(self.held_chances), np.concatenate(self.held_outcomes)
+        known = outcomes != UNKNOWN
+        self.learn(chances[known], outcomes[known])
+        self.held_chances, self.held_outcomes = [], []
+        self.end = self.n_rows + block_size(self.n_rows)
+
+    @final
+    def state(self) -> dict[str, Array]:
+        """Return all that is needed to go on, as arrays by name."""
+        held = np.concatenate([*self.held_chances, np.empty((0, self.n_classes))])
+        outcomes = np.concatenate([*self.held_outcomes, np.empty(0, dtype=np.intp)])
+        counts = np.array([self.n_rows, self.end])
+        return {"counts": counts, "held_chances": held, "held_outcomes": outcomes} | self.learned()
+
+    @final
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over a state that `state` returned."""
+        self.n_rows, self.end = (int(count) for count in state["counts"])
+        self.held_chances = [state["held_chances"]]
+        self.held_outcomes = [state["held_outcomes"].astype(np.intp)]
+        self.relearn(state)
+
+    @abstractmethod
+    def stake(self, chances: Floats, outcomes: Ints) -> Floats:
+        """Bet on rows (n, k) with what was learned from closed blocks, and return the log capital (n,)."""
+
+    @abstractmethod
+    def learn(self, chances: Floats, outcomes: Ints) -> None:
+        """Learn from the rows of a closed block whose labels are known."""
+
+    @abstractmethod
+    def learned(self) -> dict[str, Array]:
+        """Return what was learned, and the capital, as arrays by name."""
+
+    @abstractmethod
+    def relearn(self, state: Mapping[str, Array]) -> None:
+        """Take over what `learned` returned."""
+
+
+class Bets(ABC):
+    """A way to bet; subclasses are frozen dataclasses of parameters."""
+
+    @abstractmethod
+    def start(self, n_classes: int) -> Bettor:
+        """Return a bettor with a capital of one, for so many outcomes."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """What is bet on, for texts."""

@@ -1,0 +1,296 @@
+"""Is the model still calibrated? Evidence that may be looked at after every row."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from math import exp, log
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
+
+from calibstat.checks import at_least_one
+from calibstat.lenses.base import Lens
+from calibstat.lenses.canonical import Canonical
+from calibstat.monitoring.arguments import check_settings, induced_classes, plain_labels
+from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
+from calibstat.monitoring.intake import Intake, Rules
+from calibstat.monitoring.kernel_bets import KernelBets
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
+from calibstat.monitoring.path import EvidencePath
+from calibstat.monitoring.storage import Part, collect, distribute, made_of, read_state, write_state
+from calibstat.monitoring.waiting import Ready
+from calibstat.monitoring.words import hypothesis, order_text, report, skipped_text, verdict
+from calibstat.predictions import Predictions
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@final
+@dataclass(eq=False, repr=False)
+class Monitor:
+    """Watch a model: rows go in as they come, and E says how much speaks against calibration.
+
+    The null: given the past, each label seen through the lens follows its prediction. E starts at 1, and under the
+    null the chance that it *ever* reaches 1 / alpha is at most alpha (Ville 1939), however often one looks. Unlike
+    the rest of the package a monitor changes as it is fed.
+
+    Rows are bet on in the order of their predictions. A row whose label has not arrived holds those after it: to bet
+    on labels as they arrive is valid only if the delay does not depend on the label, which ``order="arrival"``
+    assumes and says.
+
+    Parameters
+    ----------
+    lens : Lens
+        What is looked through; by default the whole prediction.
+    labels : sequence
+        The label of each column of predictions; with two, one dimension is P(the last label).
+    bets : Bets, optional
+        `LikelihoodRatioBets()` for two outcomes behind the lens, and `KernelBets()` for more, unless given.
+    alpha : float
+        Chance of a false alarm, ever.
+    order : {"prediction", "arrival"}
+    max_waiting : int
+        At most so many rows wait.
+    when_full : {"raise", "worst label"}
+        What to do when more would wait: refuse the call and change nothing, or count the oldest rows with the label
+        that is worst for E. (To leave them out would not be valid: slow labels may be special.)
+    bad_rows : {"raise", "skip"}
+        Refuse a call with a bad row, and change nothing; or leave out rows with bad predictions, and count rows with
+        a label that is missing or none of `labels` with the worst one.
+    name : str
+        Of the model; a state is refused by a monitor of another name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibstat.monitoring.monitor import Monitor
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(3000)
+    >>> monitor = Monitor()
+    >>> monitor.update(p[:1000], rng.random(1000) < p[:1000])
+    False
+    >>> monitor.update(p[1000:], rng.random(2000) < p[1000:] ** 1.5)
+    True
+    >>> monitor.alarm_row > 1000
+    True
+    """
+
+    lens: Lens = field(default_factory=Canonical)
+    labels: Sequence[Hashable] = (0, 1)
+    bets: Bets | None = None
+    alpha: float = 0.05
+    order: Literal["prediction", "arrival"] = "prediction"
+    max_waiting: int = 100_000
+    when_full: Literal["raise", "worst label"] = "raise"
+    bad_rows: Literal["raise", "skip"] = "raise"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        self.labels = plain_labels(self.labels)
+        check_settings(self)
+        at_least_one("max_waiting", self.max_waiting)
+        self.n_classes = induced_classes(self.lens, self.labels)
+        if self.bets is None:
+            self.bets = LikelihoodRatioBets() if self.n_classes == 2 else KernelBets()
+        self._bettor: Bettor = self.bets.start(self.n_classes)
+        self._path = EvidencePath(-log(self.alpha))
+        self._intake = Intake(Rules(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows))
+
+    def update(self, y_prob: Any = None, y_true: Any = None, *, id: Any = None) -> bool:  # noqa: A002
+        """Feed rows: predictions with their labels, predictions whose labels will come, or labels that have come.
+
+        Parameters
+        ----------
+        y_prob : (n,) or (n, K) floats, or a single number, optional
+            Predictions, in the order in which they were made. Without them, labels of rows that wait.
+        y_true : (n,) labels, or a single one, optional
+            None, NaN or an empty text where the label has not arrived.
+        id : (n,) integers, numbers or texts, or a single one
+            Names of the rows; needed where a label comes later.
+
+        Returns
+        -------
+        alarm : bool
+            Whether the alarm has been raised, now or before.
+
+        Raises
+        ------
+        ValueError
+            If a row is bad (with its number), an id is unknown or taken, or too many rows would wait. Nothing that
+            was fed before is lost, and nothing of this call is taken.
+        """
+        ready = self._intake.labels(y_true, id) if y_prob is None else self._intake.predictions(y_prob, y_true, id)
+        return self._bet_on(ready)
+
+    def write_off(self, id: Any) -> bool:  # noqa: A002
+        """Count rows that wait with the label that is worst for E, because theirs will never come.
+
+        Valid even if it is the label that keeps it from coming; do not decide it by the labels of later rows.
+
+        Parameters
+        ----------
+        id : (n,) ids, or a single one
+
+        Returns
+        -------
+        alarm : bool
+        """
+        return self._bet_on(self._intake.write_off(id))
+
+    def awaits(self, id: Hashable) -> bool:  # noqa: A002
+        """Whether the label of the row with this id is waited for."""
+        return self._intake.waiting.awaits(id)
+
+    def _bet_on(self, parts: list[Ready]) -> bool:
+        for ready in parts:
+            if not len(ready.outcomes):
+                continue
+            view = self.lens.look(Predictions(ready.rows, tuple(self.labels)))
+            unknown = view.weights(ready.outcomes == UNKNOWN)
+            outcomes = np.where(unknown, UNKNOWN, view.outcomes(np.maximum(ready.outcomes, 0)))
+            if len(outcomes):
+                self._path.add(self._bettor.bet(view.predictions.chances, outcomes.astype(np.intp)))
+        return self.alarm
+
+    @property
+    def alarm(self) -> bool:
+        """Whether E has ever reached 1 / alpha."""
+        return self._path.alarm_row > 0
+
+    @property
+    def alarm_row(self) -> int | None:
+        """The row that raised the alarm, counting from 1 the rows that were bet on; None if there is no alarm."""
+        return self._path.alarm_row or None
+
+    @property
+    def log_e(self) -> float:
+        """Natural logarithm of E now."""
+        return self._path.last
+
+    @property
+    def e_value(self) -> float:
+        """E now; infinite beyond floats, or once a label of chance zero has come."""
+        return exp(self.log_e) if self.log_e < log(1e308) else float("inf")
+
+    @property
+    def pvalue(self) -> float:
+        """1 / the largest E so far: a p-value that stays valid however often one looks."""
+        return exp(-self._path.largest)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows that were bet on."""
+        return self._path.n_rows
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of rows that wait, for their own label or for one before."""
+        return len(self._intake.waiting)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: an alarm, or no evidence so far."""
+        return verdict(self.to_dict())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return self._settings() | {
+            "n_rows": self.n_rows,
+            "n_waiting": self.n_waiting,
+            "n_skipped": self._intake.n_skipped,
+            "n_worst": self._intake.n_worst,
+            "log_e": self.log_e,
+            "log_e_max": self._path.largest,
+            "pvalue": self.pvalue,
+            "alarm": self.alarm,
+            "alarm_row": self.alarm_row,
+            "last_id": self._intake.last_id,
+            "hypothesis": hypothesis(repr(self.lens), self.n_classes),
+        }
+
+    def to_dataset(self) -> xr.Dataset:
+        """Return the logarithm of E over time, at 1000 to 2000 rows, as an xarray Dataset along ``row``."""
+        found = self.to_dict() | {"alarm": int(self.alarm)}
+        return self._path.to_dataset(
+            {name: each for name, each in found.items() if isinstance(each, (str, int, float))}
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write the state to a file, from which `load` or `restore` goes on bit for bit.
+
+        Parameters
+        ----------
+        path : str or path
+        """
+        write_state(path, self._settings(), collect(self._parts()))
+
+    @classmethod
+    def load(cls, path: str | Path) -> Monitor:
+        """Make the monitor whose state is in a file.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        ValueError
+            If the file holds no such state, or a lens or bets that are not of this package: `restore` then.
+        """
+        settings, _ = read_state(path)
+        made: dict[str, Any] = {"lens": made_of(settings.pop("lens")), "bets": made_of(settings.pop("bets"))}
+        monitor = cls(**settings, **made)
+        monitor.restore(path)
+        return monitor
+
+    def restore(self, path: str | Path) -> None:
+        """Go on from a saved state.
+
+        Parameters
+        ----------
+        path : str or path
+
+        Raises
+        ------
+        ValueError
+            If it is the state of a monitor with other settings; nothing is changed then.
+        """
+        settings, arrays = read_state(path)
+        own = self._settings()
+        differing = [
+            f"{name} {settings.get(name)!r} (here {own[name]!r})" for name in own if settings.get(name) != own[name]
+        ]
+        if differing:
+            raise ValueError(f"{path} is the state of another monitor: it has {', '.join(differing)}")
+        distribute(arrays, self._parts())
+
+    def _parts(self) -> dict[str, Part]:
+        return {"bets": self._bettor, "path": self._path, "intake": self._intake}
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "lens": repr(self.lens),
+            "labels": list(self.labels),
+            "bets": repr(self.bets),
+            "alpha": self.alpha,
+            "order": self.order,
+            "max_waiting": self.max_waiting,
+            "when_full": self.when_full,
+            "bad_rows": self.bad_rows,
+        }
+
+    def __str__(self) -> str:
+        intake = self._intake
+        first = intake.waiting.first if self.n_waiting else None
+        return report(
+            self.to_dict(),
+            self.bets.description if self.bets else "",
+            order_text(self.order, self.n_waiting, first),
+            skipped_text(intake.n_skipped, intake.n_worst, intake.reasons),
+        )
+
+    __repr__ = __str__

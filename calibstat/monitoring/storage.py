@@ -1,0 +1,124 @@
+"""The state of a monitor in a file of numbers and plain text: nothing in it is executed when it is read."""
+
+from __future__ import annotations
+
+import ast
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from calibstat.arrays import Array
+from calibstat.estimators.kernels.functions import GaussianKernel, LaplaceKernel
+from calibstat.lenses.canonical import Canonical
+from calibstat.lenses.class_wise import ClassWise
+from calibstat.lenses.partition import Partition
+from calibstat.lenses.top_k import TopK
+from calibstat.lenses.top_label import TopLabel
+from calibstat.monitoring.kernel_bets import KernelBets
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
+
+FORMAT = "calibstat monitor 1"
+_KNOWN: dict[str, Any] = {
+    made.__name__: made
+    for made in (
+        Canonical,
+        ClassWise,
+        Partition,
+        TopK,
+        TopLabel,
+        KernelBets,
+        LikelihoodRatioBets,
+        GaussianKernel,
+        LaplaceKernel,
+    )
+}
+
+
+class Part(Protocol):
+    """A part of a monitor that can be written down."""
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+
+
+def collect(parts: Mapping[str, Part]) -> dict[str, Array]:
+    """Return the states of all parts, each under its name."""
+    return {f"{part}.{name}": array for part, each in parts.items() for name, array in each.state().items()}
+
+
+def distribute(arrays: Mapping[str, Array], parts: Mapping[str, Part]) -> None:
+    """Give each part its own arrays back."""
+    for part, each in parts.items():
+        start = f"{part}."
+        each.restore({name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)})
+
+
+def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write settings and arrays; the file is replaced at once, so that an interruption leaves the old one."""
+    target = Path(path)
+    described = np.array(json.dumps({"format": FORMAT} | dict(settings)))
+    partial = target.with_name(target.name + ".partial")
+    with partial.open("wb") as file:
+        np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
+    partial.replace(target)
+
+
+def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Read settings and arrays.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not the state of a monitor.
+    """
+    try:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        settings = json.loads(str(arrays.pop("settings")))
+        found = settings.pop("format")
+    except FileNotFoundError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: {error}") from None
+    if found != FORMAT:
+        raise ValueError(f"{path} has the format {found!r}, but {FORMAT!r} is expected: it is from another version")
+    return settings, arrays
+
+
+def made_of(text: str) -> Any:
+    """Make the lens, or the bets, that printed itself as `text`; only those of this package, with plain values.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, such as a region given by a function.
+
+    Examples
+    --------
+    >>> made_of("TopLabel()"), made_of("ClassWise(label=2)")
+    (TopLabel(), ClassWise(label=2))
+    """
+    try:
+        return _read(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"{text} cannot be made from a file: make the monitor as before, and call its restore(path)"
+        ) from error
+
+
+def _read(node: ast.expr) -> Any:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _read(node.left) | _read(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KNOWN:
+        named = {str(each.arg): _read(each.value) for each in node.keywords}
+        return _KNOWN[node.func.id](*map(_read, node.args), **named)
+    return ast.literal_eval(node)

@@ -1,0 +1,184 @@
+"""The exact null: the distribution of a statistic of cells, computed and not drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibstat.arrays import Floats
+from calibstat.estimators.base import CellTerms, Estimator, Evaluator
+from calibstat.estimators.tally import TallyPlan
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import Null
+from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.exact_atoms import CERTAINLY_ZERO, Atoms, enumerate_sum, maximum, pooled
+from calibstat.nulls.exact_grid import grid_sum
+from calibstat.nulls.exact_lattice import lattice_halves
+from calibstat.nulls.exact_null import ExactNull
+from calibstat.nulls.poisson_binomial import CellCounts
+from calibstat.predictions import Given
+from calibstat.sample import Sample
+
+# Half of the cells is enumerated if it has at most so many combinations of counts.
+_COMBINATIONS = 2**17
+# More cells than these are not tried; a maximum costs less for each cell.
+_CELLS_OF_SUM = 200
+_CELLS_OF_MAXIMUM = 5000
+_COUNTS = 2**22
+# Counts rarer than this at either end are left out.
+_RARE = 1e-15
+
+
+class NotExact(ValueError):  # noqa: N818 (it says what is not to be had)
+    """The exact distribution is not to be had, for a reason that is told."""
+
+
+@final
+@dataclass(frozen=True)
+class Exact(Null):
+    r"""Compute the distribution of the statistic over all labels that the predictions could draw.
+
+    Given the predictions, the numbers of events in cells are independent and Poisson-binomial (Hong 2013), so that of
+    a statistic that is a sum, or the maximum, of one term for each cell the whole distribution can be computed. The
+    p-value is that of infinitely many draws of `Consistency`, without Monte Carlo error, and can be as small as 1e-12:
+
+    .. math:: p = P\Big(\sum_b t_b(Y_b) \ge v\Big)
+
+    Few combinations are enumerated. Absolute differences (`ECE`) live on a lattice once the side of each cell is
+    given, and all sides are gone through. Other sums (`RMSCE`, `PearsonCE`) are computed on a grid with all mass
+    rounded up, which gives rigorous bounds of the p-value, of which the upper one is taken; they are at most
+    `tolerance` apart where p <= 0.1, and else at most 10 `tolerance` p. For a maximum, distribution functions are
+    multiplied.
+
+    It needs two outcomes behind the lens, no weights, a statistic for which the counts of events in its cells suffice,
+    and cells and counts that can be gone through in about a tenth of a second. Whether all this is so depends on the
+    predictions alone, never on a label. So a test that falls back on draws where it is not (`calibration_test` does)
+    is as valid as its two parts: given the predictions it is one of them.
+
+    Parameters
+    ----------
+    tolerance : float
+        How far the bounds of a small p-value may be apart, where it is not computed exactly.
+
+    Raises
+    ------
+    NotExact
+        A ValueError, on drawing, if the exact distribution is not to be had; the message says why.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.nulls.exact import Exact
+    >>> sample = cs.Sample([1, 1, 1, 0], [0.25, 0.25, 0.25, 0.25])
+    >>> result = cs.calibration_test(sample, cs.ECE(cs.FixedEdges([0, 1])), null=Exact())
+    >>> round(result.pvalue, 10) == 13 / 256
+    True
+    """
+
+    tolerance: float = 1e-4
+
+    def __post_init__(self) -> None:
+        if not 0 < self.tolerance < 1:
+            raise ValueError(f"tolerance is {self.tolerance!r}; it must lie between 0 and 1, for example 1e-4.")
+
+    def draw(
+        self,
+        estimator: Estimator,
+        sample: Sample,
+        rng: np.random.Generator | None = None,  # noqa: ARG002
+        evaluator: Evaluator | None = None,
+    ) -> ExactNull:
+        """Compute the distribution; nothing is drawn."""
+        evaluator = evaluator or estimator.prepare(sample.predictions)
+        plan, parts = _parts(estimator, evaluator)
+        limit = _CELLS_OF_SUM if parts.combine == "sum" else _CELLS_OF_MAXIMUM
+        if np.count_nonzero(plan.fixed.weight) > limit:
+            raise _refusal(f"it has more than {limit} cells")
+        cells, largest_step = _cell_laws(plan, parts)
+        if parts.combine == "max":
+            return ExactNull(maximum(cells), CERTAINLY_ZERO, parts.link)
+        fixed = sum(float(cell.values[0]) for cell in cells if len(cell.values) == 1)
+        found = self._sum([cell for cell in cells if len(cell.values) > 1], largest_step, parts.link, fixed)
+        if found is None:
+            raise _refusal("its counts of events have too many combinations")
+        return found
+
+    def hypothesis(self, lens: Lens, given: Given) -> str:
+        """Say what was assumed: labels drawn from the predictions."""
+        return Consistency().hypothesis(lens, given).removesuffix("(exact)") + "(exact, no Monte Carlo error)"
+
+    def _sum(
+        self, cells: list[Atoms], largest_step: float, link: Callable[[Floats], Floats], fixed: float
+    ) -> ExactNull | None:
+        """Try what is exact first, then the grid."""
+        halves = _enumerated(cells) or lattice_halves(cells, largest_step)
+        if halves is not None:
+            smaller, larger = sorted(halves, key=lambda half: len(half.values))
+            return ExactNull(Atoms(larger.values + fixed, larger.masses), smaller, link)
+        rounded = grid_sum(cells, self.tolerance)
+        if rounded is None:
+            return None
+        law, rounding = rounded
+        return ExactNull(Atoms(law.values + fixed, law.masses), CERTAINLY_ZERO, link, rounding, floor_pvalue=1e-10)
+
+
+def _parts(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:
+    """Return the cells and their terms, or say what is missing."""
+    plan, parts = evaluator.tally, evaluator.cellwise
+    if plan is None or parts is None:
+        raise _refusal("its value is not a sum or a maximum of one term for each cell")
+    if plan.predictions.n_classes != 2:
+        raise _refusal(f"there are {plan.predictions.n_classes} outcomes and not two")
+    if plan.predictions.weights is not None:
+        raise _refusal("the sample has weights")
+    if not plan.from_counts:
+        raise _refusal("the counts of events in its cells do not suffice")
+    some = np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0])
+    if not np.array_equal(estimator.evidence(some), some):
+        raise _refusal("not only large values are evidence")
+    return plan, parts
+
+
+def _refusal(reason: str) -> NotExact:
+    return NotExact(
+        f"Exact() cannot compute the distribution of this statistic: {reason}; draw labels instead, with "
+        "null=Consistency(9999)."
+    )
+
+
+def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
+    """Return the law of each cell's term, and the largest difference between terms of consecutive counts."""
+    laws = [_trimmed(*law) for law in CellCounts(plan.predictions.chances[:, 1], plan.cells).laws]
+    sizes = np.array([len(masses) for _, masses in laws])
+    first = np.array([count for count, _ in laws])
+    if sizes.max() * len(sizes) > _COUNTS:
+        raise _refusal("its cells have too many counts")
+    counts = first + np.minimum(np.arange(sizes.max())[:, None], sizes - 1)
+    terms = parts.terms(counts[..., None].astype(float))
+    if not np.isfinite(terms).all():
+        raise _refusal("some of its terms are not finite")
+    step = float(np.abs(np.diff(terms, axis=0)).max(initial=0.0))
+    return [pooled(terms[:size, b], laws[b][1]) for b, size in enumerate(sizes)], step
+
+
+def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
+    """Leave out counts at the ends that (almost) never happen."""
+    kept = np.flatnonzero((np.cumsum(masses) > _RARE) & (np.cumsum(masses[::-1])[::-1] > _RARE))
+    inside = masses[kept[0] : kept[-1] + 1]
+    return first + int(kept[0]), inside / inside.sum()
+
+
+def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
+    """Enumerate two halves of the cells, if they have few enough combinations."""
+    halves: tuple[list[Atoms], list[Atoms]] = ([], [])
+    products = [1, 1]
+    for cell in sorted(cells, key=lambda each: -len(each.values)):
+        smaller = int(products[1] < products[0])
+        halves[smaller].append(cell)
+        products[smaller] *= len(cell.values)
+    if max(products) > _COMBINATIONS:
+        return None
+    return enumerate_sum(halves[0]), enumerate_sum(halves[1])

@@ -1,0 +1,1 @@
+"""How many labels, and how small an error: planned by simulation before labels are paid for."""

@@ -1,0 +1,120 @@
+"""Models on the same predictions whose true error is what you ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, final
+
+import numpy as np
+from scipy.optimize import brentq
+
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.cells.miscalibration import ECE
+from calibstat.generators.base import SyntheticModel
+from calibstat.generators.beta import BetaPredictions
+from calibstat.generators.empirical import Empirical
+from calibstat.generators.recalibrations import LogitShift, Recalibration, Slope
+from calibstat.generators.simplex_maps import SimplexMap, TemperatureShift
+from calibstat.sample import Sample
+
+Direction = Literal["overconfident", "underconfident", "too low", "too high"]
+
+_SLOPES: dict[str, Callable[[float], Recalibration]] = {
+    "overconfident": lambda t: Slope(float(np.exp(-t))),
+    "underconfident": lambda t: Slope(float(np.exp(t))),
+    "too low": LogitShift,
+    "too high": lambda t: LogitShift(-t),
+}
+_TEMPERATURES: dict[str, Callable[[float], SimplexMap]] = {
+    "overconfident": lambda t: TemperatureShift(float(np.exp(t))),
+    "underconfident": lambda t: TemperatureShift(float(np.exp(-t))),
+}
+_FURTHEST = 6.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ErrorFamily:
+    """Models with known error: `family(0.02)` has a true error of 0.02.
+
+    Parameters
+    ----------
+    predictions : (n,) or (n, K) floats, or Sample, optional
+        The law of predictions: these rows, drawn with replacement (labels and weights are not used). By default
+        uniform probabilities of an event.
+    direction : {"overconfident", "underconfident", "too low", "too high"}
+        In which way probabilities are wrong: log-odds by a factor (a temperature for more classes), or, for two
+        classes, by a shift.
+    measure : Estimator
+        What the error is measured by; its unbinned estimand counts. Put a lens in front as in the test.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.planning.families import ErrorFamily
+    >>> model = ErrorFamily()(0.02)
+    >>> round(float(model.truth(cs.ECE())), 9)
+    0.02
+    """
+
+    predictions: Any = None
+    direction: Direction = "overconfident"
+    measure: Estimator = field(default_factory=ECE)
+
+    def __post_init__(self) -> None:
+        if self.direction not in _SLOPES:
+            raise ValueError(f"direction is {self.direction!r}, but it must be one of {', '.join(_SLOPES)}")
+        if not isinstance(self.measure, Estimator):
+            raise TypeError(f"measure is {self.measure!r}, but an estimator is expected: for example ECE()")
+        if self._n_classes > 2 and self.direction not in _TEMPERATURES:
+            raise ValueError(
+                f"direction is {self.direction!r}, which is for two classes, but there are {self._n_classes}: take "
+                f"one of {', '.join(_TEMPERATURES)}"
+            )
+
+    @property
+    def _rows(self) -> Any:
+        return self.predictions.y_prob if isinstance(self.predictions, Sample) else self.predictions
+
+    @property
+    def _n_classes(self) -> int:
+        rows = self._rows
+        return 2 if rows is None or np.ndim(rows) == 1 else int(np.shape(rows)[1])
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest error of this direction that is asked for: that of log-odds times or divided by 400, or + - 6."""
+        return self._error(_FURTHEST)
+
+    def __call__(self, size: float) -> SyntheticModel:
+        """Return the model whose true error is `size`.
+
+        Raises
+        ------
+        ValueError
+            If the error is not between zero and the largest of this direction.
+        """
+        largest = self.largest
+        if not 0 < size < largest:
+            raise ValueError(
+                f"a true error of {size:g} is asked for, but these predictions have one between 0 and {largest:.4g} "
+                f"when they are {self.direction}"
+            )
+        return self._model(brentq(lambda t: self._error(t) - size, 0.0, _FURTHEST, xtol=1e-13, rtol=1e-12))
+
+    def _error(self, t: float) -> float:
+        return float(self._model(t).truth(self.measure)) if t > 0 else 0.0
+
+    def _model(self, t: float) -> SyntheticModel:
+        if self._n_classes > 2:
+            return Empirical(self._rows, _TEMPERATURES[self.direction](t))
+        recalibration = _SLOPES[self.direction](t)
+        if self.predictions is None:
+            return BetaPredictions(1, 1, recalibration)
+        return Empirical(self._rows, recalibration)
+
+    def __repr__(self) -> str:
+        law = "uniform predictions" if self.predictions is None else f"{len(self._rows)} given predictions"
+        return f"ErrorFamily({law}, {self.direction!r}, {self.measure!r})"

@@ -1,0 +1,189 @@
+"""Where a power curve that can only be simulated crosses the power that is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import log_ndtr, ndtr, ndtri
+
+from calibstat.arrays import Floats
+
+_PILOT, _BATCH = 40, 50
+_AROUND = (0.8, 1.25)
+_NEAR = 3.0
+_Z95 = 1.959964
+_RIDGE = 1e-3
+
+
+@dataclass(frozen=True)
+class Points:
+    """What was simulated: places (m,), runs (m,) and rejections (m,)."""
+
+    places: Floats
+    runs: Floats
+    rejections: Floats
+
+    def add(self, place: float, runs: int, rejections: int) -> Points:
+        """Return the points with one more."""
+        return Points(np.append(self.places, place), np.append(self.runs, runs), np.append(self.rejections, rejections))
+
+    def near(self, place: float) -> Points:
+        """Return the points around a place, where the curve is nearly a probit line."""
+        kept = (self.places > place / _NEAR) & (self.places < place * _NEAR)
+        return Points(self.places[kept], self.runs[kept], self.rejections[kept])
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """Where the curve crosses.
+
+    Parameters
+    ----------
+    place : float
+    low, high : float
+        95 % Monte Carlo interval of the place.
+    standard_error : float
+        Of the power at the place.
+    points : Points
+        Everything that was simulated.
+    """
+
+    place: float
+    low: float
+    high: float
+    standard_error: float
+    points: Points
+
+
+@dataclass(frozen=True)
+class Search:
+    """Find where a curve crosses `power`: bracket it by doubling, then sharpen a probit line.
+
+    Many tests have power Phi(b scale(x) - a) nearly: b is the signal of a unit of scale. The line is fitted to what was
+    simulated near the crossing, and every batch of runs is laid around the crossing found so far.
+
+    Parameters
+    ----------
+    power : float
+        Wanted.
+    low, high : float
+        Where to look, both above zero.
+    n_runs : int
+        In all, at least.
+    root : bool
+        Whether scale(x) is the root of x (numbers of rows) or x itself (sizes of effects).
+    whole : bool
+        Whether places are whole numbers.
+    """
+
+    power: float
+    low: float
+    high: float
+    n_runs: int
+    root: bool
+    whole: bool
+
+    def __call__(self, rejections: Callable[[float, int], int], start: float) -> Crossing:
+        """Search from `start`; `rejections(place, runs)` simulates.
+
+        Raises
+        ------
+        ValueError
+            If the wanted power is not reached within the bounds.
+        """
+        points = self._bracket(rejections, self._allowed(start))
+        place = self._fit(points)[0]
+        turn = 0
+        while points.runs.sum() < self.n_runs:
+            at = self._allowed(place * _AROUND[turn % len(_AROUND)])
+            points = points.add(at, _BATCH, rejections(at, _BATCH))
+            place, turn = self._allowed(self._fit(points.near(place))[0]), turn + 1
+        return self._crossing(points, place)
+
+    def _bracket(self, rejections: Callable[[float, int], int], start: float) -> Points:
+        points, place = Points(np.empty(0), np.empty(0), np.empty(0)), start
+        below = above = False
+        while not (below and above):
+            count = rejections(place, _PILOT)
+            points = points.add(place, _PILOT, count)
+            enough = count / _PILOT >= self.power
+            below, above = below or not enough, above or enough
+            if (enough and place <= self.low) or (not enough and place >= self.high):
+                self._refuse_unless_near(points, place)
+                break
+            place = self._allowed(place / 2 if enough else place * 2)
+        return points
+
+    def _refuse_unless_near(self, points: Points, place: float) -> None:
+        share = points.rejections[-1] / points.runs[-1]
+        error = np.sqrt(self.power * (1 - self.power) / _PILOT)
+        if abs(share - self.power) > 2 * error:
+            short = share < self.power
+            raise ValueError(
+                f"the power at {place:.6g}, the end of where was looked, is {'still' if short else 'already'} "
+                f"{share:.2f} ({_PILOT} runs), but {self.power:g} is wanted: "
+                + ("look further, or want less power" if short else "less is enough")
+            )
+
+    def _allowed(self, place: float) -> float:
+        inside = min(max(place, self.low), self.high)
+        return float(round(inside)) if self.whole else inside
+
+    def _scale(self, places: Floats) -> Floats:
+        return np.sqrt(places) if self.root else places
+
+    def _fit(self, points: Points) -> tuple[float, float, float]:
+        """Return the crossing, its standard error on the scale, and the slope."""
+        scale = self._scale(points.places)
+        unit = float(scale.mean())
+        line, covariance = probit_line(scale / unit, points.runs, points.rejections)
+        slope = max(float(line[1]), 1e-6)
+        crossing = (float(ndtri(self.power)) - float(line[0])) / slope
+        gradient = np.array([1.0, crossing]) / slope
+        error = float(np.sqrt(gradient @ covariance @ gradient))
+        place = max(crossing, 0.0) * unit
+        return (place**2 if self.root else place), error * unit, slope / unit
+
+    def _crossing(self, points: Points, place: float) -> Crossing:
+        _, error, slope = self._fit(points.near(place))
+        middle = float(self._scale(np.array([place]))[0])
+        ends = [max(middle - _Z95 * error, 0.0), middle + _Z95 * error]
+        low, high = (end**2 if self.root else end for end in ends)
+        density = float(np.exp(-(ndtri(self.power) ** 2) / 2) / np.sqrt(2 * np.pi))
+        return Crossing(place, low, high, density * slope * error, points)
+
+
+def probit_line(scale: Floats, runs: Floats, rejections: Floats) -> tuple[Floats, Floats]:
+    """Fit P(reject) = Phi(a + b scale) by Fisher scoring, with a slight ridge for when the sides are separate.
+
+    Parameters
+    ----------
+    scale, runs, rejections : (m,) floats
+
+    Returns
+    -------
+    line : (2,) floats
+        a and b.
+    covariance : (2, 2) floats
+
+    Examples
+    --------
+    >>> line, _ = probit_line(np.array([1.0, 2.0]), np.array([1e6, 1e6]), 1e6 * ndtr(np.array([-1.0, 1.0])))
+    >>> line.round(3).tolist()
+    [-3.0, 2.0]
+    """
+    design = np.column_stack([np.ones_like(scale), scale])
+    line = np.zeros(2)
+    for _ in range(50):
+        linear = np.clip(design @ line, -8, 8)
+        chance, density = ndtr(linear), np.exp(-(linear**2) / 2) / np.sqrt(2 * np.pi)
+        weight = density**2 / np.exp(log_ndtr(linear) + log_ndtr(-linear))
+        information = (design.T * (runs * weight)) @ design + _RIDGE * np.eye(2)
+        score = design.T @ (weight / density * (rejections - runs * chance)) - _RIDGE * line
+        step = np.linalg.solve(information, score)
+        line = line + step / max(1.0, float(np.abs(step).max()))
+        if np.abs(step).max() < 1e-10:
+            break
+    return line, np.linalg.inv(information)

@@ -1,0 +1,76 @@
+"""Rows drawn with replacement, seen by cells: which way of drawing whole cells serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from calibstat.arrays import Array, Ints
+from calibstat.binnings.base import Cells
+from calibstat.estimators.base import Evaluator
+from calibstat.predictions import Predictions
+from calibstat.resampling.few_values import FewValues
+from calibstat.resampling.fixed_cells import Drawn, draw_fixed
+from calibstat.resampling.moments import Moments
+from calibstat.resampling.recut_cells import draw_recut
+
+# Up to so many rows are drawn one by one: a thousand replicates of them take a second at most.
+FEW_ROWS = 3000
+# Cells of fewer rows than this on average are not drawn whole: rows cost no more.
+ROWS_FOR_A_CELL = 8.0
+_KNOWN = frozenset({"weight", "prediction", "outcome", "weight2"})
+
+
+def has_few_rows(predictions: Predictions) -> bool:
+    """Whether rows are so few that they are drawn one by one; never a matter of how many replicates are drawn."""
+    return len(predictions) <= FEW_ROWS
+
+
+def sums_suffice(evaluator: Evaluator) -> bool:
+    """Whether counts of two outcomes and sums of predictions, without weights, in few cells are all that is needed."""
+    plan = evaluator.tally
+    if plan is None or plan.predictions.n_classes != 2 or plan.predictions.weights is not None:
+        return False
+    if plan.cells.size * ROWS_FOR_A_CELL > len(plan.predictions):
+        return False
+    return plan.needs <= _KNOWN and evaluator.from_tallies(plan.complete(plan.prediction)) is not None
+
+
+def draw_cells(
+    cells: Cells,
+    predictions: Predictions,
+    chance: Array | None,
+    n_resamples: int,
+    rng: np.random.Generator,
+    ranks: Ints | None = None,
+    squared: bool = False,
+) -> Iterator[Drawn]:
+    """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
+
+    Parameters
+    ----------
+    cells : Cells
+    predictions : Predictions
+        Of two classes, without weights.
+    chance : (n,) floats, optional
+        Of the event in each row, for example its label; None if it is the prediction.
+    n_resamples : int
+    rng : Generator
+    ranks : (L - 1,) ints, optional
+        Where cells are cut anew in every replicate, in order of the one conditioned column; None if they stay.
+    squared : bool
+        Whether to draw `Drawn.repeats`, where cells stay.
+    """
+    event = np.ascontiguousarray(predictions.event)
+    chance = event if chance is None else chance
+    cut_by_event = ranks is None or predictions.keys == (1,)
+    column = event if cut_by_event else predictions.conditioned[:, 0]
+    few = FewValues.of(cells, column, event, chance)
+    if ranks is None:
+        if few is not None:
+            return few.draw_fixed(n_resamples, rng, squared)
+        return draw_fixed(Moments.of_cells(cells.index, cells.size, event, chance), n_resamples, rng, squared)
+    if few is not None:
+        return few.draw_recut(ranks, n_resamples, rng)
+    return draw_recut(column, event, chance, ranks, n_resamples, rng)

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.auditing.audit import subgroup_audit
+from calibstat.inference.multiplicity import benjamini_hochberg, holm
+
+
+def world(n=600, seed=0, off=0.0):
+    rng = np.random.default_rng(seed)
+    p, age, sex = rng.random(n), rng.uniform(20, 80, n), rng.choice(["f", "m"], n)
+    chance = np.clip(np.where(sex == "m", p - off, p), 0, 1)
+    return cs.Sample(rng.random(n) < chance, p, variables={"age": age, "sex": sex}, labels=[False, True])
+
+
+def naive_kuiper(y, p):
+    """Worst mean residual over an interval of predictions, over all of them, and its scale."""
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    sums = [0.0]
+    for i in order:
+        sums.append(sums[-1] + (y[i] - p[i]))
+    worst = max(abs(b - a) for k, a in enumerate(sums) for b in sums[k:])
+    return worst / len(p), np.sqrt(sum(q * (1 - q) for q in p)) / len(p)
+
+
+def test_values_are_those_of_a_naive_kuiper_in_each_group():
+    sample = world(120)
+    found = subgroup_audit(sample, ["sex"], min_size=1, n_resamples=9, rng=0)
+    sex = sample.predictions.variables["sex"]
+    for group in found:
+        rows = [i for i in range(120) if not group.levels or sex.levels[int(sex.values[i])] == group.levels[0][1]]
+        value, scale = naive_kuiper(sample.outcomes[rows], sample.predictions.event[rows])
+        assert group.n == len(rows)
+        assert group.statistic == pytest.approx(value)
+        assert group.standardized == pytest.approx(value / scale)
+        assert group.mean_outcome == pytest.approx(sample.outcomes[rows].mean())
+        assert group.mean_prediction == pytest.approx(sample.predictions.event[rows].mean())
+
+
+def test_all_rows_alone_agree_with_the_plain_test():
+    sample = world(300, off=0.1)
+    whole = subgroup_audit(sample, "sex", n_resamples=199, rng=3)["all rows"]
+    plain = cs.calibration_test(sample, cs.Kuiper(), null=cs.Consistency(199), rng=3)
+    assert (whole.statistic, whole.pvalue) == (plain.statistic, plain.pvalue)
+    assert whole.null_mean == pytest.approx(plain.null_mean)
+
+
+def test_adjustments_order_as_they_must():
+    sample = world(800, off=0.12, seed=4)
+    found = {
+        adjust: subgroup_audit(sample, ["age", "sex"], depth=2, adjust=adjust, n_resamples=399, rng=0)
+        for adjust in ("max-t", "step-down", "holm", "fdr_bh")
+    }
+    own = np.array([group.pvalue for group in found["holm"]])
+    adjusted = {name: np.array([group.pvalue_adjusted for group in each]) for name, each in found.items()}
+    assert (adjusted["step-down"] <= adjusted["max-t"]).all()
+    assert all((each >= own - 1e-12).all() for each in adjusted.values())
+    assert adjusted["holm"] == pytest.approx(holm(own))
+    assert adjusted["fdr_bh"] == pytest.approx(benjamini_hochberg(own))
+    assert len({each.pvalue for each in found.values()}) == 1
+
+
+def test_intervals_exclude_zero_only_where_single_step_rejects():
+    for seed in range(8):
+        found = subgroup_audit(world(400, seed, off=0.06), ["age", "sex"], n_resamples=99, rng=seed)
+        for group in found:
+            low, high = group.confidence_interval
+            assert 0 <= low <= group.statistic <= high
+            assert low == 0 or group.pvalue_adjusted <= 0.05
+
+
+def test_directions_are_said_where_there_is_evidence():
+    found = subgroup_audit(world(3000, off=0.15), ["sex"], n_resamples=99, rng=0)
+    assert found["sex m"].direction == "predicts too high on average"
+    assert found["sex f"].direction == ""
+    assert next(group.name for group in found.rejected) == "sex m"
+    rng = np.random.default_rng(0)
+    p = rng.random(4000)
+    bold = cs.Sample(rng.random(4000) < 0.5 + 0.4 * (p - 0.5), p, variables={"g": rng.choice(["a", "b"], 4000)})
+    for words in (group.direction for group in subgroup_audit(bold, "g", n_resamples=99, rng=0)):
+        assert words.startswith("predicts too")
+        assert "where it says 0." in words
+
+
+def test_the_top_label_is_over_or_underconfident():
+    rng = np.random.default_rng(1)
+    p, site = rng.dirichlet([1, 1, 1], 3000), rng.choice(["here", "there"], 3000)
+    y = (p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1)
+    y = np.where((site == "there") & (rng.random(3000) < 0.4), rng.integers(0, 3, 3000), y)
+    sample = cs.Sample(y, p, variables={"site": site})
+    found = subgroup_audit(sample, "site", lens=cs.TopLabel(), n_resamples=99, rng=0)
+    assert found["site there"].direction == "overconfident on average"
+    assert found["site here"].direction == ""
+    assert "through TopLabel()" in found.verdict
+    with pytest.raises(ValueError, match=r"look through a lens first, for example TopLabel\(\)"):
+        subgroup_audit(sample, "site", n_resamples=9, rng=0)
+    classes = subgroup_audit(
+        sample, "site", estimator=cs.ExpectedMiscalibration(cs.VarianceTree(200)), n_resamples=99, rng=0
+    )
+    assert classes["site there"].pvalue_adjusted == 0.01
+    assert classes["site there"].to_dict()["mean_outcome"] is None
+
+
+def test_other_estimators_and_their_intervals():
+    sample = world(1500, off=0.1)
+    binned = subgroup_audit(sample, "sex", estimator=cs.ECE(cs.EqualMass(5)), n_resamples=99, rng=0)
+    assert binned["sex m"].pvalue_adjusted <= 0.05
+    assert binned["sex m"].statistic == pytest.approx(
+        cs.ECE(cs.EqualMass(5))(sample.take(sample.predictions.variables["sex"].values == 1))
+    )
+    assert binned["sex m"].confidence_interval[0] > 0
+    signed = subgroup_audit(sample, "sex", estimator=cs.Spiegelhalter(), n_resamples=99, rng=0)
+    assert signed["sex m"].confidence_interval is None
+    assert "no intervals" in signed.notes[0]
+    assert "low" in signed.to_frame().columns
+
+
+def test_groups_left_out_are_listed():
+    sample = world(300)
+    few = {"rare": ["x"] * 5 + ["y"] * 295, "one": ["z"] * 300}
+    found = subgroup_audit(sample, few, n_resamples=9, rng=0)
+    assert [(each.name, each.n) for each in found.left_out] == [("one", 300), ("rare x", 5)]
+    assert "rare x (n = 5) has fewer than 50 rows" in str(found)
+    assert "one (n = 300) has one level, 'z'" in " ".join(str(found).split())
+    with pytest.raises(ValueError, match=r"no group to audit: one has one level, 'z'"):
+        subgroup_audit(sample, {"one": ["z"] * 300}, rng=0)
+
+
+def test_missing_values_as_a_level():
+    sample = world(300)
+    site = [None if i % 3 == 0 else "a" for i in range(300)]
+    found = subgroup_audit(sample, {"site": site}, missing="level", n_resamples=9, rng=0)
+    assert [(group.name, group.n) for group in found] == [("all rows", 300), ("site a", 200), ("site missing", 100)]
+    region = cs.Region.between(True, 0.5, 1)
+    inside = subgroup_audit(sample, {"site": site}, missing="level", lens=region, min_size=1, n_resamples=9, rng=0)
+    rows = np.flatnonzero(sample.predictions.event >= 0.5)
+    assert inside["site missing"].n == sum(i % 3 == 0 for i in rows)
+
+
+def test_weights_count_rows():
+    sample = world(200, off=0.1)
+    weighted = cs.Sample(
+        sample.y_true, sample.predictions.event, variables={"g": ["a", "b"] * 100}, sample_weight=[1, 3] * 100
+    )
+    found = subgroup_audit(weighted, "g", n_resamples=19, rng=0)
+    plain = cs.Kuiper()(sample.take(np.arange(0, 200, 2)))
+    assert found["g a"].statistic == pytest.approx(plain)
+    assert found["all rows"].confidence_interval[1] > 0
+
+
+def test_groups_without_weight_are_left_out():
+    sample = world(300)
+    weighted = cs.Sample(
+        sample.y_true, sample.predictions.event, variables={"g": ["a", "b", "c"] * 100}, sample_weight=[1, 2, 0] * 100
+    )
+    found = subgroup_audit(weighted, "g", n_resamples=19, rng=0)
+    assert [group.name for group in found] == ["all rows", "g a", "g b"]
+    assert found.left_out[0].reason == "has no row of positive weight"
+
+
+def test_the_same_rng_gives_the_same_audit_and_inputs_are_kept():
+    sample = world()
+    before = sample.predictions.event.copy()
+    first, second = (subgroup_audit(sample, ["age", "sex"], n_resamples=49, rng=7) for _ in range(2))
+    assert first.to_dict() == second.to_dict()
+    assert (sample.predictions.event == before).all()
+
+
+def test_results_are_plain_and_words_accept_nothing():
+    found = subgroup_audit(world(seed=1), ["age", "sex"], depth=2, n_resamples=99, rng=0)
+    assert found.verdict.startswith("No evidence of miscalibration in any of 15 groups")
+    json.dumps(found.to_dict(), allow_nan=False)
+    frame = found.to_frame()
+    assert len(frame) == len(found) == 15
+    assert frame.loc["sex f", "n"] == found["sex f"].n
+    text = str(found)
+    assert "is calibrated" not in text
+    assert "95 %" in text
+    assert repr(found) == text
+    with pytest.raises(KeyError, match="there is no group 'sex x'"):
+        found["sex x"]
+
+
+def test_a_model_that_is_certain_and_wrong_is_found():
+    """Under the null nothing else can happen: every redraw has value zero."""
+    p = np.repeat([0.0, 1.0], 100)
+    y = p.astype(int).copy()
+    y[:60] = 1
+    found = subgroup_audit(cs.Sample(y, p, variables={"g": ["a", "b"] * 100}), "g", n_resamples=99, rng=0)
+    assert found["g a"].pvalue_adjusted == 0.01
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"adjust": "bonferroni"}, ValueError, "adjust is 'bonferroni'; it must be one of 'max-t'"),
+        ({"confidence_level": 95}, ValueError, "confidence_level is 95"),
+        ({"depth": 0}, ValueError, "depth is 0"),
+        ({"min_size": 0.5}, TypeError, "min_size is 0.5"),
+        ({"binning": {"hight": cs.EqualMass(3)}}, ValueError, "binning names 'hight'"),
+        ({"binning": 4}, TypeError, "binning is 4"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        subgroup_audit(world(), ["age", "sex"], rng=0, **arguments)
+
+
+def test_too_few_resamples_are_said():
+    found = subgroup_audit(world(), ["age", "sex"], adjust="holm", n_resamples=49, rng=0)
+    assert "take n_resamples of at least 139" in found.notes[-1]
+    none = subgroup_audit(world(), ["sex"], n_resamples=9, rng=0)
+    assert none["sex f"].confidence_interval is None
+    assert "too few for level 0.95" in none.notes[0]

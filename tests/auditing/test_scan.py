@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.auditing.residual_sums import ResidualSums
+from calibstat.auditing.scan import scan_variables
+from calibstat.nulls.multiplier import Multiplier
+
+
+def world(n=800, seed=0, slope=0.0, n_classes=2, weighted=False):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet([1] * n_classes, n)
+    age, site = rng.uniform(20, 80, n), rng.choice(["a", "b", "c"], n)
+    chance = p.copy()
+    chance[:, -1] = np.clip(chance[:, -1] + slope * (age - 50) / 30, 0, 1)
+    chance /= chance.sum(axis=1, keepdims=True)
+    y = (chance.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1).clip(max=n_classes - 1)
+    weights = rng.uniform(0.5, 2, n) if weighted else None
+    return cs.Sample(y, p, variables={"age": age, "site": site}, sample_weight=weights, labels=list(range(n_classes)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_values_are_those_of_vece_and_of_the_worst_cell(n_classes, weighted):
+    sample = world(n_classes=n_classes, weighted=weighted, slope=0.2)
+    found = scan_variables(sample, min_expected=0, n_resamples=9, rng=0)
+    for name, binning in (("age", cs.EqualMass(10)), ("site", cs.Categories())):
+        assert found[name].vece == pytest.approx(cs.VECE(name, binning)(sample))
+        worst = (cs.Given(name) | cs.MaximumMiscalibration(binning))(sample)
+        assert found[name].worst.error == pytest.approx(worst)
+
+
+def test_sums_are_those_of_a_naive_loop():
+    sample = world(60, weighted=True)
+    levels = [
+        scan_levels(sample, "age", cs.EqualMass(3)),
+        scan_levels(sample, "site", cs.Categories()),
+    ]
+    sums = ResidualSums(sample.predictions, levels)
+    labels = np.random.default_rng(0).integers(0, 2, (5, 60))
+    mean, largest = sums.errors(sums.residuals(labels))
+    w, p = sample.predictions.weights, sample.predictions.event
+    for r in range(5):
+        for v, each in enumerate(levels):
+            gaps, masses = [], []
+            for cell in range(each.size):
+                rows = [i for i in range(60) if each.index[i] == cell]
+                gaps.append(abs(sum(w[i] * (labels[r, i] - p[i]) for i in rows)))
+                masses.append(sum(w[i] for i in rows))
+            assert mean[r, v] == pytest.approx(sum(gaps) / sum(w))
+            assert largest[r, v] == pytest.approx(max(g / m for g, m in zip(gaps, masses, strict=True)))
+
+
+def scan_levels(sample, name, binning):
+    from calibstat.auditing.levels import cut_levels, read_columns
+
+    return cut_levels(name, read_columns(sample, name, "raise")[name], sample.predictions, binning)
+
+
+def test_noise_has_the_law_of_the_nulls_of_the_package():
+    sample = world(2000)
+    found = scan_variables(sample, "age", n_resamples=1999, rng=0)["age"]
+    plain = cs.calibration_test(sample, cs.VECE("age"), null=cs.Consistency(1999), rng=1)
+    error = plain.null_distribution.samples.std() / np.sqrt(1999)
+    assert abs(found.null_mean - plain.null_mean) < 4 * np.sqrt(2) * error
+    levels = [scan_levels(sample, "age", cs.EqualMass(10))]
+    signed = ResidualSums(sample.predictions, levels).signed(sample.outcomes, 1999, cs.as_generator(0))[:, 0]
+    seen = cs.Given("age")(sample)
+    multiplier = Multiplier(1999, centred=True).draw(cs.ECE(cs.EqualMass(10)), seen, cs.as_generator(1)).samples
+    assert abs(signed.mean() - multiplier.mean()) < 4 * np.sqrt(2) * multiplier.std() / np.sqrt(1999)
+
+
+def test_small_example_of_variable_based_calibration():
+    """VECE = 0.2408333333 of twelve rows in four quantile cells of age, worked by hand."""
+    age = [20, 22, 25, 25, 31, 33, 38, 40, 41, 47, 52, 60]
+    confidence = [0.9, 0.8, 0.7, 0.95, 0.85, 0.6, 0.9, 0.75, 0.8, 0.99, 0.7, 0.65]
+    correct = [1, 1, 1, 1, 1, 0, 1, 0, 1, 0, 0, 1]
+    sample = cs.Sample.from_confidence(correct, confidence, variables={"age": age})
+    edges = cs.FixedEdges([20, 25.1, 35.5, 42.5, 60])
+    found = scan_variables(sample, binning=edges, min_expected=0, n_resamples=19, rng=0)["age"]
+    assert found.vece == pytest.approx(0.2408333333333)
+    assert [cell.error for cell in found.cells] == pytest.approx([0.1625, 0.225, 0.15, 0.4466666667])
+    assert found.worst.level == "42.5 to 60"
+    assert (found.consistency, found.too_high, found.too_low) == ("mixed", 3, 1)
+
+
+def test_consistent_overconfidence_makes_vece_the_difference_of_means_kelly_smyth_theorem_5_4():
+    confidence, correct, v = [0.9, 0.9, 0.8, 0.8, 0.95, 0.95], [1, 0, 1, 0, 1, 0], [1, 2, 2, 1, 3, 3]
+    sample = cs.Sample.from_confidence(correct, confidence, variables={"v": v})
+    scan = scan_variables(sample, min_expected=0, n_resamples=19, rng=0)
+    assert scan["v"].vece == pytest.approx(0.3833333333)
+    assert scan["v"].consistency == "over"
+    assert "consistently overconfident" in str(scan)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+def test_no_error_of_the_score_and_a_large_one_of_the_variable_kelly_smyth_theorem_5_1(k):
+    score = (k + 1) / (2 * k)
+    correct, v = [1] * k + [1] + [0] * (k - 1), [0] * k + [1] * k
+    sample = cs.Sample.from_confidence(correct, [score] * (2 * k), variables={"v": v})
+    assert cs.ECE(cs.UniqueValues())(sample) == pytest.approx(0, abs=1e-12)
+    found = scan_variables(sample, min_expected=0, n_resamples=19, rng=0)["v"]
+    assert found.vece == pytest.approx(1 / 2 - 1 / (2 * k))
+
+
+def test_variables_are_ranked_by_excess_or_by_the_raw_value():
+    rng = np.random.default_rng(2)
+    n = 3000
+    p, noise, sex = rng.random(n), rng.random(n), rng.choice(["f", "m"], n)
+    y = rng.random(n) < np.clip(p + np.where(sex == "m", 0.02, -0.02), 0, 1)
+    sample = cs.Sample(y, p, variables={"noise": noise, "sex": sex})
+    many = {"noise": cs.EqualMass(50), "sex": cs.Categories()}
+    by_excess = scan_variables(sample, binning=many, min_expected=0, n_resamples=199, rng=0)
+    by_vece = scan_variables(sample, binning=many, min_expected=0, rank_by="vece", n_resamples=199, rng=0)
+    assert [each.variable for each in by_excess] == ["sex", "noise"]
+    assert [each.variable for each in by_vece] == ["noise", "sex"]
+    assert by_vece["noise"].excess == by_excess["noise"].excess
+
+
+def test_the_weak_pvalue_is_never_below_the_strong_one():
+    for seed in range(5):
+        scan = scan_variables(world(500, seed, slope=0.05), n_resamples=99, rng=seed)
+        for each in scan:
+            assert each.pvalue_weak >= each.pvalue_strong
+            low, high = each.confidence_interval
+            assert low <= each.vece <= high
+
+
+def test_a_variable_is_found_and_described():
+    scan = scan_variables(world(3000, slope=0.3), n_resamples=199, rng=0)
+    assert [each.variable for each in scan.rejected] == ["age"]
+    assert scan["age"].confidence_interval[0] > 0
+    assert scan["age"].worst_expected < scan["age"].worst.error
+    assert scan.verdict.startswith("Evidence of an error on average at some value (weak null) for 1 of 2 variables")
+    strong = scan_variables(world(3000), null="strong", n_resamples=199, rng=1)
+    assert strong.verdict.startswith("No evidence of an error (strong null) for any of 2 variables")
+    assert "exact" in strong.hypothesis
+    assert "asymptotic" in scan.hypothesis
+
+
+def test_what_cannot_be_scanned_is_left_out_or_refused():
+    sample = world(300)
+    found = scan_variables(
+        sample,
+        {
+            "id": [f"row {i}" for i in range(300)],
+            "one": ["x"] * 300,
+            "rare": ["x"] * 4 + ["y"] * 296,
+            "b": ["s", "t"] * 150,
+        },
+        n_resamples=9,
+        rng=0,
+    )
+    assert {each.name: each.reason for each in found.left_out} == {
+        "id": "has 300 levels, more than 50",
+        "one": "has one level",
+        "rare": "has one cell that expects 10 of each outcome",
+    }
+    with pytest.raises(ValueError, match="no variable to scan: one has one level"):
+        scan_variables(sample, {"one": ["x"] * 300}, rng=0)
+    with pytest.raises(ValueError, match="the sample has no variables to scan"):
+        scan_variables(cs.Sample([0, 1], [0.1, 0.9]), rng=0)
+
+
+def test_merged_cells_are_said():
+    sample = world(150)
+    found = scan_variables(sample, "age", n_resamples=9, rng=0)
+    assert len(found["age"].cells) < 10
+    assert f"age {len(found['age'].cells)} of 10" in found.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"null": "both"}, "null is 'both'; it must be 'weak' or 'strong'"),
+        ({"rank_by": "pvalue"}, "rank_by is 'pvalue'"),
+        ({"adjust": "none"}, "adjust is 'none'"),
+        ({"confidence_level": 2}, "confidence_level is 2"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        scan_variables(world(), rng=0, **arguments)
+
+
+def test_results_are_plain():
+    scan = scan_variables(world(n_classes=3), n_resamples=99, rng=0)
+    json.dumps(scan.to_dict(), allow_nan=False)
+    assert scan["age"].to_dict()["consistency"] is None
+    assert list(scan.to_frame().index) == [each.variable for each in scan]
+    assert "is calibrated" not in str(scan)
+    assert repr(scan) == str(scan)
+    again = scan_variables(world(n_classes=3), n_resamples=99, rng=0)
+    assert again.to_dict() == scan.to_dict()
+    with pytest.raises(KeyError, match="there is no variable 'sex'"):
+        scan["sex"]

@@ -1,0 +1,125 @@
+"""Trees that are pruned by cross-validation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from calibstat import calibrators as cal
+from calibstat.calibrators.pruning import candidates, folds, pruned, weakest_links
+from calibstat.calibrators.tree import grow, leaf_of
+
+
+def world(n, seed, shift):
+    """Log-odds that are off by a shift, up below v = 1/2 and down above."""
+    rng = np.random.default_rng(seed)
+    p, v = rng.uniform(0.02, 0.98, n), rng.random(n)
+    truth = expit(logit(p) + np.where(v < 0.5, shift, -shift))
+    return np.column_stack([p, v]), (rng.random(n) < truth).astype(int), truth
+
+
+def leaves(model):
+    return int((model.tree_["left"] < 0).sum())
+
+
+def test_noise_is_pruned_and_a_real_split_is_kept():
+    grown, kept, without, pruned = [], [], [], []
+    for seed in range(6):
+        X, y, truth = world(1000, seed, 0.0)
+        full, chosen = (cal.CalibrationTree([-1], ccp_alpha=alpha).fit(X, y) for alpha in (0.0, None))
+        grown.append(leaves(full))
+        kept.append(leaves(chosen))
+        without.append(np.mean((full.predict_proba(X)[:, 1] - truth) ** 2))
+        pruned.append(np.mean((chosen.predict_proba(X)[:, 1] - truth) ** 2))
+        X, y, _ = world(1000, seed, 1.0)
+        assert leaves(cal.CalibrationTree([-1]).fit(X, y)) >= 2
+    assert np.mean(kept) < np.mean(grown)
+    assert np.mean(pruned) < np.mean(without)
+
+
+def test_the_cost_is_the_best_of_those_tried_by_plain_loops():
+    X, y, _ = world(300, 1, 0.5)
+    found = cal.CalibrationTree([-1], n_folds=3).fit(X, y)
+    growth = {"max_depth": None, "min_weight_fraction_leaf": 0.1}
+    weights = np.ones(300)
+    fold = folds(np.column_stack([y, X[:, 1]]), 3)
+    losses = []
+    for alpha in candidates(X[:, 1:], y, weights, **growth):
+        model, loss = cal.CalibrationTree([-1], ccp_alpha=alpha), 0.0
+        for number in range(3):
+            rows = fold != number
+            said = model.fit(X[rows], y[rows]).predict_proba(X[~rows])[:, 1]
+            loss += 2 * ((said - y[~rows]) ** 2).sum()
+        losses.append((loss, -alpha))
+    assert found.ccp_alpha_ == pytest.approx(-min(losses)[1])
+
+
+def test_candidates_go_from_all_leaves_to_none():
+    X, y, _ = world(500, 2, 0.3)
+    weights, growth = np.ones(500), {"min_weight_fraction_leaf": 0.1}
+    sizes = [
+        int((grow(X, y, weights, ccp_alpha=alpha, **growth)["left"] < 0).sum())
+        for alpha in candidates(X, y, weights, **growth)
+    ]
+    assert sizes[0] == int((grow(X, y, weights, **growth)["left"] < 0).sum())
+    assert sizes[-1] == 1
+    assert (np.diff(sizes) < 0).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pruned_trees_are_those_of_scikit_learn(seed):
+    X, y, _ = world(600, seed, 0.6)
+    weights, growth = np.random.default_rng(seed).uniform(0.5, 2, 600), {"min_weight_fraction_leaf": 0.02}
+    grown = weakest_links(X, y, weights, **growth)
+    alphas = candidates(X, y, weights, **growth)
+    assert len(alphas) > 10
+    for alpha in alphas:
+        ours, theirs = leaf_of(pruned(*grown, alpha), X), leaf_of(grow(X, y, weights, ccp_alpha=alpha, **growth), X)
+        pairs = set(zip(ours.tolist(), theirs.tolist(), strict=True))
+        assert len(pairs) == len(set(ours)) == len(set(theirs))
+
+
+def test_equal_rows_share_a_fold_and_folds_are_of_like_size():
+    rng = np.random.default_rng(0)
+    rows = rng.random((100, 2))
+    fold = folds(np.vstack([rows, rows[::-1]]), 5)
+    np.testing.assert_array_equal(fold[:100], fold[:99:-1])
+    np.testing.assert_array_equal(np.bincount(fold), np.full(5, 40))
+
+
+def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
+    X, y, _ = world(400, 3, 0.6)
+    twice = np.random.default_rng(1).random(400) < 0.5
+    weighted = cal.CalibrationTree([-1]).fit(X, y, 1.0 + twice)
+    repeated = cal.CalibrationTree([-1]).fit(np.vstack([X, X[twice]]), np.append(y, y[twice]))
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
+
+
+def test_one_fold_is_refused():
+    X, y, _ = world(100, 0, 0.0)
+    with pytest.raises(ValueError, match="at least 2; or pass ccp_alpha=0"):
+        cal.CalibrationTree([-1], n_folds=1).fit(X, y)
+
+
+@pytest.mark.parametrize("made", [cal.Platt, cal.Beta])
+def test_the_floor_of_a_line_is_part_of_its_objective(made):
+    """Exact zeros and what lies below the floor count as the floor, in the fit and in what is said."""
+    rng = np.random.default_rng(5)
+    p = rng.beta(0.2, 0.2, 800)
+    p[:20] = 10.0 ** rng.uniform(-12, -7, 20)
+    p[20] = 0
+    y = (rng.random(800) < 0.1 + 0.8 * p).astype(int)
+    floor = made().smallest
+    assert floor == 1e-6
+    assert ((p < floor) | (1 - p < floor)).sum() >= 21
+    # Each side has the floor by itself, so that no single clipped p gives both logarithms where p is near 1.
+    low, high = np.log(np.maximum(p, floor)), np.log(np.maximum(1 - p, floor))
+    X = np.column_stack([np.ones(800), low - high] if made is cal.Platt else [np.ones(800), low, -high])
+    goals = np.where(y == 1, (y.sum() + 1) / (y.sum() + 2), 1 / ((1 - y).sum() + 2)) if made is cal.Platt else y
+    model = made().fit(p, y)
+    theta = np.append(model.intercept_, model.coef_)
+    gradient = X.T @ (expit(X @ theta) - goals) / 800
+    assert theta[1:].min() > 0
+    assert np.abs(gradient).max() < 1e-9
+    np.testing.assert_allclose(model.predict_proba(p)[:, 1], expit(X @ theta), atol=1e-12)

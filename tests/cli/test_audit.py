@@ -1,0 +1,122 @@
+"""``calibstat audit``: files in, groups out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.auditing.audit import subgroup_audit
+
+FEW = ("--n-resamples", "49")
+
+
+@pytest.fixture
+def holes(folder):
+    """A column in which something is missing, and rows without a probability."""
+    rng = np.random.default_rng(8)
+    p, y = rng.random(300), rng.integers(0, 2, 300)
+    path = folder / "holes.csv"
+    lines = [f"{y[i]},{'' if i < 3 else p[i]},{'' if i % 5 == 0 else 'ab'[i % 2]}" for i in range(300)]
+    path.write_text("\n".join(["y,p,site", *lines]) + "\n")
+    return path
+
+
+def test_text_names_groups_and_accepts_nothing(run, off):
+    code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "age", "--by", "sex", *FEW)
+    assert (code, err) == (0, "")
+    assert "Evidence of miscalibration in" in out
+    assert "through TopLabel()" in " ".join(out.split())
+    assert "overconfident on average" in out
+    assert "sex f" in out
+    assert "caution" in out
+    assert "is calibrated" not in out
+
+
+def test_json_is_that_of_the_function(run, off):
+    command = ("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "sex", "--by", "age", "--depth", "2")
+    code, out, err = run(*command, "--bins", "2", "--seed", "5", "--format", "json", *FEW)
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*", variables=["sex", "age"])
+    binning, rng = cs.EqualMass(2), np.random.Generator(np.random.PCG64(5))
+    expected = subgroup_audit(
+        sample, ["sex", "age"], lens=cs.TopLabel(), binning=binning, depth=2, n_resamples=49, rng=rng
+    )
+    assert [record["group"] for record in found] == [group.name for group in expected]
+    assert len(found) == 9
+    for record, group in zip(found, expected, strict=True):
+        assert {key: record[key] for key in group.to_dict()} == group.to_dict()
+        assert (record["lens"], record["estimator"], record["n_resamples"]) == ("TopLabel()", "Kuiper()", 49)
+
+
+def test_groups_left_out_are_told_on_standard_error_with_json(run, off):
+    command = ("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "sex", "--by", "age", "--min-size", "200")
+    code, out, err = run(*command, "--format", "json", *FEW)
+    assert code == 0
+    assert len(json.loads(out)) == 3
+    assert err.count("calibstat: warning: left out: age") == 4
+
+
+def test_missing_values(run, holes):
+    command = ("audit", holes, "--label", "y", "--probs", "p", "--by", "site", "--format", "json", *FEW)
+    code, _, err = run(*command)
+    assert code == 2
+    assert "--nan-policy omit" in err
+    _, out, _ = run(*command, "--nan-policy", "omit")
+    assert [record["n"] for record in json.loads(out)] == [238, 119, 119]
+    _, out, _ = run(*command, "--nan-policy", "omit", "--missing", "level")
+    assert {record["group"]: record["n"] for record in json.loads(out)} == {
+        "all rows": 297,
+        "site a": 119,
+        "site b": 119,
+        "site missing": 59,
+    }
+
+
+def test_curves(run, binary):
+    command = ("audit", binary, "--label", "y", "--probs", "p", "--by", "sex", "--by", "age", "--curves", *FEW)
+    code, out, err = run(*command)
+    assert (code, err) == (0, "")
+    assert "calibration curves of the 2 groups of 'sex' differ" in " ".join(out.split())
+    assert "This is not about miscalibration" in " ".join(out.split())
+    assert "Holm's correction over the 2 columns" in " ".join(out.split())
+    _, out, _ = run(*command, "--format", "json")
+    found = json.loads(out)
+    assert [record["variable"] for record in found] == ["sex", "age"]
+    assert all(record["pvalue_adjusted"] >= record["pvalue"] for record in found)
+
+
+def test_confidences_are_the_top_label(run, folder):
+    rng = np.random.default_rng(3)
+    confidence = rng.uniform(0.5, 1, 900)
+    right, site = rng.random(900) < confidence - 0.2, rng.choice(["a", "b"], 900)
+    path = folder / "confidence.csv"
+    path.write_text(
+        "right,conf,site\n" + "".join(f"{r},{c},{s}\n" for r, c, s in zip(right, confidence, site, strict=True))
+    )
+    code, out, _ = run("audit", path, "--label", "right", "--confidence", "conf", "--by", "site", *FEW)
+    assert code == 0
+    assert "overconfident on average" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--by", "nothing"), "no column 'nothing'"),
+        (("--by", "pet"), "--by pet: this is the column of what happened"),
+        (("--by", "sex", "--lens", "class-wise"), "name the class: class-wise:LABEL"),
+        (("--by", "sex", "--lens", "canonical"), "sees 3 outcomes at once"),
+        (("--by", "sex", "--min-size", "5000"), "there is no group to audit"),
+        (("--by", "sex", "--depth", "0"), "not a whole number of at least 1"),
+        (("--by", "sex", "--adjust", "none"), "--adjust"),
+        ((), "--by"),
+    ],
+)
+def test_errors_are_one_line(run, off, options, words):
+    code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", *options)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err

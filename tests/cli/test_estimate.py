@@ -1,0 +1,110 @@
+"""``calibstat estimate``."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+
+KEYS = ["lens", "class", "given", "estimator", "n", "n_classes", "estimate", "null_mean", "confidence_interval"]
+
+
+@pytest.fixture
+def estimated(run):
+    """Run ``calibstat estimate`` on a file of pets."""
+    return lambda path, *more: run("estimate", path, "--label", "pet", "--probs", "prob_*", *more)
+
+
+def records_of(result):
+    code, out, err = result
+    assert (code, err) == (0, "")
+
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    return json.loads(out, parse_constant=refuse)
+
+
+def test_values_are_those_of_the_library(estimated, off):
+    top, canonical, *classes = records_of(estimated(off, "--format", "json", "--n-resamples", "99"))
+    sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*")
+    assert list(top) == [*KEYS, "confidence_level", "interval_note", "source"]
+    assert [each["class"] for each in classes] == ["cat", "dog", "eel"]
+    assert canonical["estimator"] == repr(cs.ExpectedMiscalibration(cs.VarianceTree(30)))
+    found = cs.estimate(sample, cs.TopLabel() | cs.ECE(cs.EqualMass(15)), n_resamples=99, rng=0)
+    assert top["estimate"] == pytest.approx(found.estimate)
+    assert top["confidence_interval"] == pytest.approx(list(found.confidence_interval), abs=0.01)
+    assert top["interval_note"] == found.interval_note
+
+
+def test_level_and_seed(estimated, off):
+    options = (off, "--lens", "top-label", "--format", "json")
+    (narrow,) = records_of(estimated(*options, "--confidence-level", "0.5"))
+    (wide,) = records_of(estimated(*options))
+    assert narrow["confidence_level"] == 0.5
+    assert wide["confidence_interval"][1] > narrow["confidence_interval"][1]
+    assert records_of(estimated(*options)) == [wide]
+    assert records_of(estimated(*options, "--seed", "1")) != [wide]
+    (among,) = [
+        each
+        for each in records_of(estimated(*options, "--lens", "canonical", "--given", "age"))
+        if each["lens"] == "TopLabel()" and each["given"] is None
+    ]
+    assert among == wide
+
+
+def test_no_interval_is_null_and_said(estimated, off):
+    options = (off, "--lens", "top-label", "--estimator", "PDE")
+    (record,) = records_of(estimated(*options, "--format", "json"))
+    assert record["confidence_interval"] is None
+    assert record["interval_note"].startswith("no theory gives an interval that covers")
+    _, text, _ = estimated(*options)
+    assert "none" in text.splitlines()[1]
+
+
+def test_text(estimated, off, run, binary):
+    code, out, err = estimated(off, "--given", "age")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].split() == ["lens", "class", "given", "value", "expected", "95", "%", "interval"]
+    assert "in these cells (a lower bound of the unbinned one)" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 100
+    assert "is calibrated" not in out
+    code, out, _ = run("estimate", binary, "--label", "y", "--probs", "p", "--weights", "w")
+    assert (code, out.splitlines()[1].split()[0]) == (0, "canonical")
+
+
+def test_confidences_and_standard_input(run, folder, monkeypatch):
+    rng = np.random.default_rng(0)
+    sure = rng.uniform(0.5, 1, 400)
+    text = "right,sure\n" + "".join(f"{int(y)},{p}\n" for y, p in zip(rng.random(400) < sure, sure, strict=True))
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    options = ("--label", "right", "--confidence", "sure", "--format", "json")
+    (record,) = records_of(run("estimate", "-", *options))
+    assert (record["lens"], record["n"]) == ("Canonical()", 400)
+    (folder / "sure.csv").write_text(text)
+    assert records_of(run("estimate", folder / "sure.csv", *options)) == [record]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--confidence-level", "95"], "'95' is not a number between 0 and 1, such as 0.95"),
+        (["--confidence-level", "nan"], "is not a number between 0 and 1"),
+        (["--lens", "top"], "top-label, canonical, class-wise"),
+        (["--estimator", "Kuiper"], "there is no estimator 'Kuiper'"),
+        (["--omnibus"], "unrecognized arguments: --omnibus"),
+        (["--n-resamples", "5", "--lens", "top-label", "--estimator", "ECE"], ""),
+    ],
+)
+def test_bad_options(estimated, off, options, words):
+    code, out, err = estimated(off, *options)
+    if words:
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert words in err
+    else:  # too few resamples for the level: a value without an interval, and why
+        assert code == 0
+        assert "5 resamples are too few for level 0.95; take at least 19" in " ".join(out.split())

@@ -1,0 +1,150 @@
+"""``calibstat monitor``: exit codes, order, state, held rows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from cli.conftest import write_csv
+
+
+def columns(n, seed=0, power=1.0, start=0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n).round(6)
+    return {"t": np.arange(start, start + n), "y": (rng.random(n) < p**power).astype(int), "p": p}
+
+
+@pytest.fixture
+def watch(run):
+    return lambda path, *more: run("monitor", path, "--label", "y", "--probs", "p", "--order", "t", *more)
+
+
+def found(out):
+    return json.loads(out)
+
+
+def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
+    off = write_csv(tmp_path / "off.csv", columns(800, power=2.0))
+    state = tmp_path / "state"
+    code, out, err = watch(off, "--state", state)
+    assert (code, err) == (3, "")
+    assert out.startswith(
+        "ALARM: evidence of miscalibration through Canonical() (n = 800). E reached 1/alpha = 20 at row"
+    )
+    fair = write_csv(tmp_path / "fair.csv", columns(100, seed=1, start=800))
+    assert watch(fair, "--state", state)[0] == 3
+
+
+def test_no_alarm_is_exit_code_0(watch, tmp_path):
+    code, out, _ = watch(write_csv(tmp_path / "fair.csv", columns(300)))
+    assert code == 0
+    assert out.startswith("No evidence of miscalibration through Canonical() so far (n = 300)")
+    assert "each label seen through Canonical() is Bernoulli(prediction)" in out
+
+
+def test_a_growing_file_in_steps_is_the_file_at_once(watch, tmp_path):
+    whole = columns(500, seed=3)
+    path, state = tmp_path / "growing.csv", tmp_path / "state"
+    for n in (100, 250, 500):
+        write_csv(path, {name: each[:n] for name, each in whole.items()})
+        _, out, err = watch(path, "--state", state, "--format", "json")
+    assert "250 rows up to 249 in t were seen before and are passed over" in err
+    assert found(out) == found(watch(path, "--format", "json")[1])
+    again = watch(path, "--state", state, "--format", "json")
+    assert found(again[1]) == found(out)
+
+
+def test_a_missing_label_holds_what_comes_after_until_it_is_there(watch, tmp_path):
+    whole = columns(200)
+    path, state = tmp_path / "late.csv", tmp_path / "state"
+    late = whole | {"y": ["" if row == 120 else label for row, label in enumerate(whole["y"])]}
+    _, out, _ = watch(write_csv(path, late), "--state", state)
+    assert "held   80 rows, from the first without a label on" in out
+    first = found(watch(path, "--state", state, "--format", "json")[1])
+    assert (first["n_rows"], first["n_held"], first["last_id"]) == (120, 80, 119)
+    second = found(watch(write_csv(path, whole), "--state", state, "--format", "json")[1])
+    at_once = found(watch(path, "--format", "json")[1])
+    assert second == at_once
+
+
+def test_missing_labels_that_never_come_count_as_the_worst(watch, tmp_path):
+    whole = columns(200)
+    late = whole | {"y": ["" if row % 10 == 0 else label for row, label in enumerate(whole["y"])]}
+    _, out, _ = watch(write_csv(tmp_path / "late.csv", late), "--missing", "worst", "--format", "json")
+    assert (found(out)["n_rows"], found(out)["n_worst"], found(out)["n_held"]) == (200, 20, 0)
+
+
+def test_the_order_is_checked(watch, tmp_path):
+    whole = columns(50)
+    shuffled = np.random.default_rng(0).permutation(50)
+    mixed = {name: each[shuffled] for name, each in whole.items()}
+    path = write_csv(tmp_path / "mixed.csv", mixed)
+    code, _, err = watch(path)
+    assert code == 2
+    assert "comes after" in err
+    assert "or add --sort" in err
+    sorted_path = write_csv(tmp_path / "sorted.csv", whole)
+    assert found(watch(path, "--sort", "--format", "json")[1]) == found(watch(sorted_path, "--format", "json")[1])
+    twice = write_csv(tmp_path / "twice.csv", whole | {"t": np.arange(50) // 2})
+    for more in ([], ["--sort"]):
+        code, _, err = watch(twice, *more)
+        assert code == 2
+        assert "0 stands in rows 0 and 1" in err
+
+
+def test_bad_rows(watch, tmp_path):
+    whole = columns(50)
+    whole["p"][7] = 1.7
+    path, state = write_csv(tmp_path / "bad.csv", whole), tmp_path / "state"
+    code, _, err = watch(path, "--labels", "0,1", "--state", state)
+    assert code == 2
+    assert "row 7 of this call (id 7, row 7 of all" in err
+    assert not state.exists()
+    _, out, _ = watch(path, "--bad-rows", "skip", "--format", "json")
+    assert (found(out)["n_rows"], found(out)["n_skipped"]) == (49, 1)
+
+
+def test_a_state_of_another_kind_is_refused_and_kept(watch, run, tmp_path):
+    path, state = write_csv(tmp_path / "rows.csv", columns(60)), tmp_path / "state"
+    assert watch(path, "--state", state, "--name", "old")[0] == 0
+    kept = state.read_bytes()
+    code, _, err = watch(path, "--state", state, "--name", "new")
+    assert code == 2
+    assert "another monitor: it has name 'old' (here 'new')" in err
+    assert state.read_bytes() == kept
+    state.write_text("junk")
+    code, _, err = watch(path, "--state", state)
+    assert code == 2
+    assert "does not hold the state of a monitor" in err
+
+
+def test_texts_sort_as_times(run, tmp_path):
+    whole = columns(60)
+    whole["t"] = [f"2024-01-{1 + row // 10:02d}T{row % 10:02d}:00" for row in range(60)]
+    path = write_csv(tmp_path / "dated.csv", whole)
+    code, out, _ = run("monitor", path, "--label", "y", "--probs", "p", "--order", "t", "--format", "json")
+    assert code == 0
+    assert found(out)["last_id"] == "2024-01-06T09:00"
+
+
+@pytest.mark.parametrize("lens", ["canonical", "top-label", "class-wise:dog", "top-k:2"])
+def test_lenses_of_three_classes(run, off, tmp_path, lens):
+    rows = Path(off).read_text().splitlines()
+    path = tmp_path / "numbered.csv"
+    path.write_text("\n".join([f"t,{rows[0]}", *(f"{k},{row}" for k, row in enumerate(rows[1:]))]) + "\n")
+    options = ["--label", "pet", "--probs", "prob_*", "--order", "t", "--lens", lens, "--format", "json"]
+    code, out, _ = run("monitor", path, *options)
+    assert code in (0, 3)
+    assert found(out)["n_rows"] == 600
+    if lens == "top-label":
+        assert code == 3
+
+
+def test_no_such_class(run, off):
+    options = ["--label", "pet", "--probs", "prob_*", "--order", "age", "--lens", "class-wise:ox", "--sort"]
+    code, _, err = run("monitor", off, *options)
+    assert code == 2
+    assert err.startswith("calibstat: error: ")

@@ -1,0 +1,60 @@
+"""``calibstat plan``: answers, files, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+def test_the_first_line_is_the_answer(run):
+    code, out, err = run("plan", "--ece", "0.1", "--runs", "80")
+    assert (code, err) == (0, "")
+    first = out.splitlines()[0]
+    assert first.startswith("About ")
+    assert "labels (95 % Monte Carlo interval" in first
+    assert "see a true error of 0.1 (unbinned ECE, total variation, through Canonical())" in first
+
+
+def test_predictions_of_a_file(run, off):
+    arguments = ["plan", "--ece", "0.1", off, "--label", "pet", "--probs", "prob_*", "--runs", "80", "--format", "json"]
+    code, out, _ = run(*arguments)
+    assert code == 0
+    found = json.loads(out)
+    assert found["n_low"] <= found["n"] <= found["n_high"]
+    assert found["true_error"] == "0.1 (unbinned ECE, total variation, through TopLabel())"
+    assert json.loads(run(*arguments)[1]) == found
+
+
+def test_smallest_error(run):
+    options = ["--runs", "80", "--direction", "too-low", "--bins", "5", "--format", "json"]
+    code, out, _ = run("plan", "--n", "300", *options)
+    assert code == 0
+    found = json.loads(out)
+    assert 0.02 < found["effect"] < 0.3
+    assert found["effect_low"] <= found["effect"] <= found["effect_high"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan"], "--ece --n is required"),
+        (["plan", "--ece", "0.9"], "between 0 and 0.2"),
+        (["plan", "--ece", "0.1", "--probs", "p"], "are about a FILE"),
+        (["plan", "--ece", "0.1", "--power", "2"], "power is 2.0"),
+        (["plan", "--ece", "0.1", "--lens", "top-k:2"], "take top-label"),
+        (["plan", "--ece", "0.1", "--estimator", "nothing"], "there is no estimator"),
+        (["plan", "--ece", "0.01", "--max-n", "50"], "look further"),
+    ],
+)
+def test_bad_input(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_a_file_needs_its_columns(run, binary):
+    code, _, err = run("plan", "--ece", "0.1", binary)
+    assert code == 2
+    assert "--label COL --probs COL" in err

@@ -1,0 +1,50 @@
+"""Cells that hold enough rows for a variance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.comparisons.cells import LargeCells, with_large_cells
+
+
+def effective(weights):
+    return weights.sum() ** 2 / (weights**2).sum() if len(weights) else 0.0
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_neighbours_are_merged_until_they_hold_enough_and_no_further(seed, weighted):
+    rng = np.random.default_rng(seed)
+    p = rng.choice(rng.random(25), 120, p=rng.dirichlet(np.full(25, 0.5)))
+    weights = rng.uniform(0.2, 3, 120) if weighted else np.ones(120)
+    predictions = cs.Sample(rng.integers(0, 2, 120), p, sample_weight=weights if weighted else None).predictions
+    cells, fine = LargeCells(cs.UniqueValues()).cut(predictions), cs.UniqueValues().cut(predictions)
+    assert set(cells.index) == set(range(cells.size))
+    order = np.argsort(p, kind="stable")
+    assert (np.diff(cells.index[order]) >= 0).all()
+    for cell in range(cells.size):
+        inside = cells.index == cell
+        assert effective(weights[inside]) >= 8
+        if cell < cells.size - 1:  # without its last value it would not hold enough
+            assert effective(weights[inside & (fine.index < fine.index[inside].max())]) < 8
+
+
+def test_large_cells_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    sample = cs.Sample(rng.integers(0, 2, 300), rng.random(300))
+    estimator = cs.DebiasedL2(cs.EqualMass(15))
+    assert with_large_cells(estimator, [sample]) == (estimator, "")
+    np.testing.assert_array_equal(
+        LargeCells(cs.EqualMass(15)).cut(sample.predictions).index, cs.EqualMass(15).cut(sample.predictions).index
+    )
+    merged, note = with_large_cells(estimator, [sample, sample.take(np.arange(60))])
+    assert merged == cs.DebiasedL2(LargeCells(cs.EqualMass(15)))
+    assert "8 rows" in note
+    assert merged(sample) == pytest.approx(estimator(sample))
+
+
+def test_too_few_rows_are_one_cell():
+    sample = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9])
+    assert LargeCells(cs.UniqueValues()).cut(sample.predictions).size == 1

@@ -1,0 +1,171 @@
+"""The comparison of several models."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.inference.comparison import comparison_test
+from calibstat.inference.multiplicity import holm
+from calibstat.inference.several_models import compare_models
+
+L2 = cs.DebiasedL2(cs.EqualMass(15))
+MODELS = {"good": lambda p: p, "bold": lambda p: p**2, "timid": lambda p: 0.5 + 0.5 * (p - 0.5)}
+
+
+def samples(n=1000, seed=0, models=MODELS):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    y = (rng.random(n) < p).astype(int)
+    return {name: cs.Sample(y, model(p), labels=[0, 1]) for name, model in models.items()}
+
+
+def test_pairs_are_those_of_two_models():
+    models = samples(600, 1, MODELS | {"slope": lambda p: p**1.1})
+    found = compare_models(models, L2, rng=0)
+    assert len(found.pairs) == 6
+    for pair in found.pairs:
+        two = comparison_test(models[pair.first], models[pair.second], L2, n_resamples=19, rng=0)
+        assert pair.difference == pytest.approx(two.difference)
+        assert pair.standard_error == pytest.approx(two.standard_error)
+        assert pair.normal_pvalue == pytest.approx(two.normal_pvalue)
+        own = [found.own_pvalues[found.names.index(name)] for name in (pair.first, pair.second)]
+        assert pair.pvalue == max(pair.normal_pvalue, min(1.0, 2 * min(own)))
+    np.testing.assert_allclose([p.adjusted for p in found.pairs], holm([p.pvalue for p in found.pairs]))
+
+
+def test_two_models_are_the_pair_alone():
+    models = {name: samples()[name] for name in ("good", "bold")}
+    for adjust in ("holm", "max-t"):
+        (pair,) = compare_models(models, L2, adjust=adjust, rng=0).pairs
+        assert pair.pvalue == pytest.approx(0.002)
+        assert pair.adjusted == pytest.approx(0.002)
+
+
+def max_t_by_loops(found, models, signs):
+    """Random signs times what each row adds, for every set C of calibrated models (comments in the source)."""
+    influence = []
+    for sample in models.values():
+        cells = L2.binning.cut(sample.predictions).index
+        residual = sample.outcomes - sample.y_prob[:, 1]
+        mean = np.array([residual[cells == cell].mean() for cell in cells])
+        row = 2 * mean * residual - mean**2
+        influence.append(row - row.mean())
+    z = {(p.first, p.second): abs(p.statistic) for p in found.pairs}
+    draws = {}
+    for a, b in z:
+        each = influence[found.names.index(a)] - influence[found.names.index(b)]
+        draws[a, b] = np.abs(signs @ each) / np.sqrt((each**2).sum())
+    own = dict(zip(found.names, found.own_pvalues, strict=True))
+    adjusted = {}
+    for pair in z:
+        worst = 0.0
+        for code in range(2 ** len(own)):
+            calibrated = {name for k, name in enumerate(found.names) if code >> k & 1}
+            rest = set(found.names) - calibrated
+            both = 2 if min(len(calibrated), len(rest)) > 1 else 1
+            if set(pair) <= calibrated:
+                worst = max(worst, both * len(calibrated) * min(own[name] for name in pair))
+            elif set(pair) <= rest:
+                largest = np.max([draws[other] for other in z if set(other) <= rest], axis=0)
+                worst = max(worst, both * (1 + (largest >= z[pair] - 1e-12).sum()) / (1 + len(signs)))
+        adjusted[pair] = min(1.0, worst)
+    return adjusted
+
+
+@pytest.mark.parametrize("n_models", [3, 4, 5])
+def test_max_t_agrees_with_all_sets_of_calibrated_models(monkeypatch, n_models):
+    """Signs are handed in, so that loops over the 2^m possible sets of calibrated models see the same ones."""
+    more = {"slope": lambda p: p**1.15, "shift": lambda p: np.clip(p + 0.03, 0, 1)}
+    models = dict(list(samples(500, 3, MODELS | more).items())[5 - n_models :])
+    signs = np.random.default_rng(1).integers(0, 2, size=(199, 500)) * 2.0 - 1.0
+
+    class Signs:
+        def integers(self, low, high, size):
+            return (signs + 1) / 2
+
+    monkeypatch.setattr("calibstat.inference.several_models.blocks", lambda *_: [(Signs(), 199, 199)])
+    found = compare_models(models, L2, adjust="max-t", n_resamples=199, rng=0)
+    expected = max_t_by_loops(found, models, signs)
+    assert {(p.first, p.second): p.adjusted for p in found.pairs} == pytest.approx(expected)
+
+
+def test_identical_predictions_have_no_difference():
+    models = samples(800, 2, {"a": lambda p: p**2, "b": lambda p: p**2, "c": lambda p: p})
+    for adjust in ("holm", "max-t"):
+        found = compare_models(models, L2, adjust=adjust, rng=0)
+        same = found.pairs[0]
+        assert (same.difference, same.statistic, same.pvalue, same.adjusted) == (0, 0, 1, 1)
+        assert found.confidence_set == ("c",)
+    copies = compare_models(dict.fromkeys("xyz", models["a"]), L2, rng=0)
+    assert copies.confidence_set == ("x", "y", "z")
+    assert "cannot be told apart" in copies.verdict
+
+
+def test_the_confidence_set_keeps_what_may_be_the_best():
+    found = compare_models(samples(2000, 4), L2, rng=0)
+    assert found.confidence_set == ("good",)
+    assert found.set_pvalues[0] == 1
+    assert all(p <= 0.05 for p in found.set_pvalues[1:])
+    assert found.confidence_set == compare_models(dict(reversed(samples(2000, 4).items())), L2, rng=0).confidence_set
+
+
+def test_words_and_tables():
+    found = compare_models(samples(), L2, rng=0)
+    text = str(found)
+    assert "Evidence that calibration errors differ through Canonical() (n = 1000, the same rows, 3 pairs" in text
+    assert "good < bold" in found.verdict
+    for part in (
+        "with 95 % confidence the smallest error is among good (model confidence set)",
+        "squared, binned by each model's own cells, unbiased",
+        "null       the two models have the same squared calibration error through Canonical()",
+    ):
+        assert part in text
+    assert "fewer than 500 rows" in str(compare_models(samples(300), L2, rng=0))
+    assert found.notes == ()
+    few = compare_models(samples(), L2, n_resamples=99, rng=0)
+    assert few.notes == ("with 99 resamples no adjusted p-value can be below 0.06",)
+    assert min(pair.adjusted for pair in few.pairs) == pytest.approx(0.06)
+    assert compare_models(samples(), L2, adjust="max-t", n_resamples=99, rng=0).notes == ()
+    fair = compare_models(samples(1000, 5, {"a": lambda p: p, "b": lambda p: p}), L2, rng=0)
+    assert fair.verdict.startswith("The calibration errors of a, b cannot be told apart")
+    assert found.to_frame().shape == (3, 8)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
+    assert str(pickle.loads(pickle.dumps(found))) == text
+
+
+def one_short():
+    models = samples()
+    return {"good": models["good"], "bad": models["bold"].take(np.arange(999))}
+
+
+def other_labels():
+    return {"good": samples()["good"], "bad": cs.Sample([0, 2] * 500, np.full(1000, 0.5), labels=[0, 2])}
+
+
+@pytest.mark.parametrize(
+    ("models", "estimator", "options", "message"),
+    [
+        (one_short, L2, {}, "'good' and 'bad': a paired comparison needs the same rows.*1000 and 999 rows; give every"),
+        (other_labels, L2, {}, "'good' and 'bad': the models have different labels"),
+        (lambda: {"a": samples()["good"]}, L2, {}, "at least two models by name, got 1"),
+        (lambda: list(samples().values()), L2, {}, "at least two models by name, got a list"),
+        (samples, cs.ECE(), {}, r"compare_models: ECE.*use DebiasedL2\(EqualMass\(15\)\)"),
+        (samples, cs.DebiasedL2(cs.EqualMass(300)), {}, "too few for its variance"),
+        (samples, L2, {"adjust": "fdr"}, "it must be 'holm' or 'max-t'"),
+        (samples, L2, {"confidence_level": 95}, "must lie between 0 and 1"),
+    ],
+    ids=["rows", "labels", "one", "list", "ECE", "cells", "adjust", "level"],
+)
+def test_what_cannot_be_compared(models, estimator, options, message):
+    with pytest.raises(ValueError, match=message):
+        compare_models(models(), estimator, **options)
+
+
+def test_arguments_that_are_no_samples():
+    with pytest.raises(TypeError, match="sample is of type list, but a Sample is expected"):
+        compare_models({"a": samples()["good"], "b": [1, 2]}, L2)

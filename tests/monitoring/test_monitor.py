@@ -1,0 +1,342 @@
+"""Monitors: order, late labels, bad rows, files, memory."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.monitoring.kernel_bets import KernelBets
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
+from calibstat.monitoring.monitor import Monitor
+from calibstat.monitoring.path import EvidencePath
+
+
+def world(n, seed=0, power=1.0):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    return p, (rng.random(n) < p**power).astype(int)
+
+
+def fed(*parts, **settings):
+    monitor = Monitor(**settings)
+    for p, y in parts:
+        monitor.update(p, y)
+    return monitor
+
+
+def same(first, second):
+    assert first.to_dict() == second.to_dict()
+    assert first.to_dataset().identical(second.to_dataset())
+
+
+def test_rows_one_by_one_or_in_batches_are_the_same():
+    p, y = world(150)
+    single = Monitor()
+    for chance, happened in zip(p.tolist(), y.tolist(), strict=True):
+        single.update(chance, happened)
+    same(single, fed((p, y)))
+    same(single, fed((p[:7], y[:7]), (p[7:], y[7:])))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_evidence_is_that_of_immediate_labels_however_late_they_come(seed):
+    p, y = world(120)
+    rng = np.random.default_rng(seed)
+    late, waiting = Monitor(), []
+    for row in range(120):
+        if rng.random() < 0.5:
+            late.update(p[row], y[row])
+        else:
+            late.update(p[row], id=row)
+            waiting.append(row)
+        if len(waiting) > 10:
+            rng.shuffle(waiting)
+            late.update(y_true=y[waiting[:6]], id=waiting[:6])
+            waiting = waiting[6:]
+    if waiting:
+        late.update(y_true=y[waiting], id=waiting)
+    assert late.n_waiting == 0
+    assert late.log_e == fed((p, y)).log_e
+
+
+def test_a_missing_label_holds_the_rows_after_it():
+    monitor = Monitor()
+    monitor.update([0.2, 0.6, 0.7], [0, None, 1], id=["a", "b", "c"])
+    assert (monitor.n_rows, monitor.n_waiting) == (1, 2)
+    assert "2 rows wait, the first for the label of id 'b'" in str(monitor)
+    monitor.update(y_true=[1], id=["b"])
+    assert (monitor.n_rows, monitor.n_waiting) == (3, 0)
+
+
+def test_order_of_arrival_bets_at_once_and_says_what_it_assumes():
+    monitor = Monitor(order="arrival")
+    monitor.update([0.2, 0.6, 0.7], [0, None, 1], id=["a", "b", "c"])
+    assert (monitor.n_rows, monitor.n_waiting) == (2, 1)
+    assert "valid ONLY IF how late a label comes does not depend on the label" in str(monitor)
+    monitor.update(y_true=1, id="b")
+    assert monitor.n_rows == 3
+
+
+def test_a_full_queue_raises_and_changes_nothing():
+    monitor = Monitor(max_waiting=2)
+    monitor.update([0.1, 0.2], id=[1, 2])
+    before = monitor.to_dict()
+    with pytest.raises(ValueError, match=r"3 rows would wait .* max_waiting is 2"):
+        monitor.update(0.3, id=3)
+    assert monitor.to_dict() == before
+    monitor.update(y_true=[0, 0], id=[1, 2])
+    assert monitor.n_rows == 2
+
+
+def test_a_full_queue_counts_the_oldest_with_the_worst_label():
+    monitor = Monitor(max_waiting=2, when_full="worst label")
+    monitor.update([0.1, 0.2, 0.3, 0.4], id=[1, 2, 3, 4])
+    assert (monitor.n_rows, monitor.n_waiting) == (2, 2)
+    assert monitor.to_dict()["n_worst"] == 2
+    with pytest.raises(ValueError, match="no row with id 1 waits"):
+        monitor.update(y_true=1, id=1)
+    assert "2 rows without a usable label counted with the label that is worst for E" in str(monitor)
+
+
+def test_write_off():
+    monitor = Monitor()
+    monitor.update([0.1, 0.2], id=[1, 2])
+    monitor.write_off(1)
+    assert (monitor.n_rows, monitor.n_waiting) == (1, 1)
+    assert monitor.awaits(2)
+    assert not monitor.awaits(1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.5, np.nan, 0.2], [0, 1, 0]), r"row 1 of this call \(row 101 of all.*missing or infinite"),
+        (([0.5, 1.2], [0, 1]), "row 1 of this call.*between 0 and 1"),
+        (([[0.5, 0.6]], [1]), "row 0.*must sum to 1"),
+        (([0.5, 0.2], [0, 7]), "row 1.*7, which is none of the labels 0, 1"),
+        (([0.5, 0.2], [0, None]), "row 1.*its label is missing, and without an id"),
+        (([0.5, 0.2], [0]), "y_true has 1 rows and y_prob has 2"),
+        (([[0.2, 0.3, 0.5]], [0]), "of 3 classes, but the monitor watches 2"),
+        ((None, [1]), "nothing to do"),
+        ((["high"], [1]), "text"),
+    ],
+)
+def test_a_bad_row_is_named_and_nothing_is_lost(arguments, message):
+    p, y = world(100)
+    monitor = fed((p, y))
+    before = monitor.to_dict()
+    with pytest.raises(ValueError, match=message):
+        monitor.update(*arguments)
+    assert monitor.to_dict() == before
+    monitor.update(0.5, 1)
+    assert monitor.n_rows == 101
+
+
+def test_bad_rows_are_skipped_on_request():
+    monitor = Monitor(bad_rows="skip")
+    monitor.update([0.5, np.nan, 0.2, 0.3], [0, 1, "x", 0])
+    found = monitor.to_dict()
+    assert (found["n_rows"], found["n_skipped"], found["n_worst"]) == (3, 1, 1)
+    assert "1 bad rows skipped" in str(monitor)
+    assert "row 1: y_prob is nan" in str(monitor)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ([1, 1], "id 1 is that of another row"),
+        ([1, None], "integers, numbers or texts are expected"),
+        ([[1], [2]], "id has shape"),
+        ([1], "one for each of the 2 rows"),
+    ],
+)
+def test_bad_ids(ids, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        Monitor().update([0.1, 0.2], id=ids)
+
+
+def test_an_id_of_a_waiting_row_is_taken():
+    monitor = Monitor()
+    monitor.update(0.1, id=1)
+    with pytest.raises(ValueError, match="id 1 is that of another row"):
+        monitor.update(0.2, id=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 0}, "alpha is 0"),
+        ({"order": "label"}, "order is 'label'"),
+        ({"labels": (1, 1)}, "two different"),
+        ({"lens": cs.ECE()}, "a lens is expected"),
+        ({"bets": 3}, "KernelBets"),
+        ({"lens": cs.Given("age")}, "age"),
+        ({"labels": (0, 1, 2), "bets": LikelihoodRatioBets()}, "look through TopLabel"),
+        ({"max_waiting": 0}, "max_waiting"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises((ValueError, TypeError, KeyError), match=message):
+        Monitor(**settings)
+
+
+def test_lenses_are_looked_through():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 300)
+    y = (p.cumsum(axis=1) < rng.random((300, 1))).sum(axis=1)
+    seen = cs.TopLabel()(cs.Sample(y, p))
+    direct = fed((seen.y_prob, seen.outcomes))
+    through = fed((p, y), lens=cs.TopLabel(), labels=(0, 1, 2))
+    assert through.log_e == direct.log_e
+    assert "through TopLabel()" in through.verdict
+    assert isinstance(Monitor(labels=(0, 1, 2)).bets, KernelBets)
+    high = fed((p, y), lens=cs.TopLabel() | cs.Region.between("top", 0.8, 1), labels=(0, 1, 2))
+    assert 0 < high.n_rows < 300
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"order": "arrival", "alpha": 0.01, "name": "v3"},
+        {"lens": cs.TopLabel(), "labels": ("a", "b", "c")},
+        {"lens": cs.ClassWise("b"), "labels": ("a", "b", "c"), "bets": KernelBets(cs.LaplaceKernel(), 0.2, 50)},
+        {"labels": (False, True), "bad_rows": "skip"},
+    ],
+    ids=str,
+)
+def test_a_saved_monitor_goes_on_bit_for_bit(settings, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = settings.get("labels", (0, 1))
+    p = rng.dirichlet(np.ones(len(labels)), 400)
+    y = [labels[code] for code in (p.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)]
+    whole = Monitor(**settings)
+    whole.update(p[:250], y[:250])
+    whole.update(p[250:260], id=list(range(250, 260)))
+    whole.update(p[260:280], y[260:280])
+    whole.save(tmp_path / "state")
+    resumed = Monitor.load(tmp_path / "state")
+    for monitor in (whole, resumed):
+        monitor.update(y_true=y[250:260], id=list(range(250, 260)))
+        monitor.update(p[280:], y[280:])
+    assert whole.n_rows == 400
+    same(whole, resumed)
+
+
+def test_the_state_of_another_monitor_is_refused(tmp_path):
+    fed(world(10), name="old").save(tmp_path / "state")
+    other = Monitor(name="new", alpha=0.01)
+    with pytest.raises(
+        ValueError, match=r"another monitor: it has name 'old' \(here 'new'\), alpha 0.05 \(here 0.01\)"
+    ):
+        other.restore(tmp_path / "state")
+    assert other.n_rows == 0
+    with pytest.raises(ValueError, match="another monitor: it has lens"):
+        Monitor(cs.TopLabel(), name="old").restore(tmp_path / "state")
+
+
+@pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04 junk"])
+def test_a_damaged_state_is_refused(content, tmp_path):
+    (tmp_path / "state").write_bytes(content)
+    with pytest.raises(ValueError, match="does not hold the state of a monitor"):
+        Monitor.load(tmp_path / "state")
+
+
+def test_a_state_that_could_execute_something_is_refused(tmp_path):
+    settings = {"format": "calibstat monitor 1", "lens": "__import__('os').getcwd()", "bets": "KernelBets()"}
+    with (tmp_path / "state").open("wb") as file:
+        np.savez(file, settings=np.array(json.dumps(settings)))
+    with pytest.raises(ValueError, match="cannot be made from a file"):
+        Monitor.load(tmp_path / "state")
+
+
+def test_a_region_is_restored_but_not_made_from_a_file(tmp_path):
+    lens = cs.Region.between(1, 0.5, 1)
+    fed(world(50), lens=lens).save(tmp_path / "state")
+    with pytest.raises(ValueError, match="call its restore"):
+        Monitor.load(tmp_path / "state")
+    again = Monitor(lens)
+    again.restore(tmp_path / "state")
+    assert again.n_rows > 0
+
+
+def test_alarm_and_words():
+    calm = fed(world(200))
+    assert calm.verdict.startswith("No evidence of miscalibration through Canonical() so far (n = 200): E = ")
+    assert "each label seen through Canonical() is Bernoulli(prediction)" in str(calm)
+    off = fed(world(1000, power=2.0))
+    assert off.alarm
+    assert off.verdict.startswith("ALARM: evidence of miscalibration through Canonical() (n = 1000). E reached")
+    values = off.to_dataset()["log_e"]
+    assert off.alarm_row == int(values.row[np.argmax(values.values >= math.log(20))])
+    assert off.pvalue == pytest.approx(math.exp(-float(values.max())))
+
+
+def test_the_alarm_stays_when_the_evidence_falls():
+    off, fair = world(400, power=3.0), world(20_000, seed=1)
+    monitor = fed(off, fair)
+    assert monitor.alarm
+    assert monitor.log_e < monitor.to_dict()["log_e_max"]
+
+
+def test_the_path_is_thinned_and_exact_at_its_points():
+    rng = np.random.default_rng(0)
+    log_e = rng.normal(size=50_000).cumsum() / 100
+    whole, parts = EvidencePath(1.0), EvidencePath(1.0)
+    whole.add(log_e)
+    for part in np.array_split(log_e, 77):
+        parts.add(part)
+    for path in (whole, parts):
+        assert 1000 <= len(path.rows) <= 2000
+        assert np.array_equal(path.values, log_e[path.rows - 1])
+        assert path.largest == max(log_e.max(), 0)
+    assert np.array_equal(whole.rows, parts.rows)
+    crossed = np.flatnonzero(log_e >= 1.0)
+    assert whole.alarm_row == parts.alarm_row == (crossed[0] + 1 if len(crossed) else 0)
+
+
+def test_frames_and_columns_are_taken():
+    pandas = pytest.importorskip("pandas")
+    p, y = world(100)
+    frame = pandas.DataFrame({"no": 1 - p, "yes": p, "label": np.where(y == 1, "yes", "no")})
+    monitor = Monitor(labels=("no", "yes"))
+    monitor.update(frame[["no", "yes"]], frame["label"], id=frame.index)
+    assert monitor.log_e == fed((np.column_stack([1 - p, p]), y)).log_e
+
+
+def test_labels_of_an_array_are_taken():
+    monitor = Monitor(labels=np.array([3, 7]))
+    monitor.update([0.2, 0.8], np.array([3, 7]))
+    assert monitor.labels == (3, 7)
+
+
+def test_arguments_are_not_changed():
+    p, y = world(50)
+    kept = p.copy(), y.copy()
+    fed((p, y))
+    assert np.array_equal(p, kept[0])
+    assert np.array_equal(y, kept[1])
+
+
+def gained_by_change(bets, seed):
+    """Growth of the log evidence over 4 000 rows shifted by 0.5, after 20 000 calibrated ones."""
+    p, y = world(20_000, seed)
+    monitor = fed((p, y), bets=bets)
+    before = monitor.log_e
+    rng = np.random.default_rng([seed, 1])
+    q = rng.random(4000)
+    odds = q / (1 - q) * math.exp(0.5)
+    monitor.update(q, rng.random(4000) < odds / (1 + odds))
+    return monitor.log_e - before
+
+
+def test_a_change_after_many_rows_is_found():
+    """20 000 calibrated rows do not drown it: lines that start anew gain much more than those that remember all."""
+    anew = [gained_by_change(LikelihoodRatioBets(), seed) for seed in range(3)]
+    control = [gained_by_change(LikelihoodRatioBets(restart_every=10**9), seed) for seed in range(3)]
+    assert min(anew) > math.log(1e4)
+    assert np.mean(anew) > np.mean(control) + 10

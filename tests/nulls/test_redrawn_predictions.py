@@ -1,0 +1,294 @@
+"""Predictions drawn anew: sums over cells drawn whole have the law of rows drawn one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibstat as cs
+from calibstat.binnings.equal_mass import group_ranks
+from calibstat.nulls.redrawn_predictions import _label_chance, redraw_predictions
+from calibstat.progress import listening
+from calibstat.resampling import bin_level, recut_cells, sorted_rows
+from calibstat.resampling.few_values import FewValues
+from calibstat.resampling.moments import Moments
+from calibstat.resampling.sorted_rows import SortedRows
+
+N_DRAWS = 20_000
+LEVEL = 1e-3  # seeds are fixed once: a correct engine passes for good
+
+
+def scores(shape: str, n: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.Generator(np.random.PCG64(seed))
+    return {
+        "beta": lambda: rng.beta(0.7, 0.7, n),
+        "near one": lambda: rng.beta(5, 1, n),
+        "half ties": lambda: np.where(rng.random(n) < 0.5, 0.3, rng.random(n)),
+        "certain": lambda: np.where(rng.random(n) < 0.4, np.round(rng.random(n)), rng.random(n)),
+        "lattice": lambda: rng.integers(0, 5, n) / 4,
+        "all equal": lambda: np.full(n, 0.3),
+    }[shape]()
+
+
+def sample_of(p: np.ndarray, **arguments) -> cs.Sample:
+    return cs.Sample((p > 0.5).astype(int), p, labels=[0, 1], **arguments)
+
+
+def whole(estimator, sample, rng=0, n_resamples=N_DRAWS):
+    return redraw_predictions(estimator, sample, n_resamples, cs.as_generator(rng)).round(9)
+
+
+def row_by_row(p, cut, rng, keep_ties=True, chance=lambda p: p, n_draws=N_DRAWS):
+    """ECE of rows drawn with replacement, many replicates at once; `cut` is a number of cells, or inner edges."""
+    stream, n, parts = np.random.Generator(np.random.PCG64(rng)), len(p), []
+    for _ in range(0, n_draws, 1000):
+        drawn = np.sort(np.sort(p)[stream.integers(0, n, (1000, n))], axis=1)
+        residual = (stream.random((1000, n)) < chance(drawn)) - drawn
+        sums = np.concatenate([np.zeros((1000, 1)), np.cumsum(residual, axis=1)], axis=1)
+        if np.ndim(cut) == 0:
+            ranks = group_ranks(n, cut)
+            ends = [(drawn <= drawn[:, [rank - 1]]).sum(axis=1) for rank in ranks]
+            inner = ends if keep_ties else [np.full(1000, rank) for rank in ranks]
+        else:
+            inner = [(drawn < edge).sum(axis=1) for edge in cut]
+        ends = np.stack([*inner, np.full(1000, n)], axis=1)
+        parts.append(np.abs(np.diff(np.take_along_axis(sums, ends, axis=1), axis=1, prepend=0)).sum(axis=1) / n)
+    return np.concatenate(parts).round(9)
+
+
+def pvalue(first, second):
+    return stats.ks_2samp(first, second, method="asymp").pvalue
+
+
+@pytest.fixture
+def every_n(monkeypatch):
+    """Draw cells whole however few the rows."""
+    monkeypatch.setattr(bin_level, "FEW_ROWS", 0)
+    monkeypatch.setattr(bin_level, "ROWS_FOR_A_CELL", 0.0)
+
+
+@pytest.mark.usefixtures("every_n")
+class TestLaw:
+    @pytest.mark.parametrize("shape", ["beta", "near one", "half ties", "certain", "lattice", "all equal"])
+    @pytest.mark.parametrize(("n", "n_bins"), [(30, 3), (200, 10)])
+    def test_cells_cut_anew_have_the_law_of_rows(self, shape, n, n_bins):
+        p = scores(shape, n)
+        assert pvalue(whole(cs.ECE(cs.EqualMass(n_bins)), sample_of(p)), row_by_row(p, n_bins, rng=1)) > LEVEL
+
+    @pytest.mark.parametrize("shape", ["beta", "near one", "certain", "lattice"])
+    @pytest.mark.parametrize(("n", "n_bins"), [(30, 3), (200, 10)])
+    def test_cells_that_stay_have_the_law_of_rows(self, shape, n, n_bins):
+        p, inner = scores(shape, n), np.linspace(0, 1, n_bins + 1)[1:-1]
+        assert pvalue(whole(cs.ECE(cs.EqualWidth(n_bins)), sample_of(p)), row_by_row(p, inner, rng=1)) > LEVEL
+
+    def test_copies_of_a_row_at_an_edge_stay_together(self):
+        """The negative control: rows split at the very rank have another law: KS 0.04 at n = 12, 0.02 at n = 30."""
+        p = scores("near one", 12)
+        split = row_by_row(p, 4, rng=2, keep_ties=False)
+        assert pvalue(split, row_by_row(p, 4, rng=1)) < 1e-6
+        found = whole(cs.ECE(cs.EqualMass(4)), sample_of(p))
+        assert pvalue(found, split) < 1e-6
+        assert pvalue(found, row_by_row(p, 4, rng=1)) > LEVEL
+
+    @pytest.mark.parametrize("cut", [cs.EqualMass(10), cs.EqualWidth(10)], ids=repr)
+    def test_predictions_that_are_kept_have_another_law(self, cut):
+        """The negative control: so has the exact test, which keeps the predictions."""
+        sample = sample_of(scores("near one", 60))
+        kept = cs.Consistency(N_DRAWS).draw(cs.ECE(cut), sample, cs.as_generator(3)).samples.round(9)
+        assert pvalue(whole(cs.ECE(cut), sample), kept) < 1e-6
+
+    @pytest.mark.parametrize(
+        "estimator",
+        [cs.DebiasedCE(cs.EqualMass(4)), cs.MaximumMiscalibration(cs.EqualWidth(3)), cs.PearsonCE(cs.EqualMass(4))],
+        ids=repr,
+    )
+    def test_other_functions_of_tallies(self, estimator):
+        sample = sample_of(scores("beta", 60))
+        plain = redraw_predictions(estimator, sample, 2500, cs.as_generator(4), shortcuts=False).round(9)
+        assert pvalue(whole(estimator, sample, n_resamples=N_DRAWS), plain) > LEVEL
+
+    @pytest.mark.parametrize("levels", [5, 40])
+    def test_cells_of_a_variable_with_ties(self, levels):
+        """Rows that tie in the variable differ in their predictions."""
+        rng = np.random.Generator(np.random.PCG64(5))
+        sample = sample_of(rng.random(150), variables={"age": rng.integers(0, levels, 150)})
+        seen, estimator = cs.Given("age")(sample), cs.ECE(cs.EqualMass(4))
+        plain = redraw_predictions(estimator, seen, 2500, cs.as_generator(6), shortcuts=False).round(9)
+        assert pvalue(whole(estimator, seen, n_resamples=N_DRAWS), plain) > LEVEL
+
+    @pytest.mark.parametrize("cut", [cs.EqualMass(4), cs.EqualWidth(4)], ids=repr)
+    def test_labels_may_follow_chances_that_are_not_the_predictions(self, cut):
+        predictions = sample_of(scores("beta", 100)).predictions
+        cells, p = cut.cut(predictions), predictions.event
+        drawn = bin_level.draw_cells(cells, predictions, p**2, N_DRAWS, cs.as_generator(8), cells.ranks)
+        values = np.concatenate([np.abs(each.events - each.prediction).sum(axis=1) for each in drawn]) / 100
+        how = 4 if cells.ranks is not None else [0.25, 0.5, 0.75]
+        assert pvalue(values.round(9), row_by_row(p, how, rng=9, chance=np.square)) > LEVEL
+        assert pvalue(values.round(9), row_by_row(p, how, rng=9)) < 1e-6  # the negative control
+
+
+def test_labels_follow_rows_that_do_not_quite_sum_to_one():
+    p = scores("beta", 4000)
+    sums_to_one = cs.Sample((p > 0.5).astype(int), np.stack([1 - p, p], axis=1))
+    falls_short = cs.Sample((p > 0.5).astype(int), np.stack([1 - p, p], axis=1) * (1 - 9e-5))
+    assert _label_chance(sums_to_one.predictions) is None
+    np.testing.assert_allclose(_label_chance(falls_short.predictions), p, rtol=1e-12)
+    first, second = (whole(cs.ECE(cs.EqualWidth(5)), each, n_resamples=500) for each in (sums_to_one, falls_short))
+    assert np.abs(first - second).max() < 2e-4
+
+
+@pytest.mark.usefixtures("every_n")
+@pytest.mark.parametrize("p", [[0.0], [1.0], [0.4], [0.0, 1.0], [0.2, 0.2], [0, 0, 0.5, 1]], ids=str)
+@pytest.mark.parametrize("cut", [cs.EqualMass(1), cs.EqualMass(3), cs.EqualWidth(2)], ids=repr)
+def test_the_smallest_samples_by_enumeration(p, cut):
+    """The mean of the squared error of cells, enumerated over all rows and labels."""
+    p, n, estimator = np.array(p, dtype=float), len(p), cs.SquaredCE(cut)
+    expected = 0.0
+    for drawn in np.stack(np.meshgrid(*[np.arange(n)] * n, indexing="ij"), axis=-1).reshape(-1, n):
+        seen = sample_of(p).take(drawn)
+        for labels in np.stack(np.meshgrid(*[[0, 1]] * n, indexing="ij"), axis=-1).reshape(-1, n):
+            chance = np.where(labels == 1, p[drawn], 1 - p[drawn]).prod() / n**n
+            expected += chance * estimator(cs.Sample.of(seen.predictions, labels)) if chance > 0 else 0.0
+    values = whole(estimator, sample_of(p))
+    assert abs(values.mean() - expected) <= 4 * values.std() / np.sqrt(N_DRAWS) + 1e-9
+
+
+def test_sorting_near_the_edges_gives_the_draws_of_sorting_all(monkeypatch):
+    for shape in ("beta", "near one", "half ties", "certain"):
+        sample, estimator = sample_of(scores(shape, 20_000)), cs.ECE(cs.EqualMass(15))
+        every = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
+        monkeypatch.setattr(recut_cells, "_MANY", 1)
+        near = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
+        monkeypatch.setattr(sorted_rows, "_DEVIATIONS", 0.1)  # edges fall where rows are not sorted
+        after_all = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
+        monkeypatch.undo()
+        np.testing.assert_allclose(near, every, rtol=1e-7)
+        np.testing.assert_allclose(after_all, every, rtol=1e-12)
+
+
+def test_groups_of_sorted_rows_add_up_to_all():
+    p, age = scores("beta", 5000), np.random.Generator(np.random.PCG64(1)).integers(0, 700, 5000).astype(float)
+    for column, chance in ((p, p), (age, p), (age, (p > 0.5).astype(float))):
+        near = SortedRows.near_ranks(column, p, chance, np.array([1000, 2500]))
+        every = SortedRows.of_all(column, p, chance)
+        assert near.n == every.n == 5000
+        assert 0 < near.coarse.sum() < len(near.own) < len(every.own) + 1
+        np.testing.assert_allclose(near.own.sum(axis=0), every.own.sum(axis=0), rtol=1e-12)
+        for group in np.flatnonzero(~near.coarse)[::50]:
+            rows = column == np.sort(column)[round(near.rows_below[group])]
+            sums = near.of_groups(group)
+            expected = [rows.sum(), *((chance * rows).sum(), (p * rows).sum(), (p * chance * rows).sum())]
+            np.testing.assert_allclose(sums[:4], expected, rtol=1e-9)
+
+
+def test_moments_agree_with_a_plain_loop():
+    rng = np.random.Generator(np.random.PCG64(2))
+    p, chance, index = rng.random(300), rng.random(300), rng.integers(0, 4, 300)
+    found = Moments.of_cells(index, 5, p, chance)
+    for cell in range(4):
+        rows = index == cell
+        for weight, mean, variance in (
+            (chance[rows], found.event_mean, found.event_variance),
+            (1 - chance[rows], found.other_mean, found.other_variance),
+        ):
+            expected = sum(w * x for w, x in zip(weight, p[rows], strict=True)) / sum(weight)
+            spread = sum(w * (x - expected) ** 2 for w, x in zip(weight, p[rows], strict=True)) / sum(weight)
+            assert mean[cell] == pytest.approx(expected, rel=1e-12)
+            assert variance[cell] == pytest.approx(spread, rel=1e-9)
+    assert found.rows[4] == found.event_mean[4] == found.other_variance[4] == 0
+    same, apart = Moments.of_cells(index, 5, p, p), Moments.of_cells(index, 5, p, p.copy())
+    np.testing.assert_allclose(same.event_variance, apart.event_variance, rtol=1e-12)
+
+
+def test_few_values_are_drawn_exactly():
+    """Three values in one cell: the number of rows of each is multinomial, and the statistic lies on its lattice."""
+    p = np.repeat([0.2, 0.5, 0.9], 2000)
+    few = FewValues.of(cs.FixedEdges([0, 1]).cut(sample_of(p).predictions), p, p, p)
+    assert few is not None
+    values = redraw_predictions(cs.ECE(cs.FixedEdges([0, 1])), sample_of(p), 500, cs.as_generator(0)) * 6000
+    np.testing.assert_allclose(values * 10, np.round(values * 10), atol=1e-6)
+    smooth = scores("beta", 6000)
+    assert FewValues.of(cs.FixedEdges([0, 1]).cut(sample_of(smooth).predictions), smooth, smooth, smooth) is None
+
+
+class TestPolicy:
+    ESTIMATOR = cs.ECE(cs.EqualMass(5))
+
+    @pytest.mark.parametrize(
+        ("estimator", "sample"),
+        [
+            (ESTIMATOR, sample_of(scores("beta", 3000))),
+            (ESTIMATOR, sample_of(scores("beta", 3100), sample_weight=1 + np.arange(3100) % 2)),
+            (cs.DebiasedL2(cs.EqualMass(5)), sample_of(scores("beta", 3100))),
+            (cs.ECE(cs.VarianceTree(500)), sample_of(scores("beta", 3100))),
+            (cs.ECE(cs.EqualWidth(2) * cs.EqualMass(2)), sample_of(scores("beta", 3100))),
+            (cs.PDE(cs.EqualMass(5)), sample_of(scores("beta", 3100))),
+            (cs.ECE(cs.EqualWidth(400)), sample_of(scores("beta", 3100))),
+        ],
+        ids=[
+            "few rows",
+            "weights",
+            "squares",
+            "cells that move otherwise",
+            "crossed cells",
+            "needs rows",
+            "many cells",
+        ],
+    )
+    def test_plain_rows_are_drawn_where_cells_do_not_suffice(self, estimator, sample):
+        first, second = (redraw_predictions(estimator, sample, 5, cs.as_generator(0), way) for way in (True, False))
+        np.testing.assert_array_equal(first, second)
+
+    def test_many_rows_are_not_drawn_one_by_one(self):
+        sample = sample_of(scores("beta", 3001))
+        first, second = (redraw_predictions(self.ESTIMATOR, sample, 5, cs.as_generator(0), w) for w in (True, False))
+        assert not np.array_equal(first, second)
+
+    @pytest.mark.parametrize("shape", ["beta", "lattice"])
+    @pytest.mark.parametrize("cut", [cs.EqualMass(5), cs.EqualWidth(5)], ids=repr)
+    def test_fewer_replicates_are_a_prefix_of_more(self, shape, cut):
+        sample = sample_of(scores(shape, 4000))
+        fewer, more = (redraw_predictions(cs.ECE(cut), sample, size, cs.as_generator(0)) for size in (7, 1500))
+        np.testing.assert_array_equal(more[:7], fewer)
+        assert fewer.shape == (7,)
+        assert len(np.unique(more)) > 100
+
+    def test_long_work_tells_how_far_it_is(self):
+        told = []
+        with listening(told.append):
+            redraw_predictions(self.ESTIMATOR, sample_of(scores("beta", 4000)), 2000, cs.as_generator(0))
+        assert len(told) == 4
+        assert told == sorted(told)
+
+    def test_a_prepared_evaluator_is_used(self):
+        sample = sample_of(scores("beta", 4000))
+        evaluator = self.ESTIMATOR.prepare(sample.predictions)
+        given = redraw_predictions(self.ESTIMATOR, sample, 9, cs.as_generator(0), evaluator=evaluator)
+        np.testing.assert_array_equal(given, redraw_predictions(self.ESTIMATOR, sample, 9, cs.as_generator(0)))
+
+
+def test_the_null_mean_of_one_cell_is_known():
+    """One cell of equal mass: n times the error is |sum of residuals|, whose second moment is n times the mean p q."""
+    p = scores("near one", 5000)
+    values = redraw_predictions(cs.SquaredCE(cs.EqualMass(1)), sample_of(p), 20_000, cs.as_generator(1))
+    assert abs(values.mean() / ((p * (1 - p)).mean() / 5000) - 1) < 4 * np.sqrt(2 / 20_000)
+
+
+def law_at_length(n_draws: int = 200_000) -> None:
+    """Print the distances that docs/engine.md speaks of: run this file by name (two minutes)."""
+    bin_level.FEW_ROWS, bin_level.ROWS_FOR_A_CELL = 0, 0.0
+    print("   n cells shape     whole - rows  rows - rows  ties split - rows  share above the 5 % value of rows")
+    for n, n_bins in ((30, 5), (60, 5), (200, 10), (1000, 15)):
+        for shape in ("beta", "near one", "certain"):
+            p = scores(shape, n)
+            drawn = whole(cs.ECE(cs.EqualMass(n_bins)), sample_of(p), 1, n_draws)
+            rows, others = (row_by_row(p, n_bins, rng, n_draws=n_draws) for rng in (2, 3))
+            split = row_by_row(p, n_bins, 4, keep_ties=False, n_draws=n_draws)
+            first, second, third = (stats.ks_2samp(one, rows).statistic for one in (drawn, others, split))
+            above = (drawn >= np.quantile(rows, 0.95)).mean()
+            print(f"{n:4} {n_bins:5} {shape:10}{first:12.4f}{second:13.4f}{third:19.4f}{above:12.4f}")
+
+
+if __name__ == "__main__":
+    law_at_length()

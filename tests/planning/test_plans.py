@@ -1,0 +1,126 @@
+"""Plans: the search, families of known error, words, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import ndtr, ndtri
+
+import calibstat as cs
+from calibstat import generators as g
+from calibstat.planning.families import ErrorFamily
+from calibstat.planning.planning import minimum_detectable, required_n
+from calibstat.planning.search import Search, probit_line
+from validity.normal_test import known_power, mean_z
+
+OFF = g.BetaPredictions(1, 1, g.LogitShift(0.5))
+
+
+@pytest.mark.parametrize(("power", "start"), [(0.8, 200), (0.8, 5), (0.3, 100_000), (0.95, 200)])
+def test_the_search_finds_the_crossing_of_a_known_curve(power, start):
+    rng = np.random.default_rng(0)
+
+    def rejections(n, runs):
+        return int(rng.binomial(runs, ndtr(0.05 * np.sqrt(n) - 1.645)))
+
+    search = Search(power, 1, 1e6, 4000, root=True, whole=True)
+    found = search(rejections, start)
+    truth = ((1.645 + float(ndtri(power))) / 0.05) ** 2
+    assert found.low * 0.97 <= truth <= found.high * 1.03
+    assert found.standard_error < 0.02
+    assert 4000 <= found.points.runs.sum() < 4100
+
+
+def test_probit_line_maximises_the_likelihood():
+    """Neighbours of the fitted line have a smaller likelihood."""
+    scale, runs, hits = np.array([1.0, 2.0, 3.0]), np.array([50.0, 80.0, 60.0]), np.array([10.0, 45.0, 50.0])
+    line, covariance = probit_line(scale, runs, hits)
+
+    def loglik(a, b):
+        chance = ndtr(a + b * scale)
+        return float((hits * np.log(chance) + (runs - hits) * np.log(1 - chance)).sum())
+
+    top = loglik(*line)
+    assert all(loglik(line[0] + da, line[1] + db) < top for da, db in [(0.05, 0), (-0.05, 0), (0, 0.02), (0, -0.02)])
+    assert np.linalg.eigvalsh(covariance).min() > 0
+
+
+def test_probit_line_of_separate_sides_is_finite():
+    line, _ = probit_line(np.array([1.0, 2.0]), np.array([40.0, 40.0]), np.array([0.0, 40.0]))
+    assert np.isfinite(line).all()
+    assert line[1] > 0
+
+
+@pytest.mark.parametrize("direction", ["overconfident", "underconfident", "too low", "too high"])
+@pytest.mark.parametrize("given", [False, True])
+def test_a_family_has_the_error_that_is_asked_for(direction, given):
+    predictions = np.random.default_rng(0).random(300) if given else None
+    model = ErrorFamily(predictions, direction)(0.03)
+    assert float(model.truth(cs.ECE())) == pytest.approx(0.03, abs=1e-9)
+    r = model.recalibration(np.array([0.2, 0.8]))
+    signs = {"overconfident": (1, -1), "underconfident": (-1, 1), "too low": (1, 1), "too high": (-1, -1)}
+    assert tuple(np.sign(r - [0.2, 0.8])) == signs[direction]
+
+
+def test_a_family_of_three_classes_is_measured_through_its_lens():
+    p = np.random.default_rng(0).dirichlet([1, 1, 1], 400)
+    sample = cs.Sample(np.zeros(400, dtype=int), p, labels=[0, 1, 2])
+    model = ErrorFamily(sample, "overconfident", cs.TopLabel() | cs.ECE())(0.02)
+    assert float(model.truth(cs.TopLabel() | cs.ECE())) == pytest.approx(0.02, abs=1e-9)
+    with pytest.raises(ValueError, match="for two classes, but there are 3"):
+        ErrorFamily(sample, "too low")
+
+
+def test_the_same_rng_gives_the_same_plan():
+    first, second = (required_n(OFF, mean_z, n_runs=200, rng=3).to_dict() for _ in range(2))
+    assert first == second
+
+
+def test_a_plan_of_an_estimator_prints_itself():
+    plan = required_n(g.BetaPredictions(1, 1, g.Slope(0.4)), cs.ECE(cs.EqualMass(5)), n_runs=100, rng=0)
+    assert f"About {plan.n} labels (95 % Monte Carlo interval" in plan.verdict
+    assert "(unbinned ECE, total variation, through Canonical())" in str(plan)
+    assert "calibration_test of ECE(binning=EqualMass(n_bins=5)) at level 0.05" in str(plan)
+    assert "Monte Carlo standard error of" in str(plan)
+    frame = plan.to_frame()
+    assert frame["runs"].sum() == plan.to_dict()["n_runs"]
+    assert (frame["rejections"] <= frame["runs"]).all()
+
+
+def test_a_smallest_effect_prints_itself():
+    found = minimum_detectable(ErrorFamily(direction="too low"), 400, mean_z, n_runs=100, rng=0)
+    low, high = found.interval
+    assert low < found.effect < high
+    assert float(found.model.truth(cs.ECE())) == pytest.approx(found.effect, abs=1e-6)
+    assert found.verdict.startswith("With 400 labels an effect of 0.0")
+
+
+def test_a_power_out_of_reach_is_an_error():
+    with pytest.raises(ValueError, match=r"the power at 100, the end of where was looked, is still 0\.\d+ \(40 runs\)"):
+        required_n(g.BetaPredictions(1, 1, g.LogitShift(0.05)), mean_z, max_n=100, rng=0)
+
+
+def test_power_that_falls_with_the_level():
+    strict = required_n(OFF, mean_z, level=0.001, n_runs=300, rng=0)
+    assert strict.n > required_n(OFF, mean_z, n_runs=300, rng=0).n
+    assert known_power(0.5, strict.n) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: required_n(cs.ECE(), cs.ECE()), "a synthetic model is expected"),
+        (lambda: required_n(OFF, 3), "an estimator, or a function"),
+        (lambda: required_n(OFF, mean_z, power=0.01), "between the level"),
+        (lambda: required_n(OFF, mean_z, level=0), "level is 0"),
+        (lambda: required_n(OFF, mean_z, max_n=0), "max_n"),
+        (lambda: minimum_detectable(lambda a: OFF, 100, mean_z), "bounds is missing"),
+        (lambda: minimum_detectable(lambda a: OFF, 100, mean_z, bounds=(1, 0)), "0 < low < high"),
+        (lambda: ErrorFamily()(0.5), r"between 0 and 0\.2"),
+        (lambda: ErrorFamily(direction="wrong"), "direction is 'wrong'"),
+        (lambda: ErrorFamily(measure=3), "measure is 3"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()

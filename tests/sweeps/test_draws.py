@@ -1,0 +1,248 @@
+"""The three ways to draw agree in law; each gives the same bits whatever is computed together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import calibstat as cs
+from calibstat.estimators.binned import BinnedEstimator
+from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope
+from calibstat.sweeps.cell_law import CellLaw
+from calibstat.sweeps.nested import Cuts
+from calibstat.sweeps.sweep import Sweep
+from sweeps.comparing import same_bits
+
+WAYS = ("rows", "sorted", "cells")
+OFF = BetaPredictions(2, 3, Slope(2))
+MODELS = {"mixture": GaussianMixture(1, 1), "calibrated": GaussianMixture(0, -2), "beta": OFF}
+KINDS = (cs.ECE, cs.DebiasedL2, cs.RMSCE)
+
+
+def estimators(kinds=KINDS):
+    return {
+        f"{kind.__name__} {cut.__name__}": lambda b, kind=kind, cut=cut: kind(cut(b))
+        for kind in kinds
+        for cut in (cs.EqualMass, cs.EqualWidth)
+    }
+
+
+def make(draws, rng, **changes):
+    arguments = {"n": [60, 500], "n_bins": [3, 10, 40], "estimators": estimators(), "n_repeats": 400, "rng": rng}
+    return Sweep(MODELS, **(arguments | changes), draws=draws)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return {draws: make(draws, seed).run(progress=False)["estimate"] for seed, draws in enumerate(WAYS)}
+
+
+def smallest_pvalue(first, second):
+    """Two-sample Kolmogorov-Smirnov of every model, estimator, n and number of bins."""
+    sizes = first.shape[-1], second.shape[-1]
+    pairs = zip(first.values.reshape(-1, sizes[0]), second.values.reshape(-1, sizes[1]), strict=True)
+    return min(stats.ks_2samp(one, other).pvalue for one, other in pairs)
+
+
+@pytest.mark.parametrize("draws", ["sorted", "cells"])
+def test_estimates_have_the_same_law(found, draws):
+    """108 comparisons of 400 with 400 values; together at level 0.001."""
+    assert found["rows"].isel(repeat=0).size == 108
+    assert smallest_pvalue(found["rows"], found[draws]) > 0.001 / 108
+
+
+def test_another_model_is_rejected(found):
+    other = {**MODELS, "beta": BetaPredictions(2, 3, Slope(1.7))}
+    off = Sweep(other, n=[60, 500], n_bins=[3, 10, 40], estimators=estimators(), n_repeats=400, rng=1, draws="sorted")
+    assert smallest_pvalue(found["rows"], off.run(progress=False)["estimate"]) < 0.001 / 108
+
+
+@dataclass(frozen=True)
+class Product(BinnedEstimator):
+    """A matrix product, whose bits may depend on how many replicates there are; one value of many cannot be had."""
+
+    binning: cs.Binning
+    matrix: tuple = field(default=tuple(np.sin(np.arange(40.0))))
+
+    quantity = "a product"
+    estimand = cs.ECE()
+    residual_form = "function"
+
+    def functional(self, tally):
+        gaps = tally.residual[..., 0]
+        return gaps @ np.array(self.matrix[: gaps.shape[-1]])
+
+
+@pytest.mark.parametrize("draws", WAYS)
+def test_bits_do_not_depend_on_blocks(draws):
+    swept = estimators() | {"product": lambda b: Product(cs.EqualMass(b))}
+    sweep = make(draws, 5, n=[60], n_bins=[3, 40], estimators=swept, n_repeats=70)
+    whole = sweep.run(progress=False, block=70)
+    assert (whole["status"] == 1).all()
+    for block in (1, 9, 64):
+        same_bits(whole, sweep.run(progress=False, block=block))
+
+
+@dataclass(frozen=True)
+class Picky(BinnedEstimator):
+    """Raises if the first cell of some sample holds many events."""
+
+    binning: cs.Binning
+
+    quantity = "a refusal"
+    estimand = cs.ECE()
+    residual_form = "function"
+
+    def functional(self, tally):
+        first = tally.outcome[..., 0, 0]
+        if (first > 1).any():
+            raise ZeroDivisionError("on purpose")
+        return first
+
+
+@pytest.mark.parametrize("draws", WAYS)
+def test_one_repeat_that_raises_does_not_spoil_its_group(draws):
+    swept = {"picky": lambda b: Picky(cs.EqualMass(b)), "ECE": lambda b: cs.ECE(cs.EqualMass(b))}
+    sweep = Sweep(OFF, n=[30], n_bins=[3], estimators=swept, n_repeats=64, rng=0, draws=draws)
+    found = sweep.run(progress=False, block=32)
+    first = found["estimate"].sel(estimator="picky").values.ravel()
+    assert 0 < np.isnan(first).sum() < 64
+    assert np.nanmax(first) == 1
+    assert np.array_equal(np.isnan(found["estimate"].sel(estimator="ECE").values.ravel()), np.isnan(first))
+    assert "ZeroDivisionError: on purpose" in found["error"].values[0, 0, 0]
+    if draws == "sorted":
+        for repeat in range(64):
+            sample = sweep.study.sample(repr(OFF), 30, repeat)
+            cells = cs.EqualMass(3).cut(sample.predictions).index
+            events = sample.outcomes[cells == 0].sum()
+            assert events == first[repeat] or (events > 1 and np.isnan(first[repeat]))
+
+
+@pytest.mark.parametrize("draws", WAYS)
+def test_more_repeats_keep_the_first(draws):
+    first, more = (make(draws, 5, n_repeats=count).run(progress=False)["estimate"] for count in (40, 70))
+    assert np.array_equal(first, more.isel(repeat=range(40)))
+
+
+def order_matters(y_true, y_prob):
+    return np.corrcoef(np.arange(len(y_prob)), y_prob)[0, 1]
+
+
+def test_sorted_draws_serve_everything():
+    """Rows in random order for those who want rows; the same data set for all."""
+    sweep = make(
+        "sorted",
+        2,
+        n=[60],
+        n_bins=[3, 10],
+        estimators=estimators()
+        | {"PDE": lambda b: cs.PDE(cs.EqualMass(b)), "order": lambda b: order_matters}
+        | {"top": lambda b: cs.TopLabel() | cs.ECE(cs.EqualMass(b))},
+        tests={"ECE": lambda b: (cs.ECE(cs.EqualMass(b)), cs.Consistency(19))},
+        n_repeats=40,
+    )
+    found = sweep.run(progress=False)
+    assert (found["error"] == "").all()
+    for repeat in (0, 7):
+        sample = sweep.study.sample("mixture", 60, repeat)
+        for name, thing in {**estimators(), "PDE": lambda b: cs.PDE(cs.EqualMass(b))}.items():
+            at = {"model": "mixture", "estimator": name, "n": 60, "n_bins": 10, "repeat": repeat}
+            assert found["estimate"].sel(at).item() == pytest.approx(thing(10)(sample), rel=1e-10), name
+    orders = found["estimate"].sel(estimator="order", n_bins=3)
+    assert np.abs(orders).max() < 0.7  # 120 correlations of 60 rows; sorted ones would be near 1
+    assert found["miscalibration"].sel(model="calibrated").max() < 1e-12
+
+
+def test_adding_estimators_changes_nothing_of_sorted_draws():
+    few = make("sorted", 2, n_repeats=10, estimators=estimators((cs.ECE,))).run(progress=False)["estimate"]
+    more = make("sorted", 2, n_repeats=10, n_bins=[3, 7, 10, 40]).run(progress=False)["estimate"]
+    assert np.array_equal(few, more.sel(estimator=few["estimator"], n_bins=few["n_bins"]))
+
+
+def test_ties_of_sorted_draws_stay_together():
+    """A constant model: all rows are one cell."""
+    model = GaussianMixture(0, 0)
+    sweep = Sweep(model, n=[30], n_bins=[5], estimators=estimators(), n_repeats=5, rng=0, draws="sorted")
+    values = sweep.run(progress=False)["estimate"].squeeze()
+    for repeat in range(5):
+        sample = sweep.study.sample(repr(model), 30, repeat)
+        value = values.sel(estimator="ECE EqualMass")[repeat].item()
+        assert value == pytest.approx(abs(sample.outcomes.mean() - 0.5), rel=1e-12)
+
+
+# Cells
+
+
+def test_integrals_of_uniform_scores_in_closed_form():
+    law = CellLaw(BetaPredictions(1, 1))
+    levels = np.arange(len(law.below)) / (len(law.below) - 1)
+    edges = np.array([0.1, 0.5, 0.55])
+    ends = np.concatenate([[0.0], edges, [1.0]])
+    for power in range(5):
+        event = levels ** (power + 2) / (power + 2)
+        assert np.allclose(law.below[:, 1, power], event, rtol=0, atol=1e-9)
+        assert np.allclose(law.below[:, 0, power], levels ** (power + 1) / (power + 1) - event, rtol=0, atol=1e-9)
+        exact = np.diff(ends ** (power + 2) / (power + 2))
+        assert law._between_edges(edges)[1, power] == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [40, 2000])
+def test_sums_have_the_means_and_covariances_of_samples(n):
+    """4000 draws of cells against 4000 samples: each mean and each covariance of four sums in five cells of each kind.
+
+    By four joint standard errors, widened to 4.5 for 2 x 5 x (4 + 10) comparisons.
+    """
+    model, binnings = BetaPredictions(2, 3, Slope(2)), [cs.EqualMass(5), cs.EqualWidth(5)]
+    cuts = Cuts(binnings, n)
+    drawn = CellLaw(model).draw(cuts, 4000, np.random.default_rng(0))
+    generator = np.random.default_rng(1)
+    direct = np.empty_like(drawn)
+    for repeat in range(4000):
+        sample = model.sample(n, generator)
+        event = sample.predictions.event
+        direct[repeat] = cuts.sums(np.sort(event), np.sort(event[sample.outcomes == 1]))[0]
+    for binning in binnings:
+        first, second = (np.diff(sums[..., cuts.columns[binning]]) for sums in (drawn, direct))
+        assert np.array_equal(first[:, 0].sum(axis=-1), np.full(4000, n))
+        for cell in range(5):
+            compare(moments(first[..., cell]), moments(second[..., cell]))
+
+
+def moments(sums):
+    """Return (draws, 4 + 10) values whose means are the means and covariances of four sums."""
+    gaps = sums - sums.mean(axis=0)
+    return np.concatenate(
+        [sums, np.stack([gaps[:, i] * gaps[:, j] for i in range(4) for j in range(i, 4)], axis=1)], axis=1
+    )
+
+
+def compare(first, second):
+    error = np.sqrt((first.var(axis=0) + second.var(axis=0)) / len(first))
+    gap = np.abs(first.mean(axis=0) - second.mean(axis=0))
+    assert (gap <= 4.5 * error + 1e-9).all()
+
+
+def test_cells_are_refused_where_rows_are_needed():
+    with pytest.raises(ValueError, match="tests= needs rows"):
+        make("cells", 0, tests={"ECE": cs.ECE()})
+    with pytest.raises(ValueError, match="interval= needs rows"):
+        make("cells", 0, interval=lambda *_: None)
+    for needs_rows in (cs.PDE(), cs.ECE(cs.FixedEdges([0, 1])), cs.TopLabel() | cs.ECE(), lambda b: order_matters):
+        with pytest.raises(ValueError, match=r"estimators\['e'\] needs rows"):
+            make("cells", 0, estimators={"e": needs_rows})
+    for draws in ("sorted", "cells"):
+        with pytest.raises(ValueError, match="does not know the quantiles"):
+            Sweep(FinitePredictions([0.2], [0.3]), n=[9], estimators={"ECE": cs.ECE()}, draws=draws)
+    with pytest.raises(ValueError, match="equal predictions"):
+        Sweep(GaussianMixture(0, 0), n=[9], estimators={"ECE": cs.ECE()}, draws="cells")
+    with pytest.raises(ValueError, match="draws is 'cell'"):
+        make("cell", 0)
+
+
+def test_stores_know_how_data_were_drawn(tmp_path):
+    make("sorted", 0, n_repeats=5).run(store=tmp_path / "s", progress=False)
+    with pytest.raises(ValueError, match="another study: draws was 'sorted'"):
+        make("rows", 0, n_repeats=5).run(store=tmp_path / "s", progress=False)

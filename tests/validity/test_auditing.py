@@ -1,0 +1,217 @@
+"""Error rates of audits, scans and comparisons of curves, and coverage of simultaneous intervals.
+
+Some hundreds of runs each; bounds are those of the level plus four standard errors, and each has a negative control
+that must fail it. More runs by hand: ``python tests/validity/test_auditing.py 2000``.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.auditing.audit import look, subgroup_audit
+from calibstat.auditing.curves import equal_curves_test
+from calibstat.auditing.groups import form_groups
+from calibstat.auditing.joint import Member, redraw, standardise
+from calibstat.auditing.scan import scan_variables
+from calibstat.estimators.walks.brownian import kuiper_sf
+
+SEED = 20261121
+LEVELS = (2, 2, 2, 3, 3)  # with crossings of two and all rows: 70 groups
+NAMES = [f"v{j}" for j in range(len(LEVELS))]
+
+
+def share_error(share, runs):
+    return 4 * np.sqrt(share * (1 - share) / runs)
+
+
+def many_groups(n, rng, off=0.0):
+    """Calibrated, but for the rows with v3 = 0 and v4 = 0, too high by `off`."""
+    variables = {name: rng.integers(0, size, n) for name, size in zip(NAMES, LEVELS, strict=True)}
+    p = rng.random(n)
+    chance = np.where((variables["v3"] == 0) & (variables["v4"] == 0), p * (1 - off), p)
+    return cs.Sample(rng.random(n) < chance, p, variables=variables, labels=[False, True]), chance
+
+
+# One group in many: the family-wise error
+
+
+@cache
+def false_alarms(runs=150, n=2000, n_resamples=19):
+    """Shares of calibrated worlds in which a group is rejected: adjusted, unadjusted; and all intervals hold zero."""
+    rng, found = np.random.default_rng(SEED), []
+    for _ in range(runs):
+        audit = subgroup_audit(many_groups(n, rng)[0], NAMES, depth=2, n_resamples=n_resamples, rng=rng)
+        assert len(audit) == 70
+        smallest = [min(getattr(g, each) for g in audit) for each in ("pvalue_adjusted", "pvalue")]
+        found.append([smallest[0] <= 0.05, smallest[1] <= 0.05, all(g.confidence_interval[0] == 0 for g in audit)])
+    return np.mean(found, axis=0)
+
+
+def test_family_wise_error_over_70_overlapping_groups():
+    assert false_alarms()[0] <= 0.05 + share_error(0.05, 150)
+    assert false_alarms()[2] >= 0.95 - share_error(0.95, 150)
+
+
+def test_negative_control_unadjusted_pvalues_raise_false_alarms():
+    assert false_alarms()[1] > 0.3
+
+
+@cache
+def power(runs=400, n=2000, n_resamples=1999, off=0.2):
+    """How often the group that is off is found: by max-T, and by Bonferroni on large-sample p-values."""
+    rng = np.random.default_rng(SEED + 1)
+    sample, chance = many_groups(n, rng, off)
+    levels, seen = look(sample, NAMES, cs.Canonical(), cs.EqualMass(4), "raise")
+    groups, _ = form_groups(levels, n, 2, 50)
+    members = [Member.of(cs.Kuiper(), seen, group.rows) for group in groups]
+    drawn = redraw(members, seen, n_resamples, rng)
+    _, draws, scales = standardise(cs.Kuiper(), members, drawn[0], drawn)
+    threshold = np.sort(draws.max(axis=1))[int(np.ceil(0.95 * (n_resamples + 1))) - 1]
+    g = [group.name for group in groups].index("v3 0 & v4 0")
+    labels = (rng.random((runs, n)) < chance).astype(int)
+    values = members[g].evaluator(members[g].on(labels)) / scales[g]
+    bonferroni = np.array([kuiper_sf(value) * len(groups) <= 0.05 for value in values])
+    return np.mean(values >= threshold), np.mean(bonferroni)
+
+
+def test_power_is_above_that_of_bonferroni():
+    together, apart = power()
+    assert 0.2 < apart < together < 1
+
+
+# Simultaneous intervals
+
+
+@cache
+def coverage(runs=150, n=1200, off=0.3):
+    """How often the intervals of all groups hold the errors that the known chances have in them; and half of each."""
+    rng, covered = np.random.default_rng(SEED + 2), []
+    for _ in range(runs):
+        sample, chance = many_groups(n, rng, off)
+        audit = subgroup_audit(sample, ["v2", "v3", "v4"], n_resamples=99, rng=rng)
+        chances = np.column_stack([1 - chance, chance])
+        shares = []
+        for group in audit:
+            rows = np.ones(n, dtype=bool)
+            for name, level in group.levels:
+                rows &= sample.predictions.variables[name].values == float(level)
+            truth = float(cs.Kuiper().prepare(sample.predictions.take(rows))(chances[rows]))
+            shares.append(abs(group.statistic - truth) / (group.confidence_interval[1] - group.statistic))
+        covered.append([max(shares) <= 1, max(shares) <= 0.5])
+    return np.mean(covered, axis=0)
+
+
+def test_simultaneous_intervals_cover():
+    assert coverage()[0] >= 0.95 - share_error(0.95, 150)
+
+
+def test_negative_control_intervals_of_half_the_width_do_not_cover():
+    assert coverage()[1] < 0.95 - share_error(0.95, 150)
+
+
+# Equal curves: the model is off, and the groups differ in their predictions
+
+
+def curves_world(n, rng, levels=2, shift=0.0, apart=0.8):
+    """Overconfident above one half, in all groups alike; `shift` on the logit in the first group besides."""
+    g = rng.integers(0, levels, n)
+    z = rng.normal(0, 1.2, n) + apart * (g == 1) - 0.5 * (g == 2)
+    chance = 1 / (1 + np.exp(-(np.where(z > 0, 0.3 * z, z) + shift * (g == 0))))
+    return cs.Sample(rng.random(n) < chance, 1 / (1 + np.exp(-z)), variables={"g": np.array(list("abcd"))[g]})
+
+
+@cache
+def curves_rejected(n, levels, shift=0.0, runs=200):
+    rng = np.random.default_rng([SEED, n, levels, int(10 * shift)])
+    found = [equal_curves_test(curves_world(n, rng, levels, shift), "g", n_resamples=99, rng=rng) for _ in range(runs)]
+    pvalues = [(each.pvalue, each.covariance_pvalue, each.regression_pvalue) for each in found]
+    return (np.array(pvalues) <= 0.05).mean(axis=0)
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_size_of_the_comparison_of_curves(levels):
+    assert (curves_rejected(500, levels) <= 0.065 + share_error(0.065, 200)).all()
+
+
+def test_curves_that_differ_are_found():
+    assert (curves_rejected(1000, 2, 0.5, 100) > 0.5).all()
+
+
+def test_negative_control_permuting_groups_and_comparing_their_errors_has_not_the_size():
+    rng, rejected = np.random.default_rng(SEED + 3), []
+    for _ in range(100):
+        sample = curves_world(500, rng, apart=1.6)
+        member = sample.predictions.variables["g"].values
+        values = [error_difference(sample, each) for each in (member, *(rng.permutation(member) for _ in range(99)))]
+        rejected.append(np.sum(np.array(values) >= values[0]) / 100 <= 0.05)
+    assert np.mean(rejected) > 0.065 + share_error(0.065, 100)
+
+
+def error_difference(sample, member):
+    residual = sample.outcomes - sample.predictions.event
+    cells = (10 * sample.predictions.event).astype(int)
+    errors = [
+        np.abs(np.bincount(cells[member == g], residual[member == g])).sum() / np.sum(member == g) for g in (0, 1)
+    ]
+    return abs(errors[0] - errors[1])
+
+
+# Scans
+
+
+def weak_world(n, rng):
+    """No error on average at any value of any variable; the prediction is noise about the chance."""
+    variables = {f"x{j}": rng.random(n) for j in range(6)}
+    chance = 0.2 + 0.6 * variables["x0"]
+    p = np.clip(chance + rng.choice([-0.35, 0.35], n), 0.0, 1.0)
+    centre = (np.clip(chance - 0.35, 0, 1) + np.clip(chance + 0.35, 0, 1)) / 2
+    return cs.Sample(rng.random(n) < centre, p, variables=variables, labels=[False, True])
+
+
+def strong_world(n, rng):
+    """Calibrated given the prediction and all variables, events of 5 %."""
+    p = rng.beta(1, 19, n)
+    return cs.Sample(rng.random(n) < p, p, variables={f"x{j}": rng.random(n) for j in range(6)}, labels=[False, True])
+
+
+@cache
+def scan_rejected(make, null, n=500, runs=200):
+    """Shares of worlds in which some variable is rejected, adjusted and not; and the first one by the strong null."""
+    rng, found = np.random.default_rng([SEED, n, len(null)]), []
+    for _ in range(runs):
+        scan = scan_variables(make(n, rng), null=null, n_resamples=99, rng=rng)
+        least = [min(getattr(v, each) for v in scan) for each in ("pvalue_adjusted", "pvalue_strong")]
+        found.append([*least, scan["x0"].pvalue_strong])
+    return (np.array(found) <= 0.05).mean(axis=0)
+
+
+@pytest.mark.parametrize(("make", "null"), [(weak_world, "weak"), (strong_world, "strong")])
+def test_family_wise_error_of_a_scan(make, null):
+    assert scan_rejected(make, null)[0] <= 0.065 + share_error(0.065, 200)
+
+
+def test_negative_control_the_strong_null_is_not_the_weak_one():
+    assert scan_rejected(weak_world, "weak")[2] > 0.065 + share_error(0.065, 200)
+
+
+def test_negative_control_unadjusted_pvalues_of_six_variables():
+    assert scan_rejected(strong_world, "strong")[1] > 0.065 + share_error(0.065, 200)
+
+
+if __name__ == "__main__":
+    many = int(sys.argv[1])
+    print("false alarms of 70 groups: adjusted, unadjusted, intervals cover zero", false_alarms(many, n_resamples=99))
+    print("power of max-T, of Bonferroni", power(10 * many))
+    print("coverage of simultaneous intervals, and of half their width", coverage(many))
+    for number in (500, 2000):
+        for k in (2, 4):
+            found = curves_rejected(number, k, 0, many)
+            print(f"equal curves, n = {number}, {k} groups: both, covariance, regression", found)
+    for world, null in ((weak_world, "weak"), (strong_world, "weak"), (strong_world, "strong")):
+        found = scan_rejected(world, null, 500, many)
+        print(world.__name__, null, "adjusted, unadjusted strong, first variable strong", found)
