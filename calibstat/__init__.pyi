@@ -168,3 +168,7 @@ from calibstat.planning.planning import minimum_detectable as minimum_detectable
 from calibstat.planning.planning import required_n as required_n
 from calibstat.planning.results import MinimumDetectable as MinimumDetectable
 from calibstat.planning.results import RequiredN as RequiredN
+from calibstat.comparisons.compare import compare_calibrators as compare_calibrators
+from calibstat.comparisons.result import CalibratorComparison as CalibratorComparison
+from calibstat.comparisons.variable_based import variable_based_protocol as variable_based_protocol
+from calibstat.comparisons.variable_based_result import VariableBasedComparison as VariableBasedComparison

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -17,3 +18,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("ci")
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Times are measured in one process; everything else runs on all cores."""
+    return 0 if config.getoption("benchmark_only", False) else None

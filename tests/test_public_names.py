@@ -20,6 +20,8 @@ WITHOUT_EXAMPLE = {
     "Bets",
     "Bettor",
     "CalibrationBand",
+    "CalibratorComparison",
+    "VariableBasedComparison",
     "CellFinding",
     "MinimumDetectable",
     "ModelComparison",

@@ -15,6 +15,7 @@ a study:
   n_repeats = 200
   n = [100, 1000]
   n_bins = [5, 15]
+  draws = "rows"
   [models]
   calibrated = "GaussianMixture(0, -2)"
   off = "GaussianMixture(1, 1)"

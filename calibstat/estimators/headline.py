@@ -44,6 +44,9 @@ class Headline(Estimator):
         """Order values as the inner estimator does."""
         return self.inner.evidence(values)
 
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
 
 class _HeadlineEvaluator(Evaluator):
     def __init__(self, estimator: Estimator, inner: Evaluator) -> None:

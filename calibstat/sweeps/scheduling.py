@@ -18,6 +18,10 @@ from calibstat.sweeps.units import Found, Unit, work
 _dask: Any = dask
 _distributed: Any = distributed
 
+# Dask has its workers give every freed array back to the system at once (MALLOC_TRIM_THRESHOLD_), and the page faults
+# then take as long as the work; arrays of up to 256 MiB are kept instead.
+_KEEP_MEMORY = {f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": 2**28 for name in ("TRIM", "MMAP")}
+
 Take: TypeAlias = Callable[[Found], None]
 
 
@@ -77,9 +81,10 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
         Start a cluster of as many processes, one thread each.
     """
     if n_workers is not None:
-        local = _distributed.LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
-        )
+        with _dask.config.set(_KEEP_MEMORY):
+            local = _distributed.LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+            )
         with local as cluster, _distributed.Client(cluster) as own:
             yield own
     elif isinstance(client, str):

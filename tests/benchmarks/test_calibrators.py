@@ -23,7 +23,7 @@ BINARY = [
     (cal.BBQ(), 8),
     (cal.VennAbers(), 20),
     (cal.DecisionTree(), 10),
-    (cal.CalibrationTree(), 15),
+    (cal.CalibrationTree(ccp_alpha=0.0), 15),
 ]
 
 

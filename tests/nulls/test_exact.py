@@ -11,7 +11,6 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-import registry_b
 from calibstat.arrays import as_generator
 from calibstat.binnings.base import Cells
 from calibstat.estimators.headline import Headline
@@ -61,7 +60,6 @@ def by_cells(estimator):
 
 
 KNOWN = [entry.thing for entry in ESTIMATORS if 2 in entry.classes]
-KNOWN += [each["thing"] for each in registry_b.ENTRIES if 2 in each["classes"]]
 CELLWISE = [estimator for estimator in KNOWN if by_cells(estimator)]
 each_cellwise = pytest.mark.parametrize("estimator", CELLWISE, ids=repr)
 

@@ -16,10 +16,10 @@ from validity.tables.rows import Row, count
 TITLE = "Size of the tests at level 5 %"
 TEXT = """\
 How often tests reject a model that satisfies their null by construction, in percent, with its Monte Carlo standard
-error. *Redrawn labels* (`Consistency(99)`) and *sequential* (`Sequential(99, 10)`) are exact: at most 5 %, less where
-statistics have ties. The *multiplier* is asymptotic, asserted at 500 rows for at most 6.5 %, in worlds that satisfy its
-weaker null only as well. *Large-sample laws* (`Asymptotic()`) and *redrawn predictions*
-(`Consistency(99, resample_predictions=True)`) are reported as they are."""
+error. *Redrawn labels* (`Consistency(99)`), the *exact law* (`Exact()`) and *sequential* (`Sequential(99, 10)`) are
+exact: at most 5 %, less where statistics have ties. The *multiplier* is asymptotic, asserted at 500 rows for at most
+6.5 %, in worlds that satisfy its weaker null only as well. *Large-sample laws* (`Asymptotic()`) and *redrawn
+predictions* (`Consistency(99, resample_predictions=True)`) are reported as they are."""
 RUNS = 1000
 LEVEL = 0.05
 SIZES = (100, 500)
@@ -65,6 +65,7 @@ CLASSES: dict[str, cs.Estimator] = {
     "BrierZ": cs.BrierZ(),
 }
 MULTIPLIED = ("ECE", "RMSCE", "DebiasedL2", "Kuiper", "KCE", "SKCE")
+EXACT = ("ECE", "MaximumMiscalibration")
 MOVED = ("ECE", "DebiasedL2", "Kuiper")
 
 
@@ -121,6 +122,8 @@ def jobs() -> Iterator[Job]:
 def _binary(n: int) -> Iterator[Ask]:
     for name, estimator in BINARY.items():
         yield Ask(name, "redrawn labels", estimator, KEPT, LEVEL)
+        if name in EXACT:
+            yield Ask(name, "exact law", estimator, cs.Exact(), LEVEL)
         if large_sample(estimator):
             yield Ask(name, "large-sample law", estimator, cs.Asymptotic())
     yield Ask("Kuiper", "sequential", cs.Kuiper(), cs.Sequential(99, 10), LEVEL)
@@ -132,7 +135,8 @@ def _binary(n: int) -> Iterator[Ask]:
 
 def _shaped() -> Iterator[Ask]:
     cells = cs.ECE(cs.EqualWidth(10))
-    for method, null, bound in (("redrawn labels", KEPT, LEVEL), ("redrawn predictions", REDRAWN, np.nan)):
+    exact = ("exact law", cs.Exact(), LEVEL)
+    for method, null, bound in (("redrawn labels", KEPT, LEVEL), exact, ("redrawn predictions", REDRAWN, np.nan)):
         yield Ask("ECE of equal widths", method, cells, null, bound)
 
 
