@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import calibstat as cs
-from registry import LABELS
+from registry import LABELS, Entry
 
 
 @st.composite
@@ -78,3 +79,10 @@ def counts(draw: st.DrawFn, n: int, n_replicates: int = 3, smallest: int = 0) ->
     drawn = draw(arrays(np.int64, (n_replicates, n), elements=st.integers(smallest, 3))).astype(float)
     drawn[drawn.sum(axis=1) == 0, 0] = 1
     return drawn
+
+
+def fitting(entry: Entry, **limits: Any) -> st.SearchStrategy[cs.Sample]:
+    """Draw a sample that fits an entry of the registry: of its numbers of classes, without weights that it refuses."""
+    if not entry.weighted:
+        limits["weighted"] = False
+    return samples(entry.classes, **limits)

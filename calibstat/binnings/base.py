@@ -7,13 +7,16 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
 from calibstat.arrays import Floats, Ints
 from calibstat.checks import SmallCellsWarning
 from calibstat.predictions import Given, Predictions
+
+if TYPE_CHECKING:
+    from calibstat.binnings.selection import Numbered
 
 Moves: TypeAlias = Literal["fixed", "ranks", "data"]
 
@@ -38,6 +41,8 @@ class Cells:
     ranks : (L' - 1,) ints, optional
         For cells of equal mass without weights, how they are cut again when rows are drawn anew: the numbers of rows,
         in order of the one conditioned column, after which a cell ends, before ties are put together.
+    numbered : Numbered, optional
+        The histogram of the one conditioned column, if cells were found by one: whoever cuts again has it already.
     """
 
     size: int
@@ -46,6 +51,7 @@ class Cells:
     edges: Floats | None = None
     names: tuple[str, ...] | None = None
     ranks: Ints | None = None
+    numbered: Numbered | None = None
 
     @cached_property
     def order(self) -> Ints:

@@ -63,7 +63,9 @@ class EqualMass(Binning):
             below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
         edges = np.concatenate([[low], np.unique(midpoints(below, above)), [high]])
         index = closed_right(values, edges) if numbered is None else numbered.closed_right(edges)
-        return _without_empty(index, edges, ranks)
+        if (below < above).all():  # then every edge has a row on either side, and no cell is empty
+            return Cells(len(edges) - 1, index, "ranks", edges, ranks=ranks, numbered=numbered)
+        return _without_empty(index, edges, ranks, numbered)
 
 
 def group_ranks(n: int, n_bins: int) -> Ints:
@@ -103,9 +105,9 @@ def midpoints(below: Floats, above: Floats) -> Floats:
     return np.where((middle < above) | (below == above), middle, below)
 
 
-def _without_empty(index: Ints, edges: Floats, ranks: Ints | None) -> Cells:
+def _without_empty(index: Ints, edges: Floats, ranks: Ints | None, numbered: Numbered | None) -> Cells:
     filled = np.bincount(index, minlength=len(edges) - 1) > 0
     if not filled.all():
         index = (np.cumsum(filled) - 1)[index]
         edges = np.concatenate([edges[:1], edges[1:][filled]])
-    return Cells(int(filled.sum()), index, "ranks", edges, ranks=ranks)
+    return Cells(int(filled.sum()), index, "ranks", edges, ranks=ranks, numbered=numbered)

@@ -42,12 +42,15 @@ class Numbered:
     values : (n,) floats
         Contiguous.
     step : (n,) small ints
+    counts : (N_STEPS,) ints
+        How many values are in each step.
     low, scale : float
         ``(value - low) * scale`` lies between 0 and 1.
     """
 
     values: Floats
     step: Ints
+    counts: Ints
     low: float
     scale: float
 
@@ -66,10 +69,12 @@ class Numbered:
             scale = float(1 / np.float64(high - low))
         if not 0 < scale < np.inf:
             return None
-        step = np.empty(len(values), dtype=np.uint16)
+        step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
         for start in range(0, len(values), _ROWS):
-            step[start : start + _ROWS] = _number(values[start : start + _ROWS], low, scale)
-        return cls(values, step, low, scale)  # type: ignore[arg-type]
+            part = _number(values[start : start + _ROWS], low, scale)
+            counts += np.bincount(part, minlength=N_STEPS)
+            step[start : start + _ROWS] = part
+        return cls(values, step, counts, low, scale)  # type: ignore[arg-type]
 
     def number(self, points: Floats) -> Ints:
         """Return the steps of points inside the range of the values."""
@@ -81,24 +86,16 @@ class Numbered:
             rows = slice(start, start + _ROWS)
             yield rows, self.step[rows].astype(np.intp)
 
-    def add_up(self, weights: Floats | None = None) -> Floats:
-        """Return the number of values in each step, or the sum of their weights: (N_STEPS,)."""
-        sums = np.zeros(N_STEPS)
-        for rows, step in self.parts():
-            sums += np.bincount(step, None if weights is None else weights[rows], minlength=N_STEPS)
-        return sums
-
     def among(self, chosen: Bools) -> Ints:
         """Return the rows whose step is chosen, (N_STEPS,) booleans."""
         return np.concatenate([rows.start + np.flatnonzero(chosen[step]) for rows, step in self.parts()])
 
     def order_statistics(self, ranks: Ints) -> Floats:
         """Return what stands at these ranks (0 is the smallest) when the values are sorted."""
-        counts = self.add_up().astype(np.intp)
-        home = np.searchsorted(np.cumsum(counts), ranks, side="right")
+        home = np.searchsorted(np.cumsum(self.counts), ranks, side="right")
         chosen = np.zeros(N_STEPS, dtype=bool)
         chosen[home] = True
-        left_out = np.cumsum(np.where(chosen, 0, counts))
+        left_out = np.cumsum(np.where(chosen, 0, self.counts))
         placed: Floats = np.sort(self.values[self.among(chosen)])
         return placed[ranks - left_out[home]]
 

@@ -10,17 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.estimators.large_sample import LargeSampleLaw
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.canonical import Canonical
 from calibstat.predictions import Predictions
 from calibstat.sample import Sample
+
+if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import as numpy
+    from calibstat.estimators.large_sample import LargeSampleLaw
 
 ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "debiased square"]
 
@@ -184,9 +186,12 @@ class Estimator(ABC):
 
 
 def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
-    """Return what holds of a norm of several values of these forms."""
+    """Return what holds of a norm of several values of these forms.
+
+    Debiased squares are functions of residuals by their fast way alone, which others beside them may not have.
+    """
     found = set(forms)
-    if "none" in found:
+    if "none" in found or ("debiased square" in found and len(found) > 1):
         return "none"
     return "seminorm" if found == {"seminorm"} else "function"
 

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, final
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Binning, expect_binning
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator
+from calibstat.estimators.rows import two_classes
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.predictions import Predictions
 
@@ -16,11 +17,13 @@ class BinnedEstimator(Estimator):
     """An estimator that looks at cells only.
 
     Subclasses have a field `binning` and write `functional`; they name in `needs` the sums beyond weight, prediction
-    and outcome that it uses ("weight2", "square").
+    and outcome that it uses ("weight2", "square"), and say `event_only` if they look at one event: more than two
+    classes are then refused with the lens that helps.
     """
 
     binning: Binning
     needs: ClassVar[tuple[str, ...]] = ()
+    event_only: ClassVar[bool] = False
 
     @abstractmethod
     def functional(self, tally: Tally) -> Floats:
@@ -33,6 +36,8 @@ class BinnedEstimator(Estimator):
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up what no outcome changes."""
+        if self.event_only:
+            two_classes(self, predictions)
         cells = expect_binning(self.binning).cut(predictions)
         return _BinnedEvaluator(TallyPlan(predictions, cells, self.needs), self)
 

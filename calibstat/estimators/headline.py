@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator, ResidualForm
-from calibstat.estimators.large_sample import LargeSampleLaw
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.predictions import Predictions
+
+if TYPE_CHECKING:
+    from calibstat.estimators.large_sample import LargeSampleLaw
 
 
 @final

@@ -18,6 +18,9 @@ from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.predictions import Predictions
 
+# Rows that are counted at once, so that they stay in the cache.
+_ROWS = 2**15
+
 
 @dataclass(frozen=True, eq=False)
 class Tally:
@@ -165,8 +168,14 @@ class TallyPlan:
 
     def _tabulate(self, n_codes: int, codes: Ints | None = None, weights: Floats | None = None) -> Floats:
         """Weight of each code in each cell: (L, n_codes)."""
-        index = self.cells.index if codes is None else self.cells.index * n_codes + codes
-        table = np.bincount(index, weights, minlength=self.cells.size * n_codes)
+        index, length = self.cells.index, self.cells.size * n_codes
+        if codes is None or weights is not None or length > _ROWS:
+            table = np.bincount(index if codes is None else index * n_codes + codes, weights, minlength=length)
+        else:
+            table = np.zeros(length, dtype=np.intp)
+            for start in range(0, len(index), _ROWS):
+                rows = slice(start, start + _ROWS)
+                table += np.bincount(index[rows] * n_codes + codes[rows], minlength=length)
         return table.reshape(self.cells.size, n_codes).astype(float, copy=False)
 
     def _count(self, outcomes: Array, weights: Array | None) -> Floats:

@@ -12,6 +12,9 @@ from calibstat.checks import at_least_one
 from calibstat.lenses.base import Lens, View
 from calibstat.predictions import Predictions
 
+# Numbers that are looked at together, so that they stay in the cache.
+_NUMBERS = 2**16
+
 
 @final
 @dataclass(frozen=True)
@@ -60,15 +63,26 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
         raise ValueError(
             f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
         )
-    top = _largest(predictions.probabilities, k)
+    top, total = _largest_and_total(predictions.probabilities, k)
     rows = np.arange(len(predictions))
     codes = np.zeros(predictions.probabilities.shape, dtype=np.min_scalar_type(k))
     codes[rows[:, None], top] = np.arange(1, k + 1)
     induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
     induced[:, 1:] = predictions.probabilities[rows[:, None], top]
-    induced[:, 0] = predictions.probabilities.sum(axis=1) - induced[:, 1:].sum(axis=1)
+    induced[:, 0] = total - induced[:, 1:].sum(axis=1)
     names = ("other", "top") if k == 1 else ("other", *(f"top {j}" for j in range(1, k + 1)))
     return View(replace(predictions, probabilities=induced, classes=names), codes)
+
+
+def _largest_and_total(probabilities: Floats, k: int) -> tuple[Ints, Floats]:
+    """Return the columns (n, k) of the k largest entries of each row and its sum (n,), some rows at a time."""
+    n, n_classes = probabilities.shape
+    top, total = np.empty((n, k), dtype=np.intp), np.empty(n)
+    step = max(1, _NUMBERS // n_classes)
+    for start in range(0, n, step):
+        block = probabilities[start : start + step]
+        top[start : start + step], total[start : start + step] = _largest(block, k), block.sum(axis=1)
+    return top, total
 
 
 def _largest(probabilities: Floats, k: int) -> Ints:

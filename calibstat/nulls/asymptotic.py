@@ -109,7 +109,9 @@ class Asymptotic(Null):
     with n in the head and the three laws of predictions in order. For three classes, Dirichlet(1, 1, 1), at n = 100
     and 500 (there 1000 runs): BrierZ 5.0 and 5.1, LogLossZ 4.8 and 5.2, VectorScalingScore 5.5 and 4.8,
     StandardizedL2(SimplexGrid(3)) 7.1 and 7.6, SKCE 5.0 and 4.7. So rare events need the exact null for
-    statistics of cells and for the belt.
+    statistics of cells and for the belt. Where many predictions are equal, `Kuiper` and `KolmogorovSmirnov` reject too
+    rarely, as their walks are seen only at the ends of runs of equal ones: Kuiper in 2.3, 2.0 and 3.3 percent for 5, 10
+    and 20 different values (n = 500, 1000 runs each, standard error 0.5); the exact null has no such loss.
 
     Examples
     --------
@@ -132,7 +134,7 @@ class Asymptotic(Null):
                 "BrownianBridge, Spiegelhalter, BrierZ, LogLossZ, MeanCalibration, ScoreExcess, LogitScore, "
                 "CubicScore, VectorScalingScore, HosmerLemeshow, PigeonHeyse, StandardizedL2, CalibrationBelt, and "
                 "SKCE that is not biased and has one bandwidth. Leave `null` out, or use Consistency(): exact for "
-                "every statistic."
+                "every statistic. An estimator of your own gives its law in Evaluator.large_sample."
             )
         return LargeSampleNull(law)
 

@@ -112,4 +112,4 @@ class EmpiricalNull(NullDistribution):
     @property
     def description(self) -> str:
         """The number of resamples."""
-        return f"{len(self.samples)} resamples"
+        return "1 resample" if len(self.samples) == 1 else f"{len(self.samples)} resamples"

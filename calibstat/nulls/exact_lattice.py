@@ -124,10 +124,11 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
     whole = np.floor(offset).astype(np.intp)
     part = offset - whole
     # rows are lattice points and columns go by offset, so the table is sorted as it stands
-    table = np.zeros((length + int(whole.max()) + 1, len(part)))
+    columns = np.zeros((len(part), length + int(whole.max()) + 1))
     order = np.argsort(part, kind="stable")
-    for column, side in enumerate(order):
-        table[whole[side] : whole[side] + length, column] = masses[side]
+    for column, side in zip(columns, order, strict=True):
+        column[whole[side] : whole[side] + length] = masses[side]
+    table = np.ascontiguousarray(columns.T)
     values = np.add.outer(np.arange(len(table)), part[order]) * step + sum(float(cell.values[0]) for cell in cells)
     kept = table > _NEGLIGIBLE
     return Atoms(values[kept], table[kept] / table[kept].sum())

@@ -130,12 +130,16 @@ def _characteristic(points: list[Floats], angles: Floats) -> Floats:
     z = np.exp(1j * angles)[:, None] - 1
     pooled = count > 1
     value = np.prod(1 + centre[~pooled] * z, axis=1)
-    base = 1 + centre[pooled] * z
+    centre, count = centre[pooled], count[pooled]
+    base = 1 + centre * z
+    # |base|^2 - 1, and so the logarithm in two real parts, which is many times faster than that of complex numbers
+    size = np.multiply.outer(2 * (np.cos(angles) - 1), centre * (1 - centre))
     # where the base (almost) vanishes so does its power; the expansion is not needed there
-    vanishing = np.abs(base) < 1e-3
-    base[vanishing] = 1
+    vanishing = size < -1 + 1e-6
+    if vanishing.any():
+        base[vanishing], size[vanishing] = 1, 0
     slope = z / base
     second, third, fourth = moments[pooled].T
-    series = slope**2 * (-second / 2 + slope * (third / 3 - slope * fourth / 4))
-    exponent = np.where(vanishing, -np.inf, count[pooled] * np.log(base) + series)
-    return value * np.exp(exponent.sum(axis=1))
+    series = slope * slope * (-second / 2 + slope * (third / 3 - slope * fourth / 4))
+    exponent = series.sum(axis=1) + np.log1p(size) @ (count / 2) + 1j * (np.arctan2(base.imag, base.real) @ count)
+    return np.where(vanishing.any(axis=1), 0.0, value * np.exp(exponent))

@@ -8,13 +8,13 @@ row at an edge stay below it, as ties do when rows are cut. All numbers of rows 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
+from calibstat.binnings.selection import Numbered
 from calibstat.resampling.fixed_cells import Drawn, cell_blocks
 from calibstat.resampling.moments import Moments
 from calibstat.resampling.sorted_rows import SortedRows
@@ -48,7 +48,13 @@ class Borders:
 
 
 def draw_recut(
-    column: Floats, prediction: Floats, chance: Array, ranks: Ints, n_resamples: int, rng: np.random.Generator
+    column: Floats,
+    prediction: Floats,
+    chance: Array,
+    ranks: Ints,
+    n_resamples: int,
+    rng: np.random.Generator,
+    numbered: Numbered | None = None,
 ) -> Iterator[Drawn]:
     """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample.
 
@@ -63,15 +69,17 @@ def draw_recut(
         As in `Cells.ranks`.
     n_resamples : int
     rng : Generator
+    numbered : Numbered, optional
+        The histogram of `column`, if the caller has it.
     """
     some = len(column) >= _MANY
-    rows = SortedRows.near_ranks(column, prediction, chance, ranks) if some else None
+    rows = SortedRows.near_ranks(column, prediction, chance, ranks, numbered) if some else None
     rows = SortedRows.of_all(column, prediction, chance) if rows is None else rows
     for stream, size, kept in cell_blocks(n_resamples, 6 * (len(ranks) + 1), rng):
-        again = deepcopy(stream)
+        beginning = stream.bit_generator.state
         borders = _draw_borders(rows, ranks, size, stream)
         if rows.coarse[borders.last[:, :-1]].any():  # an edge fell where rows are not sorted: sort all, draw the same
-            rows, stream = SortedRows.of_all(column, prediction, chance), again
+            rows, stream.bit_generator.state = SortedRows.of_all(column, prediction, chance), beginning
             borders = _draw_borders(rows, ranks, size, stream)
         yield _fill(rows, borders, stream).first(kept)
 

@@ -42,9 +42,11 @@ class SortedRows:
         return cls(own, np.zeros(len(own), dtype=bool), column is prediction)
 
     @classmethod
-    def near_ranks(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints) -> SortedRows:
-        """Sort only rows near these ranks; the others are added up in the steps of a histogram."""
-        numbered = Numbered.of(column)
+    def near_ranks(
+        cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, numbered: Numbered | None = None
+    ) -> SortedRows:
+        """Sort only rows near these ranks; the others are added up in the steps of a histogram (of the column)."""
+        numbered = Numbered.of(column) if numbered is None else numbered
         if numbered is None:
             return cls.of_all(column, prediction, chance)
         steps = np.ascontiguousarray(add_up(numbered.step, N_STEPS, prediction, chance).T)

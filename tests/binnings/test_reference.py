@@ -27,7 +27,7 @@ def numbered(keys) -> list[int]:
 def test_a_binning_agrees_with_the_naive_one(lens, entry, data):
     sample = lens(data.draw(samples(entry.classes, max_rows=25)))
     try:
-        expected = reference.cells(entry.thing, reference.rows_of(sample))
+        expected = reference.keys(entry.thing, reference.rows_of(sample))
     except reference.UnclearError:
         assume(False)
     assert numbered(entry.thing.cut(sample.predictions).index.tolist()) == numbered(expected)

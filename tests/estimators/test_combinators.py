@@ -11,6 +11,7 @@ from calibstat.estimators.combined.family import Family
 from calibstat.estimators.combined.jackknife import Jackknifed
 from calibstat.estimators.combined.named_values import NamedValues
 from calibstat.estimators.combined.within import Within
+from calibstat.nulls.multiplier import signed_values
 from registry import make_sample
 
 CELLS = cs.EqualWidth(4)
@@ -61,6 +62,21 @@ def test_each_class_is_tested_on_whole_labels():
     assert "canonical" in str(result)
     assert 0 < result.pvalue <= 1
     assert result.null_distribution.samples.shape == (999,)
+
+
+def test_signs_reach_every_member():
+    """Debiased squares are no functions of chances: signs must not be passed as such."""
+    sample, inner = make_sample(3, seed=3, n=60), cs.DebiasedL2(CELLS)
+    signs = np.random.Generator(np.random.PCG64(0)).choice([-1.0, 1.0], (5, 60))
+    lenses = [cs.ClassWise(label) for label in sample.labels]
+    each = [(lens | inner).prepare(sample.predictions).signed(sample.outcomes, signs) for lens in lenses]
+    family = Family({str(j): lens | inner for j, lens in enumerate(lenses)})
+    for several in (EachClass(inner), family):
+        found = signed_values(several.prepare(sample.predictions), sample, signs)
+        np.testing.assert_allclose(found, np.transpose(each), rtol=1e-12)
+    mixed = Family({"u": cs.ClassWise("a") | inner, "kernel": cs.KCE(0.3)})
+    assert mixed.residual_form == "none"
+    assert Family({"ece": cs.ECE(CELLS), "kernel": cs.KCE(0.3)}).residual_form == "seminorm"
 
 
 def test_within_is_the_estimator_on_the_rows_of_each_level():

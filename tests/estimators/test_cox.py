@@ -136,3 +136,15 @@ def test_calzone_takes_the_second_column_whatever_the_class():
     theirs = metrics.cox_regression_analysis(sample.outcomes.copy(), sample.y_prob, class_to_calculate=0)[0]
     ours = (cs.ClassWise("b") | Cox())(sample)
     assert theirs < 0 < 0.5 < ours.slope
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Cox(confidence_level=95), "confidence_level is 95"),
+        (lambda: Cox(statistic="wald"), "statistic is 'wald'"),
+    ],
+)
+def test_parameters_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -235,3 +235,14 @@ def test_agreement_with_probcal():
         gaussian = metrics.skce(y, p, estimator=theirs, kernel="gaussian", bandwidth=0.3)
         scalar = SKCE(0.3 * np.sqrt(2), ours, GaussianKernel())  # ours measures vectors of two
         assert scalar(sample) == pytest.approx(gaussian, rel=1e-10)
+
+
+def test_the_kernel_error_is_a_seminorm():
+    sample = make_sample(3, seed=6)
+    evaluate, rows = cs.KCE(0.3).prepare(sample.predictions), sample.y_prob
+    rng = np.random.Generator(np.random.PCG64(7))
+    for _ in range(20):
+        first, second = (gap - gap.mean(axis=1, keepdims=True) for gap in rng.normal(size=(2, *rows.shape)))
+        one, other = evaluate(rows + first), evaluate(rows + second)
+        assert abs(one - other) <= evaluate(rows + first - second) + 1e-12
+        assert evaluate(rows - 3 * first) == pytest.approx(3 * one)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import calibstat as cs
 from calibstat.estimators.cells.tce import TCE, pava_with_limits
-from reference_b import blocks_of_pava
+from reference import blocks_of_pava
 from registry import make_sample
 
 

@@ -13,11 +13,11 @@ from calibstat.resampling.streams import Streams, blocks
 from registry import NULLS, RESAMPLERS, every, make_sample
 
 STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(cs.EqualWidth(4))]
-# Signs can be put on residuals only, so nulls of signs refuse what depends on more.
+# What is computed is not drawn. Signs can be put on residuals only: nulls of signs refuse what depends on more.
+DRAWN = [entry for entry in NULLS if hasattr(entry.thing, "n_resamples")]
 PAIRS = [
     (entry, estimator)
-    for entry in NULLS
-    if hasattr(entry.thing, "n_resamples")  # others draw nothing
+    for entry in DRAWN
     for estimator in STATISTICS
     if estimator.residual_form != "none" or not isinstance(entry.thing, (cs.Multiplier, cs.Weak))
 ]

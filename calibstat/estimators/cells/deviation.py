@@ -20,13 +20,14 @@ from calibstat.predictions import Predictions
 @final
 @dataclass(frozen=True)
 class PDE(Estimator):
-    r"""Probability deviation error: mean distance of each score from its cell's mean outcome (Torabian & Urner).
+    r"""Probability deviation error: mean distance of each score from its cell's mean outcome (Torabian & Urner 2024).
 
     .. math:: \Big(\sum_b \frac{n_b}{n} \Big(\frac{1}{n_b}\sum_{i \in b} |p_i - \bar y_b|\Big)^p\Big)^{1/p}
 
-    for two classes; total variation takes the place of the absolute value for more. Never below the binned error of
-    the same cells, and equal to it when cells are level sets of the score. It does not vanish under calibration where
-    scores vary inside a cell (uniform scores in B cells: 1 / (4 B)): read it beside its null mean.
+    for two classes; total variation takes the place of the absolute value for more. Never below the binned error of the
+    same cells, and equal to it when cells are level sets of the score. It does not vanish under calibration where
+    scores vary inside a cell (uniform scores in B cells: 1 / (4 B)): read it beside its null mean. O(n K) after
+    cutting.
 
     Parameters
     ----------

@@ -24,7 +24,8 @@ class HistogramRegression(Estimator):
     The calibration function :math:`r(p) = P(Y = \cdot \mid p)` is estimated by the proportions of outcomes among the
     rows of each cell. The value is an xarray Dataset with the variables ``proportion`` (share of rows),
     ``mean_prediction``, ``mean_outcome``, ``deviation`` (outcome minus prediction) and ``count`` (sum of weights);
-    empty cells are kept as NaN with count 0. Under resampling the evaluator gives the deviations (..., L, K).
+    empty cells are kept as NaN with count 0. Under resampling the evaluator gives the deviations (..., L, K). Cells
+    with few rows are noisy: it is a picture, not a number that could be tested. O(n K) after cutting.
 
     Parameters
     ----------

@@ -69,7 +69,8 @@ class HosmerLemeshow(Estimator):
     fitted to, degrees of freedom are the number of cells g, not g - 2 (with which the size is 12 to 14 % at level
     5 %). With weights, w^2 enters the variances. A test statistic, not a size: for that see `PearsonCE`.
 
-    Weaknesses: depends on the cells, unstable with ties, little power against smooth errors in large g.
+    Weaknesses: depends on the cells, unstable with ties, little power against smooth errors in large g. O(n log n)
+    once, then O(n).
 
     Parameters
     ----------

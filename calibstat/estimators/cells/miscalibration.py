@@ -27,7 +27,8 @@ class ExpectedMiscalibration(CellwiseEstimator):
     with the vectors of mean outcomes and mean predictions in each cell, always over all classes (so that
     `SquaredEuclidean` is twice the squared event difference for two classes). It estimates the unbinned
     :math:`E\, d(P(Y = \cdot \mid p), p)` from below as n grows (their Theorem 2), and from above for small n:
-    under calibration it is positive. Show it beside its null mean.
+    under calibration it is positive. Show it beside its null mean. It is blind to errors that cancel inside a cell.
+    O(n K) after cutting.
 
     Parameters
     ----------
@@ -72,6 +73,7 @@ class MaximumMiscalibration(CellwiseEstimator):
     .. math:: \max_b\, d(\bar y_b, \bar p_b)
 
     Small cells dominate it: with one row in a cell it is close to one whatever the model. Show it beside its null mean.
+    O(n K) after cutting.
 
     Parameters
     ----------
@@ -135,6 +137,7 @@ class ECE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "expected calibration error of cell means (total variation, binned)"
+    largest_value: ClassVar[float] = 1.0
 
     @property
     def estimand(self) -> ECE:

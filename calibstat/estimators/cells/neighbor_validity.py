@@ -88,7 +88,7 @@ class _NeighborEvaluator(Evaluator):
         shape = leading_shape(outcomes, weights)
         if not len(self.predictions):
             return np.full(shape, np.nan)
-        return np.asarray(1 - (gaps * mass).sum(axis=-1) / mass.sum(axis=-1))
+        return 1 - ratio((gaps * mass).sum(axis=-1), mass.sum(axis=-1), empty=np.nan)
 
     def deviations(self, outcomes: Array, weights: Array | None) -> tuple[Floats, Floats]:
         """Return |mean of the neighbours - prediction| in sorted order (..., n), and the weights of rows."""

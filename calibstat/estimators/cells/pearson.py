@@ -19,7 +19,7 @@ from calibstat.estimators.tally import Tally, full_vector
 @final
 @dataclass(frozen=True)
 class PearsonCE(CellwiseEstimator):
-    r"""Pearson's chi-square distance of cell means of outcomes from cell means of predictions, plug-in and binned.
+    r"""Pearson's chi-square distance (1900) of mean outcomes in cells from mean predictions, plug-in and binned.
 
     .. math:: \sum_b \frac{n_b}{n} \sum_k \frac{(\bar y_{bk} - \bar p_{bk})^2}{\bar p_{bk}}, \quad\text{for two
               classes}\quad \sum_b \frac{n_b}{n} \frac{(\bar y_b - \bar p_b)^2}{\bar p_b (1 - \bar p_b)}

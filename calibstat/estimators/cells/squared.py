@@ -26,7 +26,8 @@ class SquaredCE(CellwiseEstimator):
 
     .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
 
-    The estimand of `DebiasedCE` and `DebiasedL2`. Biased upward by about the mean of v_b / n_b.
+    The estimand of `DebiasedCE` and `DebiasedL2`. Biased upward by about the mean of v_b / n_b, and blind to errors
+    that cancel inside a cell. O(n K) after cutting.
 
     Parameters
     ----------
@@ -65,7 +66,8 @@ class RMSCE(CellwiseEstimator):
 
     .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
 
-    Kumar et al. (2019) call it the plug-in l2 calibration error. Biased upward; show it beside its null mean.
+    Kumar et al. (2019) call it the plug-in l2 calibration error. Biased upward; show it beside its null mean. O(n K)
+    after cutting.
 
     Parameters
     ----------
@@ -111,7 +113,8 @@ class DebiasedCE(CellwiseEstimator):
 
     Unbiased for the squared binned error when predictions are constant in cells; otherwise slightly too small. May be
     negative, and says so rather than clip at zero. With weights :math:`1 / (n_b - 1)` becomes
-    :math:`\sum w^2 / (W_b^2 - \sum w^2)`.
+    :math:`\sum w^2 / (W_b^2 - \sum w^2)`. O(n K) after cutting. Noisier than `SquaredCE`, and blind to errors that
+    cancel inside a cell.
 
     Parameters
     ----------
@@ -169,7 +172,8 @@ class DebiasedL2(CellwiseEstimator):
 
     Unbiased for :math:`\sum_b P(b) \lVert E[r \mid b] \rVert^2` (a lower bound of the unbinned squared error) also
     when predictions vary inside a cell, which `DebiasedCE` is not. May be negative. A cell of one row has no pairs
-    and adds nothing. With weights the denominator is :math:`W_b^2 - \sum w^2`.
+    and adds nothing. With weights the denominator is :math:`W_b^2 - \sum w^2`. O(n K) after cutting. Noisier than
+    `SquaredCE`, and blind to errors that cancel inside a cell.
 
     Parameters
     ----------

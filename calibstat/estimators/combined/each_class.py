@@ -34,7 +34,8 @@ class EachClass(Estimator):
     A test redraws whole labels from the predictions, so its null is *canonical* calibration, which is more than
     class-wise calibration: the latter does not fix the joint law of the labels.
 
-    Cost: K times that of the estimator. Bias at calibration: that of the estimator; the maximum adds to it.
+    Cost: K times that of the estimator, O(n K) for sums over cells. Bias at calibration: that of the estimator; the
+    maximum adds to it.
 
     Parameters
     ----------

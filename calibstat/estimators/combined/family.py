@@ -27,8 +27,9 @@ class Family(Estimator):
 
     A family has no lens: labels are redrawn as a whole, so a test is of *canonical* calibration whatever lenses its
     members have. Write a lens that all share in front: ``TopLabel() | Family({"ece": ECE(), "rms": RMSCE()})``.
-    The headline is the number of the strongest evidence (sign kept). It is exact under the null for any members, but
-    of use only where these have the same units: the one with the largest noise decides.
+    The headline is the number of the strongest evidence (sign kept), judged by its joint distribution (Westfall & Young
+    1993). It is exact under the null for any members, but of use only where these have the same units: the one with
+    the largest noise decides. Cost: that of all members, O(n) each for sums over cells.
 
     Parameters
     ----------
@@ -117,6 +118,9 @@ class _FamilyEvaluator(Evaluator):
         counts = plan(outcomes).outcome
         for j in group:
             values[..., j] = self.several.members[j].from_tally(counts)
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        return self.several.signed(outcomes, signs)
 
     @property
     def tally(self) -> TallyPlan | None:

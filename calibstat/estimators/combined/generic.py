@@ -20,6 +20,9 @@ from calibstat.sample import Sample
 class Generic(Estimator):
     """Any Python function of a sample; slow, always works, and exact p-values come with it.
 
+    A replicate costs one call of the function and O(n) for the sample that it gets. What it estimates, and what it is
+    blind to, is up to the function.
+
     Parameters
     ----------
     function : callable

@@ -95,6 +95,8 @@ class _JackknifeEvaluator(Evaluator):
         mass = all_weights(self.predictions, weights)
         moving = np.ones(n) if weights is None else weights
         total = mass.sum()
+        if not total:
+            return np.full(self.shape, np.nan)
         value = n * self.inner(outcomes, weights)
         size = max(1, _NUMBERS // n)
         for start in range(0, n, size):

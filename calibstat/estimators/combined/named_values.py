@@ -79,6 +79,12 @@ class SeveralEvaluator(Evaluator):
             return np.zeros((*leading_shape(outcomes, weights), 0))
         return np.stack(values, axis=-1)
 
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        """Evaluate each member with signs, if all have a fast way."""
+        values = [member.signed(outcomes, signs) for member in self.members]
+        known = [each for each in values if each is not None]
+        return np.stack(known, axis=-1) if known and len(known) == len(values) else None
+
     def present(self, value: Floats) -> NamedValues:
         """Name the numbers."""
         return NamedValues(self.names, tuple(map(float, value)), float(self.estimator.headline(value)))

@@ -23,14 +23,15 @@ class Within(Estimator):
 
     .. math:: \max_g\, e(\{i : v_i = g\})
 
-    The value is a record with the number of each level, in the order of the levels; levels without rows are left out.
-    All levels are evaluated on the same draws, so a test of the headline needs no correction for their number. The
-    null is the one of the lens in front: "in each group the outcome follows the prediction".
+    It asks of each group what is asked of all (Hebert-Johnson et al. 2018). The value is a record with the number of
+    each level, in the order of the levels; levels without rows are left out. All levels are evaluated on the same
+    draws, so a test of the headline needs no correction for their number. The null is the one of the lens in front: "in
+    each group the outcome follows the prediction".
 
     Small levels have noisy, and hence large, values of plug-in estimators and dominate the maximum: read each beside
     its null mean (``estimate(sample, Within(...)).null_mean``), or use an unbiased or standardised estimator. Put a
     lens in front: ``TopLabel() | Within("sex", ECE())`` tests the top label, while a lens inside leaves whole
-    labels to be redrawn. Cost: that of the estimator on all rows.
+    labels to be redrawn. Cost: that of the estimator on all rows, O(n) for sums over cells.
 
     Parameters
     ----------

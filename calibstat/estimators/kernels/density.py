@@ -36,7 +36,8 @@ class LpCE(CellwiseEstimator):
 
     .. math:: \sum_b \frac{n_b}{n} \sum_k |\bar y_{bk} - \bar p_{bk}|^p
 
-    always over all classes, so that for two it is twice that of the event. Biased upward; O(n) after cutting.
+    always over all classes, so that for two it is twice that of the event (Popordanoska et al. 2022). Biased upward,
+    and blind to errors that cancel inside a cell; O(n K) after cutting.
 
     Parameters
     ----------

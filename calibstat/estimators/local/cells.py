@@ -7,7 +7,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator
@@ -19,6 +19,8 @@ from calibstat.predictions import Predictions
 # Cells on which the band is computed, and the largest number of different values that are kept apart.
 BAND_CELLS = 256
 MOST_CELLS = 2**15
+# Rows that are added up at once, so that they stay in the cache.
+_ROWS = 2**16
 
 
 class Smooth(Protocol):
@@ -93,13 +95,7 @@ class LocalCells:
         weights = predictions.weights
         plan = TallyPlan(predictions, Cells(size, index, "data"), ())
         mass = plan.fixed.weight
-        # Offsets from a member, so that equal values keep their place exactly; a cell without weight has one too.
-        member = np.empty(size)
-        member[index] = values
-        offset = values - member[index]
-        if weights is not None:
-            offset *= weights
-        centres = member + ratio(np.bincount(index, offset, minlength=size), mass)
+        centres = _centres(values, index, mass, weights)
         if weights is None:
             return cls(plan, values, centres, mass, len(values), float(len(values)))
         total = float(weights.sum())
@@ -109,8 +105,25 @@ class LocalCells:
         """The `trim` and 1 - `trim` quantiles of x among the rows that have weight."""
         weights = self.plan.predictions.weights
         values = self.values if weights is None else self.values[weights > 0]
-        low, high = np.quantile(values, [trim, 1 - trim]) if trim else (values.min(), values.max())
+        if not trim:
+            return float(values.min()), float(values.max())
+        if weights is None:
+            return self._quantile(trim), self._quantile(1 - trim)
+        low, high = np.quantile(values, [trim, 1 - trim])
         return float(low), float(high)
+
+    def _quantile(self, level: float) -> float:
+        """Return ``numpy.quantile`` of x without weights, looking only at the rows of the cells around it."""
+        rank = level * (self.n - 1)
+        ranks = np.array([int(rank), min(int(rank) + 1, self.n - 1)])
+        reached = np.cumsum(self.mass)
+        first, last = np.searchsorted(reached, ranks, side="right")
+        index = self.plan.cells.index
+        near = index == first if first == last else (index >= first) & (index <= last)
+        inside = np.sort(self.values[near])
+        low, high = inside[ranks - (round(reached[first - 1]) if first else 0)]
+        share = rank - ranks[0]
+        return float(low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share))
 
     def operator(self, points: Floats, smooth: Smooth) -> LocalOperator:
         """Return the fit at these points."""
@@ -137,6 +150,21 @@ class LocalCells:
         moments = np.add.reduceat(self.mass * self.centres, starts)
         centres = np.divide(moments, mass, out=self.centres[starts].copy(), where=mass > 0)
         return Pooled(starts, centres, mass, self.n)
+
+
+def _centres(values: Floats, index: Array, mass: Floats, weights: Floats | None) -> Floats:
+    """Return the mean of each cell, by offsets from a member: equal values keep their place exactly."""
+    parts = [slice(start, start + _ROWS) for start in range(0, len(values), _ROWS)]
+    member = np.full(len(mass), np.nan)  # a cell without weight has one too
+    for rows in parts:
+        member[index[rows]] = values[rows]
+        if not np.isnan(member).any():
+            break
+    moved = np.zeros(len(mass))
+    for rows in parts:
+        offset = values[rows] - member[index[rows]]
+        moved += np.bincount(index[rows], offset if weights is None else offset * weights[rows], minlength=len(mass))
+    return member + ratio(moved, mass)
 
 
 def smoothed_column(estimator: Estimator, predictions: Predictions) -> Floats:

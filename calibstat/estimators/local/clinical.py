@@ -13,7 +13,7 @@ from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.local.regression import LOESS
 from calibstat.estimators.rows import two_classes
-from calibstat.estimators.tally import TallyPlan
+from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.predictions import Predictions
 
 
@@ -96,8 +96,8 @@ class ICI(Estimator):
     The value is a record; the headline is the ICI.
 
     Biased upward by noise: about the mean standard error of the curve at calibration, which falls as the span grows.
-    Blind to errors narrower than the smoother. Cost: see `LOESS`; where p takes more than 1024 values, neighbours in
-    rank share a cell (the curve moves by less than 0.0005 at n = 2000).
+    Blind to errors narrower than the smoother. Cost: that of the curve, O(n log n) once (`LOESS`), then O(n); where p
+    takes more than 1024 values, neighbours in rank share a cell (the curve moves by less than 0.0005 at n = 2000).
 
     Parameters
     ----------
@@ -143,9 +143,11 @@ class _IndicesEvaluator(Evaluator):
         size, mass = self.gaps(outcomes, weights)
         if not self.n:
             return np.full((*size.shape[:-1], 4), np.nan)
-        mean = (size * mass).sum(axis=-1) / mass.sum(axis=-1)
+        total = mass.sum(axis=-1)
+        mean = ratio((size * mass).sum(axis=-1), total)
         largest = np.where(mass > 0, size, 0.0).max(axis=-1)
-        return np.stack([mean, *weighted_quantiles(size, mass, (0.5, 0.9), self.n), largest], axis=-1)
+        indices = np.stack([mean, *weighted_quantiles(size, mass, (0.5, 0.9), self.n), largest], axis=-1)
+        return np.where(total[..., None] > 0, indices, np.nan)
 
     def present(self, value: Floats) -> CalibrationIndices:
         return CalibrationIndices(*map(float, value))
@@ -159,7 +161,7 @@ def weighted_quantiles(values: Floats, mass: Floats, levels: tuple[float, ...], 
     order = np.argsort(values, axis=-1, kind="stable")
     ordered = np.take_along_axis(values, order, axis=-1)
     counts = np.cumsum(np.take_along_axis(mass, order, axis=-1), axis=-1)
-    counts = counts * (n / counts[..., -1:])
+    counts = ratio(n * counts, counts[..., -1:])
     found = []
     for level in levels:
         below, part = divmod(level * (n - 1), 1)

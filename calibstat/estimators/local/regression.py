@@ -14,7 +14,7 @@ from calibstat.estimators.local.cells import LocalCells, checked_loess
 from calibstat.estimators.local.curve import LocalCurve, band
 from calibstat.estimators.local.gaps import GapsOfCells
 from calibstat.estimators.rows import two_classes
-from calibstat.estimators.tally import Tally, TallyPlan
+from calibstat.estimators.tally import Tally, TallyPlan, ratio
 from calibstat.lenses.given import Given
 from calibstat.predictions import Predictions
 
@@ -178,7 +178,8 @@ class _CurveEvaluator(Evaluator):
         """Append the mean of (y - fit)^2, which is y (1 - 2 fit) + fit^2 for y = 0, 1."""
         happened, mass = self.coarse.sums(tally.outcome[..., 0]), self.coarse.sums(tally.weight)
         squares = (happened * (1 - 2 * fitted) + mass * fitted**2).sum(axis=-1)
-        return np.concatenate([deviation, (squares / mass.sum(axis=-1))[..., None]], axis=-1)
+        total = np.broadcast_to(mass.sum(axis=-1), squares.shape)[..., None]
+        return np.where(total > 0, np.concatenate([deviation, ratio(squares[..., None], total)], axis=-1), np.nan)
 
     def present(self, value: Floats) -> LocalCurve:
         """Put the prediction's smooth and the band beside the differences."""

@@ -12,6 +12,7 @@ from calibstat.arrays import Array, Floats
 from calibstat.estimators.combined.named_values import leading_shape
 from calibstat.estimators.logistic.fits import fit_logistic, linear_predictor, orthonormal
 from calibstat.estimators.rows import all_weights, happened
+from calibstat.estimators.tally import ratio
 from calibstat.predictions import Predictions
 
 # Harrell (2015), "Regression modeling strategies", Table 2.3: quantiles at which knots stand.
@@ -93,7 +94,7 @@ class GapsOfRows:
         if not n:
             return np.zeros(shape), mass
         # The mean weight is 1, so that weights are relative.
-        relative = mass / mass.mean(axis=-1, keepdims=True)
+        relative = ratio(mass, mass.mean(axis=-1, keepdims=True), empty=1.0)
         fits = fit_logistic(self.design, target.reshape(-1, n), relative.reshape(-1, n))
         chance = expit(linear_predictor(self.design, fits.coefficients)).reshape(shape)
         return np.abs(chance - self.predictions.event), mass

@@ -46,7 +46,8 @@ class BrierScore(Score):
               \frac1n \sum_i \sum_k (1[y_i = k] - p_{ik})^2 \;\text{(more)}
 
     One-sided for two classes: half of the sum over both columns, which is Brier's own convention. In squared
-    probability units; 0 is best, at most 1 for two classes and 2 for more. Strictly proper. O(nK).
+    probability units; 0 is best, at most 1 for two classes and 2 for more. Strictly proper. It mixes calibration with
+    discrimination, and is not zero under calibration. O(nK).
 
     Examples
     --------
@@ -72,7 +73,8 @@ class LogScore(Score):
 
     .. math:: -\frac1n \sum_i \ln p_{i, y_i}
 
-    in nats. Strictly proper, and unbounded: the smallest probabilities decide it. O(nK).
+    in nats. Strictly proper, and unbounded: the smallest probabilities decide it. It mixes calibration with
+    discrimination, and is not zero under calibration. O(nK).
 
     Parameters
     ----------
@@ -107,7 +109,8 @@ class SphericalScore(Score):
 
     .. math:: -\frac1n \sum_i \frac{p_{i, y_i}}{\lVert p_i \rVert_2}
 
-    over all columns, also for two classes; between -1 (best) and 0. Strictly proper (Gneiting & Raftery 2007). O(nK).
+    over all columns, also for two classes; between -1 (best) and 0. Strictly proper (Gneiting & Raftery 2007). It mixes
+    calibration with discrimination. O(nK).
 
     Examples
     --------
@@ -132,8 +135,8 @@ class ZeroOneLoss(Score):
     .. math:: \frac1n \sum_i 1\big[1[p_i \ge \theta] \ne y_i\big] \;\text{(two classes)}, \qquad
               \frac1n \sum_i 1[\arg\max_k p_{ik} \ne y_i] \;\text{(more)}
 
-    The first of equal maxima decides. Proper at a threshold of 1/2, but not strictly: it sees only on which side of
-    the threshold a prediction lies. O(nK).
+    The zero-one score of Gneiting & Raftery (2007). The first of equal maxima decides. Proper at a threshold of 1/2,
+    but not strictly: it sees only on which side of the threshold a prediction lies. O(nK).
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class RMSE(Estimator):
 
     .. math:: \Big( \frac1n \sum_i (y_i - p_i)^2 \Big)^{1/2}
 
-    Not zero under calibration: labels are not chances. O(nK).
+    (Brier 1950). Not zero under calibration: labels are not chances. It mixes calibration with discrimination. O(nK).
 
     Examples
     --------

@@ -28,9 +28,9 @@ class MeanCalibration(Estimator):
 
     .. math:: \frac{1}{n} \sum_i (y_i - p_i)
 
-    Positive where the event is more frequent than predicted. For two classes. Unbiased: under calibration its mean
-    is zero, and its standard deviation is known from the predictions alone, :math:`\sqrt{\sum v_i} / n` with
-    v = p (1 - p); the test's result shows the standardised value, and the test is two-sided. With weights
+    Positive where the event is more frequent than predicted (Van Calster et al. 2016). For two classes. Unbiased: under
+    calibration its mean is zero, and its standard deviation is known from the predictions alone, :math:`\sqrt{\sum v_i}
+    / n` with v = p (1 - p); the test's result shows the standardised value, and the test is two-sided. With weights
     :math:`\sum w r / W` and :math:`\sqrt{\sum w^2 v} / W`. O(n). Blind to all errors that cancel in the mean. On the
     logit scale it is the ``intercept_in_the_large`` of `Cox`.
 
@@ -71,9 +71,9 @@ class ScoreExcess(Estimator):
     .. math:: \frac{1}{n} \sum_i \Big[S(p_i, y_i) - \sum_k p_{ik} S(p_i, k)\Big]
 
     with the Brier score of the whole vector (for two classes twice :math:`(y - p)^2`) or the logarithmic score
-    :math:`-\log p_y`. It is what `Spiegelhalter`, `BrierZ` and `LogLossZ` (with the opposite sign) put into units of
-    its standard deviation. Zero under calibration, but also wherever over- and under-confidence cancel. Any number of
-    classes; in units of the score; O(n K).
+    :math:`-\log p_y`. It is what `Spiegelhalter` (1986), `BrierZ` and `LogLossZ` (with the opposite sign) put into
+    units of its standard deviation. Zero under calibration, but also wherever over- and under-confidence cancel. Any
+    number of classes; in units of the score; O(n K).
 
     Parameters
     ----------

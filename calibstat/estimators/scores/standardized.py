@@ -61,7 +61,7 @@ class Spiegelhalter(Estimator):
 @final
 @dataclass(frozen=True)
 class BrierZ(Estimator):
-    r"""Spiegelhalter's Z for any number of classes: the Brier score against what the predictions promise.
+    r"""Spiegelhalter's Z (1986) for any number of classes: the Brier score against what the predictions promise.
 
     .. math:: Z = \frac{2 \sum_i \big(\sum_k p_{ik}^2 - p_{i y_i}\big)}
               {\sqrt{4 \sum_i \big(\sum_k p_{ik}^3 - (\sum_k p_{ik}^2)^2\big)}}

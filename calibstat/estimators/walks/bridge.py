@@ -103,8 +103,9 @@ class MeanAndBridge(Estimator):
     .. math:: E[Y - p], \qquad \sup_q |C(q) - t(q)\, C(1)|, \quad C(q) = E[(Y - p) 1(p \le q)],
               \quad t(q) = E[v\, 1(p \le q)] / E[v]
 
-    Two numbers in probability units, mean and bridge, as an array; a test is about the larger one in size. Weights are
-    masses here, so that populations are served. O(n log n) once, then O(n).
+    Two numbers in probability units, mean and bridge, as an array (Sadatsafavi & Petkau 2024); a test is about the
+    larger one in size. Weights are masses here, so that populations are served. Errors that change sign often are lost
+    in the walk. O(n log n) once, then O(n).
 
     Examples
     --------

@@ -109,7 +109,7 @@ class KolmogorovSmirnov(Estimator):
 @final
 @dataclass(frozen=True)
 class AverageTwoBin(Estimator):
-    r"""Average squared error of two bins, over all places of the edge (Hartline, Hu & Wu).
+    r"""Average squared error of two bins, over all places of the edge (Hartline, Hu & Wu 2025).
 
     .. math:: \int_0^1 \big[ C(q)^2 + (C(1) - C(q))^2 \big] dq, \qquad C(q) = \frac1n \sum_{p_i \le q} (y_i - p_i)
 

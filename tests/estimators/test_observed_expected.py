@@ -1,0 +1,45 @@
+"""Observed over expected events."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+
+
+def test_ratio_of_observed_to_expected_is_two_sided():
+    rng = np.random.Generator(np.random.PCG64(11))
+    p = rng.uniform(0.1, 0.5, 400)
+    for factor in (0.6, 1.6):
+        sample = cs.Sample((rng.random(400) < factor * p).astype(int), p)
+        assert cs.calibration_test(sample, cs.ObservedToExpected(), rng=0).pvalue < 0.01
+        found = cs.ObservedToExpected()(sample)
+        assert found.ratio == pytest.approx(factor, abs=0.15)
+        low, high = found.confidence_interval
+        assert low < factor < high
+        assert low < found.ratio < high
+
+
+def test_ratio_without_events_has_an_interval_from_zero():
+    found = cs.ObservedToExpected()(cs.Sample([0, 0, 0], [0.1, 0.2, 0.3], labels=[0, 1]))
+    assert found == cs.Ratio(0.0, (0.0, np.inf))
+    assert cs.ObservedToExpected()(cs.Sample([0, 0], [0.0, 0.0], labels=[0, 1])).ratio == 1
+
+
+def test_observed_to_expected_covers_the_ratio_of_a_calibrated_world():
+    rng = np.random.Generator(np.random.PCG64(12))
+    p = rng.uniform(0.1, 0.5, 300)
+    covered = [
+        low < 1 < high
+        for low, high in (
+            cs.ObservedToExpected()(cs.Sample((rng.random(300) < p).astype(int), p)).confidence_interval
+            for _ in range(400)
+        )
+    ]
+    assert 0.92 < np.mean(covered) < 0.995
+
+
+def test_the_confidence_level_is_checked():
+    with pytest.raises(ValueError, match="confidence_level is 0"):
+        cs.ObservedToExpected(confidence_level=0)

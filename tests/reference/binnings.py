@@ -1,0 +1,206 @@
+"""Naive binnings: the key of each row's cell. Rows with the same key share a cell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import calibstat as cs
+from calibstat.nulls.merging import MergedCells
+from reference.rows import Rows, UnclearError
+
+
+def keys(binning: cs.Binning, seen: Rows) -> list[Hashable]:
+    """Cut by any binning: the key of each row's cell."""
+    return _cut(binning, _conditioned(seen), seen)
+
+
+def _conditioned(seen: Rows) -> list[Any]:
+    """Name what is conditioned on, column by column: a class position or a variable."""
+    names: list[Any] = []
+    for name in seen.given:
+        if name is not ...:
+            names.append(name)
+        else:
+            names += [1] if len(seen.classes) == 2 else list(range(len(seen.classes)))
+    return names
+
+
+def _cut(binning: cs.Binning, names: list[Any], seen: Rows) -> list[Hashable]:
+    if hasattr(binning, "factors"):
+        return _cross(binning.factors, names, seen)
+    if isinstance(binning, MergedCells):
+        return _merged(binning, names, seen)
+    points = [
+        tuple(row.variables[name] if isinstance(name, str) else row.p[name] for name in names) for row in seen.rows
+    ]
+    low, high = 0.0, 1.0
+    if len(names) == 1 and isinstance(names[0], str):
+        low, high = min(point[0] for point in points), max(point[0] for point in points)
+    weights = [row.weight for row in seen.rows] if seen.weighted else None
+    return _BINNINGS[type(binning)](binning, points, low, high, weights)
+
+
+def _merged(binning: MergedCells, names: list[Any], seen: Rows) -> list[Hashable]:
+    """Close a cell as soon as it expects enough of every class and of its absence; what is left joins the last."""
+    inner = _cut(binning.binning, names, seen)
+    places: dict[Hashable, list[int]] = {}
+    for i, name in enumerate(inner):
+        places.setdefault(name, []).append(i)
+    columns = [1] if len(seen.classes) == 2 else range(len(seen.classes))
+    number, merged = 0, {}
+    hopes = [0.0] * (2 * len(columns))
+    for name in sorted(places, key=lambda each: min(seen.rows[i].p[names[0]] for i in places[each])):
+        merged[name] = number
+        for at, k in enumerate(columns):
+            hopes[2 * at] += sum(seen.rows[i].p[k] for i in places[name])
+            hopes[2 * at + 1] += sum(1 - seen.rows[i].p[k] for i in places[name])
+        if min(hopes) >= binning.expected:
+            number, hopes = number + 1, [0.0] * len(hopes)
+    return [min(merged[name], max(number - 1, 0)) for name in inner]
+
+
+def _cross(factors: tuple[cs.Binning, ...], names: list[Any], seen: Rows) -> list[Hashable]:
+    parts = []
+    left = list(names)
+    for position, factor in enumerate(factors):
+        later = sum(1 for other in factors[position + 1 :] if other.columns == 1)
+        count = len(left) - later if factor.columns is None else 1
+        if len(names) == 1:
+            parts.append(_cut(factor, names, seen))
+        else:
+            parts.append(_cut(factor, left[:count], seen))
+            left = left[count:]
+    return list(zip(*parts, strict=True))
+
+
+def left_closed(value: float, edges: list[float]) -> int:
+    """Cells [edge, next edge), the last one closed."""
+    for cell in range(len(edges) - 2):
+        if value < edges[cell + 1]:
+            return cell
+    return len(edges) - 2
+
+
+def right_closed(value: float, edges: list[Any]) -> int:
+    """Cells (edge, next edge], the first one closed."""
+    for cell in range(len(edges) - 2):
+        if value <= edges[cell + 1]:
+            return cell
+    return len(edges) - 2
+
+
+def _equal_width(binning: cs.EqualWidth, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    if low == high:
+        return [0 for _ in points]
+    edges = np.linspace(low, high, binning.n_bins + 1).tolist()  # defined by these very floats
+    return [left_closed(point[0], edges) for point in points]
+
+
+def _fixed_edges(binning: cs.FixedEdges, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    return [left_closed(point[0], list(binning.edges)) for point in points]
+
+
+def equal_mass_edges(values: list[float], n_bins: int, low: float, high: float) -> list[Any]:
+    """Kumar et al. (2019): edges half-way between the groups of an array_split of the sorted values."""
+    placed, n_groups = sorted(values), min(n_bins, len(values))
+    quotient, remainder = divmod(len(values), n_groups)
+    edges: set[Fraction] = set()
+    start = 0
+    for group in range(n_groups - 1):
+        start += quotient + (1 if group < remainder else 0)
+        edges.add((Fraction(placed[start - 1]) + Fraction(placed[start])) / 2)
+    return [low, *sorted(edges), high]
+
+
+def weighted_edges(values: list[float], weights: list[float], n_bins: int, low: float, high: float) -> list[Any]:
+    """The midpoint of the lower and the upper weighted quantile at each level."""
+    total = sum(map(Fraction, weights))
+    edges: set[Fraction] = set()
+    for i in range(1, n_bins):
+        level = total * i / n_bins
+        mass = {v: sum(Fraction(w) for x, w in zip(values, weights, strict=True) if x <= v) for v in set(values)}
+        lower = min(v for v in mass if mass[v] >= level)
+        upper = min(v for v in mass if mass[v] > level)
+        edges.add((Fraction(lower) + Fraction(upper)) / 2)
+    return [low, *sorted(edges), high]
+
+
+def _equal_mass(binning: cs.EqualMass, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    values = [point[0] for point in points]
+    if weights is None:
+        edges = equal_mass_edges(values, binning.n_bins, low, high)
+    else:
+        edges = weighted_edges(values, weights, binning.n_bins, low, high)
+    return [right_closed(value, edges) for value in values]
+
+
+def _simplex_grid(binning: cs.SimplexGrid, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    return [
+        tuple(max(1, min(math.ceil(binning.n_bins * (x - 1e-12)), binning.n_bins)) for x in point) for point in points
+    ]
+
+
+def _unique(binning: cs.UniqueValues, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    """Pool a column's values wherever the gap between neighbours is within the tolerance."""
+    names = []
+    for column in zip(*points, strict=True):
+        placed, group, last = {}, 0, None
+        for value in sorted(set(column)):
+            if last is not None and value - last > binning.tolerance:
+                group += 1
+            placed[value] = group
+            last = value
+        names.append([placed[value] for value in column])
+    return list(zip(*names, strict=True))
+
+
+def _variance_tree(binning: cs.VarianceTree, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    found: list[Hashable] = [""] * len(points)
+    _split(binning, points, list(range(len(points))), "", found)
+    return found
+
+
+def _split(binning: cs.VarianceTree, points: Any, node: list[int], path: str, found: list[Hashable]) -> None:
+    below = (
+        _lower_side(binning, [[Fraction(x) for x in points[i]] for i in node]) if len(node) >= binning.min_size else []
+    )
+    if len(below) in (0, len(node)):
+        for i in node:
+            found[i] = path
+        return
+    _split(binning, points, [node[i] for i in below], path + "0", found)
+    _split(binning, points, [i for j, i in enumerate(node) if j not in below], path + "1", found)
+
+
+def _lower_side(binning: cs.VarianceTree, points: list[list[Fraction]]) -> list[int]:
+    """Positions strictly below the mean (or median) of the coordinate of largest variance, the first of equal ones."""
+    n, variances = len(points), []
+    for column in zip(*points, strict=True):
+        mean = sum(column) / n
+        variances.append(sum((x - mean) ** 2 for x in column) / n)
+    axis = variances.index(max(variances))
+    column = [point[axis] for point in points]
+    for other, variance in enumerate(variances):
+        if other != axis and variances[axis] - variance < 1e-12 and variances[axis] > 0:
+            raise UnclearError
+    placed = sorted(column)
+    middle = sum(column) / n if binning.split == "mean" else (placed[(n - 1) // 2] + placed[n // 2]) / 2
+    if any(abs(x - middle) < 1e-12 for x in column) and binning.split == "mean" and placed[0] != placed[-1]:
+        raise UnclearError
+    return [i for i, x in enumerate(column) if x < middle]
+
+
+_BINNINGS = {
+    cs.EqualWidth: _equal_width,
+    cs.EqualMass: _equal_mass,
+    cs.FixedEdges: _fixed_edges,
+    cs.SimplexGrid: _simplex_grid,
+    cs.VarianceTree: _variance_tree,
+    cs.UniqueValues: _unique,
+    cs.Categories: lambda binning, points, low, high, weights: [point[0] for point in points],
+}

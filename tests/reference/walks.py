@@ -1,0 +1,93 @@
+"""Naive cumulative estimators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.stats import kstwobign, norm
+
+import calibstat as cs
+from reference.rows import Row, Rows, UnclearError, keyed, residual, ties, total, unit
+from reference.table import naive
+
+
+def every_interval(seen: Rows) -> Iterator[tuple[float, float, float, float]]:
+    """The mean residual of every interval of values, and of none."""
+    found, whole = ties(seen), total(seen)
+    yield 0.0, math.nan, math.nan, 0.0
+    for i in range(len(found)):
+        rows = []
+        for j in range(i, len(found)):
+            rows = rows + found[j][1]
+            yield residual(rows) / whole, found[i][0], found[j][0], sum(row.weight for row in rows) / whole
+
+
+@naive(cs.Kuiper)
+def kuiper(_: Any, seen: Rows) -> float:
+    return max(abs(interval[0]) for interval in every_interval(seen))
+
+
+@naive(cs.KolmogorovSmirnov)
+def kolmogorov_smirnov(_: Any, seen: Rows) -> float:
+    lower = [residual([row for value, row in keyed(seen) if value <= cut]) for cut, _ in ties(seen)]
+    return max(0.0, *map(abs, lower)) / total(seen)
+
+
+@naive(cs.AverageTwoBin)
+def average_two_bin(_: Any, seen: Rows) -> float:
+    places = [0.0, *[unit(seen, value) for value, _ in ties(seen)], 1.0]
+    area = 0.0
+    for left, right in pairwise(places):
+        below = residual([row for value, row in keyed(seen) if unit(seen, value) <= left + 1e-12])
+        # Nothing lies below the first value, whatever that is.
+        if left == 0.0 and right == places[1] and places[1] > 0:
+            below = 0.0
+        above = residual(seen.rows) - below
+        area += (right - left) * (below**2 + above**2)
+    return area / total(seen) ** 2
+
+
+def variance(row: Row) -> float:
+    p = min(max(row.p[-1], 0), 1)
+    return p * (1 - p)
+
+
+def components(power: int, seen: Rows) -> tuple[float, float]:
+    """With the clock in units of weight^power times variance."""
+    whole = total(seen)
+    clock = lambda rows: sum(row.weight**power * variance(row) for row in rows)
+    everything = clock(seen.rows)
+    mean, bridge, so_far = residual(seen.rows) / whole, 0.0, []
+    for _, rows in ties(seen):
+        so_far = so_far + rows
+        t = clock(so_far) / everything if everything else 0.0
+        bridge = max(bridge, abs(residual(so_far) / whole - t * mean))
+    return mean, bridge
+
+
+@naive(cs.MeanAndBridge)
+def mean_and_bridge(_: Any, seen: Rows) -> list[float]:
+    return list(components(1, seen))
+
+
+@naive(cs.BrownianBridge)
+def brownian_bridge(_: Any, seen: Rows) -> list[float]:
+    mean, bridge = components(2, seen)
+    scale = math.sqrt(sum(row.weight**2 * variance(row) for row in seen.rows)) / total(seen)
+    far = lambda value: value / scale if scale else (0.0 if abs(value) <= 1e-15 else math.inf)
+    with np.errstate(divide="ignore"):
+        fisher = -2 * (np.log(2) + norm.logsf(abs(far(mean))) + np.log(kstwobign.sf(far(bridge))))
+    return [mean, bridge, fisher]
+
+
+@naive(cs.WorstInterval)
+def worst_interval(_: Any, seen: Rows) -> list[float]:
+    """The largest size decides; ties between intervals are unclear."""
+    found = sorted(every_interval(seen), key=lambda interval: -abs(interval[0]))
+    if len(found) > 1 and abs(found[1][0]) > abs(found[0][0]) - 1e-9:
+        raise UnclearError
+    return list(found[0])

@@ -1,0 +1,1 @@
+"""What the laws run over, by family: the estimators as in calibstat/estimators, and everything else."""

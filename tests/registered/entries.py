@@ -1,0 +1,124 @@
+"""An entry of the registry, what it says of its thing, and samples that fit it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+
+import calibstat as cs
+from calibstat.predictions import Predictions
+
+# Labels whose order is not the alphabet's, so that positions cannot pass for labels.
+LABELS = ("b", "a", "d", "c", "e")
+TWO = (2,)
+ANY = (2, 3, 4, 5)
+MANY = (3, 4, 5)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing to which the laws apply; the defaults are those of a plug-in estimator that gives a number.
+
+    Parameters
+    ----------
+    thing : Lens, Binning, Estimator, Null or Resampler
+    classes : tuple of int
+        The numbers of classes of samples that fit.
+    cells_move_with : {"nothing", "repeats", "weights"}
+        Whether repeating rows, or even weighting them, moves the cells (or the bandwidth, the knots, the points).
+    pairs : bool
+        Whether a row of weight two is not two rows: the value is made of pairs of different rows, is divided by a
+        standard deviation under the null, or interpolates between rows.
+    signed : bool
+        Whether the value may be negative.
+    odd : bool
+        Whether it changes its sign with all residuals.
+    ordered : bool
+        Whether rows count in the order in which they come.
+    fitted : bool
+        Whether the numbers come from an iteration, which ends wherever it ends on samples without a maximum.
+    neutral : float or None
+        The value of the estimand where chances are the predictions; None where there is no such value.
+    scalar : bool
+        Whether the value is a number.
+    record : bool
+        Whether users see the numbers as a frozen record.
+    headline : bool
+        Whether there is one number that a test is about.
+    chances, weighted : bool
+        Whether it can be evaluated on known chances, and on weighted rows.
+    evaluable : bool
+        Whether the repr can be evaluated in the namespace of the package.
+    """
+
+    thing: Any
+    classes: tuple[int, ...] = TWO
+    cells_move_with: Literal["nothing", "repeats", "weights"] = "nothing"
+    pairs: bool = False
+    signed: bool = False
+    odd: bool = False
+    ordered: bool = False
+    fitted: bool = False
+    neutral: float | None = 0.0
+    scalar: bool = True
+    record: bool = False
+    headline: bool = True
+    chances: bool = True
+    weighted: bool = True
+    evaluable: bool = True
+
+    @property
+    def name(self) -> str:
+        return repr(self.thing)
+
+    @property
+    def core(self) -> type:
+        """The class of an estimator behind its lens."""
+        return type(self.thing.core)
+
+    def sample(self, seed: int = 0, n: int = 40, weighted: bool = False) -> cs.Sample:
+        """Make a sample that fits."""
+        return make_sample(self.classes[-1], seed=seed, n=n, weighted=weighted)
+
+    def numbers(self, sample: cs.Sample) -> Any:
+        """Give everything that the estimator computes of a sample, as an array."""
+        return self.thing.prepare(sample.predictions)(sample.outcomes)
+
+
+def parts(thing: Any) -> list[Any]:
+    """The thing and everything that it holds."""
+    found = [thing]
+    for field in fields(thing):
+        held = getattr(thing, field.name)
+        for each in held if isinstance(held, tuple) else [held]:
+            if hasattr(each, "__dataclass_fields__"):
+                found += parts(each)
+    return found
+
+
+def make_sample(n_classes: int, *, seed: int = 0, n: int = 40, weighted: bool = False) -> cs.Sample:
+    """Make a sample of smooth predictions, not quite calibrated, with the variables "age" and "sex"."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    rows = rng.dirichlet(np.ones(n_classes), size=n)
+    truths = 0.8 * rows + 0.2 / n_classes
+    outcomes = (rng.random((n, 1)) > np.cumsum(truths, axis=1)[:, :-1]).sum(axis=1)
+    return cs.Sample(
+        np.array(LABELS)[outcomes],
+        rows,
+        variables={"age": rng.integers(0, 8, n).astype(float), "sex": np.array(["f", "m"])[rng.integers(0, 2, n)]},
+        sample_weight=rng.integers(1, 4, n) / 2 if weighted else None,
+        labels=LABELS[:n_classes],
+    )
+
+
+def older(predictions: Predictions) -> np.ndarray:
+    """A region made by a function."""
+    return predictions.variables["age"].values >= 3
+
+
+def gap(sample: cs.Sample) -> float:
+    """A function of a sample: the weighted mean residual, without its sign."""
+    residual = sample.outcomes - sample.predictions.event
+    return abs(np.average(residual, weights=sample.predictions.weights))

@@ -1,0 +1,19 @@
+"""Cumulative estimators: rows in the order of what is conditioned on."""
+
+from __future__ import annotations
+
+import calibstat as cs
+from registered.entries import ANY, MANY, Entry
+
+ENTRIES = [
+    Entry(cs.Kuiper()),
+    Entry(cs.KolmogorovSmirnov()),
+    Entry(cs.AverageTwoBin()),
+    Entry(cs.TopLabel() | cs.Kuiper(), ANY),
+    Entry(cs.Given("age") | cs.Kuiper()),
+    Entry(cs.Given("age") | cs.AverageTwoBin()),
+    Entry(cs.ClassWise("a") | cs.KolmogorovSmirnov(), MANY),
+    Entry(cs.WorstInterval(), signed=True, odd=True, scalar=False, record=True),
+    Entry(cs.MeanAndBridge(), signed=True, scalar=False),
+    Entry(cs.BrownianBridge(), pairs=True, signed=True, scalar=False, record=True),
+]
