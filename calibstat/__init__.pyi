@@ -145,6 +145,10 @@ from calibstat.auditing.scan import scan_variables as scan_variables
 from calibstat.auditing.scan_findings import CellFinding as CellFinding
 from calibstat.auditing.scan_findings import VariableFinding as VariableFinding
 from calibstat.auditing.scan_result import VariableScan as VariableScan
+from calibstat.comparisons.compare import compare_calibrators as compare_calibrators
+from calibstat.comparisons.result import CalibratorComparison as CalibratorComparison
+from calibstat.comparisons.variable_based import variable_based_protocol as variable_based_protocol
+from calibstat.comparisons.variable_based_result import VariableBasedComparison as VariableBasedComparison
 from calibstat.inference.band_result import CalibrationBand as CalibrationBand
 from calibstat.inference.bands import calibration_band as calibration_band
 from calibstat.inference.families import multiple_test as multiple_test
@@ -168,7 +172,3 @@ from calibstat.planning.planning import minimum_detectable as minimum_detectable
 from calibstat.planning.planning import required_n as required_n
 from calibstat.planning.results import MinimumDetectable as MinimumDetectable
 from calibstat.planning.results import RequiredN as RequiredN
-from calibstat.comparisons.compare import compare_calibrators as compare_calibrators
-from calibstat.comparisons.result import CalibratorComparison as CalibratorComparison
-from calibstat.comparisons.variable_based import variable_based_protocol as variable_based_protocol
-from calibstat.comparisons.variable_based_result import VariableBasedComparison as VariableBasedComparison

@@ -89,6 +89,7 @@ DOORS = {
 }
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
+    ("cli/other_columns.py", "pandas"),
     ("estimators/cells/histogram.py", "xarray"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),

@@ -124,15 +124,27 @@ def test_picture_is_small():
     assert picture.stat().st_size < 150_000
 
 
-@pytest.mark.parametrize("null", ["predictions kept", "predictions redrawn"])
-def test_range_of_sizes_is_that_of_the_stored_table(null):
+@pytest.mark.parametrize("method", ["redrawn labels", "redrawn predictions"])
+def test_range_of_sizes_is_that_of_the_stored_table(method):
     lines = (ROOT / "docs" / "evidence" / "size.csv").read_text(encoding="utf-8").splitlines()
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
-    sizes = [100 * float(row["size"]) for row in rows if row["null"] == null]
-    sentence = rf"the {null}, (?:sizes at level 5 %|they) lie between ([\d.]+) and ([\d.]+) %"
+    sizes = [100 * int(row["count"]) / int(row["runs"]) for row in rows if row["method"] == method]
+    sentence = rf"with {method}, (?:sizes|they) lie between ([\d.]+) and ([\d.]+) %"
     said = re.search(sentence, text_of(ROOT / "docs" / "evidence.md"))
     assert said is not None
     assert said.groups() == (f"{min(sizes):.1f}", f"{max(sizes):.1f}")
+
+
+def test_formulas_are_where_the_page_says():
+    """Every file is there, and one of those of a row defines each name that stands beside them."""
+    rows = [line.split(" | ") for line in text_of(ROOT / "docs" / "formulas.md").splitlines() if "`" in line]
+    rows = [row for row in rows if len(row) == 3]
+    assert len(rows) > 30
+    for _, paths, names in rows:
+        texts = [text_of(ROOT / "calibstat" / path) for path in re.findall(r"`([\w/]+\.py)`", paths)]
+        assert texts
+        for name in re.findall(r"`(\w+)", names):
+            assert name in cs.__all__ or any(re.search(rf"(def|class) {name}\b", text) for text in texts), name
 
 
 def test_every_dependency_is_explained():

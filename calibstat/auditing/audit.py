@@ -16,6 +16,7 @@ from calibstat.auditing.joint import (
     adjust_pvalues,
     alpha,
     check_adjust,
+    check_resamples,
     few_resamples,
     interval,
     multiply,
@@ -29,7 +30,7 @@ from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks.cumulative import Kuiper
-from calibstat.inference.arguments import check_asked
+from calibstat.inference.arguments import check_asked, check_lens
 from calibstat.inference.spread import NoInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -94,7 +95,8 @@ def subgroup_audit(
     Raises
     ------
     ValueError
-        If a variable is not there, no variable has two levels of `min_size` rows, or values are missing.
+        If a variable is not there, no variable has two levels of `min_size` rows, values are missing, or resamples
+        are too few for any adjusted p-value to reach one minus the confidence level.
 
     Examples
     --------
@@ -113,7 +115,7 @@ def subgroup_audit(
     estimator = Kuiper() if estimator is None else estimator
     check_asked(sample, estimator)
     _check(adjust, confidence_level, depth, min_size, n_resamples)
-    whole = (Canonical() if lens is None else lens) | estimator
+    whole = (Canonical() if lens is None else check_lens(lens)) | estimator
     generator = as_generator(rng)
     variables, seen = look(sample, by, whole.lens, binning, missing)
     groups, left_out = _with_weight(*form_groups(variables, len(seen), depth, min_size), seen)
@@ -122,6 +124,8 @@ def subgroup_audit(
             f"there is no group to audit: {_list(left_out)}. Name a variable with two levels of at least {min_size} "
             "rows, or take a smaller min_size."
         )
+    level = alpha(confidence_level)
+    check_resamples(adjust, len(groups), n_resamples, level)
     core = whole.core
     members = [Member.of(core, seen, group.rows) for group in groups]
     values = np.array([member.value for member in members])
@@ -129,7 +133,6 @@ def subgroup_audit(
     standardised, draws, scales = standardise(core, members, values, drawn)
     pvalues, adjusted = adjust_pvalues(standardised, [draws], adjust)
     half_widths, note = _half_widths(core, members, seen, drawn, scales, confidence_level, generator)
-    level = alpha(confidence_level)
     findings = tuple(
         GroupFinding(
             name=group.name,
@@ -172,10 +175,15 @@ def _with_weight(groups: list[Group], left_out: list[LeftOut], seen: Sample) -> 
 
 
 def look(
-    sample: Sample, by: By, lens: Lens, binning: Binning | Mapping[str, Binning], missing: str
+    sample: Sample,
+    by: By,
+    lens: Lens,
+    binning: Binning | Mapping[str, Binning],
+    missing: str,
+    argument: str = "by",
 ) -> tuple[list[Levels], Sample]:
     """Look at a sample through a lens and cut the variables in the rows that are left."""
-    columns = read_columns(sample, by, missing)
+    columns = read_columns(sample, by, missing, argument)
     view = lens.look(sample.predictions)
     seen = lens(sample)
     if not len(seen):

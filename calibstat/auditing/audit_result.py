@@ -151,19 +151,28 @@ class SubgroupAudit:
         """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
         m, rejected = len(self.groups), self.rejected
         where = f"through {self.lens!r} (n = {self.n}"
-        p = pvalue_cell(self.pvalue, self.n_resamples)
+        p = f"joint p = {pvalue_cell(self.pvalue)}"
         if not rejected:
-            smallest = min(group.pvalue_adjusted for group in self.groups)
-            return (
-                f"No evidence of miscalibration in any of {m} groups {where}; smallest adjusted p = {smallest:.3g}, "
-                f"{self.n_resamples} redraws)."
-            )
+            return self._none_rejected(f"{where}, {self.n_resamples} redraws, {p})")
         first = rejected[0]
         what = f": {first.direction}" if first.direction else ""
         means = "" if not first.direction else f" ({_means(first)})"
         return (
             f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}, {self.n_resamples} redraws, "
-            f"joint p {p}). Strongest: {first.name}{what}{means}."
+            f"{p}). Strongest: {first.name}{what}{means}."
+        )
+
+    def _none_rejected(self, where: str) -> str:
+        """Say that no group is named; the joint test may see an error that the adjustment does not place."""
+        smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups))
+        if self.pvalue <= alpha(self.confidence_level):
+            return (
+                f"Evidence of miscalibration in some of {len(self.groups)} groups {where}, but it names none: the "
+                f"smallest p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
+            )
+        return (
+            f"No evidence of miscalibration in any of {len(self.groups)} groups {where}; smallest adjusted p = "
+            f"{smallest}."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -225,7 +234,7 @@ class SubgroupAudit:
             number_cell(group.statistic),
             number_cell(group.null_mean),
             "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
-            pvalue_cell(group.pvalue_adjusted, self.n_resamples).removeprefix("= ") + star,
+            pvalue_cell(group.pvalue_adjusted) + star,
             group.direction,
         ]
 

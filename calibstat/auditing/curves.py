@@ -9,14 +9,15 @@ from scipy.special import chdtrc
 
 from calibstat.arrays import RNG, Floats, Ints, as_generator
 from calibstat.auditing.audit import look
+from calibstat.auditing.curves_groups import large_enough
 from calibstat.auditing.curves_result import EqualCurvesTest
-from calibstat.auditing.groups import LeftOut
 from calibstat.auditing.levels import Levels
 from calibstat.auditing.smooths import logits, maximal_log_likelihood, n_knots, residuals, spline_basis
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
 from calibstat.estimators.logistic.fits import orthonormal
+from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import single_step
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -35,6 +36,7 @@ def equal_curves_test(
     lens: Lens | None = None,
     binning: Binning = EqualMass(4),
     min_size: int = 50,
+    min_expected: float = 10,
     missing: str = "raise",
     n_resamples: int = 999,
     rng: RNG = None,
@@ -52,7 +54,7 @@ def equal_curves_test(
       logit (differential item functioning, Swaminathan & Rogers 1990; chi-squared with two degrees of freedom for each
       group but one). Strong against shifts and slopes.
 
-    The p-value is twice the smaller one (Bonferroni). Asymptotic: at least some 500 rows.
+    The p-value is twice the smaller one (Bonferroni). Asymptotic: groups of few events or non-events are left out.
 
     Parameters
     ----------
@@ -65,6 +67,9 @@ def equal_curves_test(
         How a number is cut; one with at most ten distinct values is not.
     min_size : int
         Groups with fewer rows are left out.
+    min_expected : float
+        So are groups in which fewer events, or non-events, are expected: what happens in all rows of the same
+        prediction (a spline), summed over the group.
     missing : {"raise", "level"}
     n_resamples : int
         Of the multipliers.
@@ -77,7 +82,7 @@ def equal_curves_test(
     Raises
     ------
     ValueError
-        If there are more than two outcomes, weights, or fewer than two groups.
+        If there are more than two outcomes, weights, or fewer than two groups that are large enough.
 
     Examples
     --------
@@ -95,11 +100,11 @@ def equal_curves_test(
     """
     at_least_one("n_resamples", n_resamples)
     at_least_one("min_size", min_size)
-    lens = Canonical() if lens is None else lens
+    lens = Canonical() if lens is None else check_lens(lens)
     variables, seen = look(sample, by, lens, binning, missing)
     levels = _the_one(variables)
     _check(seen, lens)
-    kept, left_out = _large_enough(levels, min_size)
+    kept, left_out = large_enough(levels, _expected(seen, levels), min_size, min_expected)
     rows = np.flatnonzero(np.isin(levels.index, kept))
     index = np.searchsorted(kept, levels.index[rows])
     event, happened = seen.predictions.event[rows], seen.outcomes[rows].astype(float)
@@ -146,20 +151,12 @@ def _check(seen: Sample, lens: Lens) -> None:
         )
 
 
-def _large_enough(levels: Levels, min_size: int) -> tuple[Ints, list[LeftOut]]:
-    counts = np.bincount(levels.index, minlength=levels.size)
-    few = [
-        LeftOut(f"{levels.variable} {levels.names[g]}", int(counts[g]), f"has fewer than {min_size} rows")
-        for g in np.flatnonzero(counts < min_size)
-    ]
-    kept = np.flatnonzero(counts >= min_size)
-    if len(kept) < 2:
-        shown = ", ".join(f"{name!r}: {count}" for name, count in zip(levels.names[:10], counts, strict=False))
-        raise ValueError(
-            f"{levels.variable!r} has fewer than two groups of at least {min_size} rows ({shown}): there is nothing to "
-            "compare; take a smaller min_size or another variable."
-        )
-    return kept, few
+def _expected(seen: Sample, levels: Levels) -> Floats:
+    """Return how many events each group would have if as much happened in it as in all rows of the same prediction."""
+    event, happened = seen.predictions.event, seen.outcomes.astype(float)
+    fitted = happened - residuals(spline_basis(event, n_knots(len(event))), happened)
+    expected: Floats = np.bincount(levels.index, fitted, minlength=levels.size).astype(float)
+    return expected
 
 
 def _covariance(

@@ -117,16 +117,16 @@ class EqualCurvesTest:
     def __str__(self) -> str:
         rows = [["group", "n", "more happens by", "adjusted p"]]
         rows += [
-            [f"{self.variable} {name}", str(n), f"{gap:+.4f}", pvalue_cell(p, self.n_resamples).removeprefix("= ")]
+            [f"{self.variable} {name}", str(n), f"{gap:+.4f}", pvalue_cell(p)]
             for name, n, gap, p in zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
         ]
-        covariance = pvalue_cell(self.covariance_pvalue, self.n_resamples)
+        covariance = pvalue_cell(self.covariance_pvalue)
         notes = [
             ("question", _QUESTION),
             ("more by", "mean of outcome minus what happens in all rows at the same prediction (a spline)"),
             (
                 "adjusted p",
-                f"cumulated covariance of outcome and group given the prediction; the largest: p {covariance}",
+                f"cumulated covariance of outcome and group given the prediction; the largest: p = {covariance}",
             ),
             (
                 "regression",

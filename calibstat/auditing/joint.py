@@ -163,12 +163,27 @@ def check_adjust(adjust: str) -> None:
         raise ValueError(f"adjust is {adjust!r}; it must be one of {', '.join(map(repr, ADJUSTMENTS))}.")
 
 
+def check_resamples(adjust: str, m: int, n_resamples: int, level: float) -> None:
+    """Refuse so few resamples that no adjusted p-value of `m` tests can reach the level, whatever the data."""
+    if (m if adjust == "holm" else 1) / (1 + n_resamples) > level:
+        other = ", or adjust='max-t', which needs fewer" if adjust == "holm" else ""
+        raise ValueError(
+            f"n_resamples is {n_resamples}: with {m} test{'s' if m > 1 else ''} and adjust={adjust!r} no adjusted "
+            f"p-value could be {level:g} or less, whatever the data. {_wanted(adjust, m, level)}{other}."
+        )
+
+
 def few_resamples(adjust: str, m: int, n_resamples: int, level: float) -> str:
-    """Say where resamples are too few for the smallest adjusted p-value to reach the level; "" if they are not."""
-    needed = 1 if adjust in ("max-t", "step-down") else m
-    if needed / (1 + n_resamples) <= level:
+    """Say where resamples are too few for one small p-value among many to reach the level; "" if they are not."""
+    if adjust != "fdr_bh" or m / (1 + n_resamples) <= level:
         return ""
     return (
-        f"{n_resamples} resamples cannot give an adjusted p-value of {level:g} with {m} tests; take n_resamples of at "
-        f"least {int(np.ceil(needed / level)) - 1} (better {int(np.ceil(20 * needed / level))})"
+        f"{n_resamples} resamples cannot give an adjusted p-value of {level:g} to one of {m} tests alone, only to "
+        f"several together. {_wanted(adjust, m, level)}"
     )
+
+
+def _wanted(adjust: str, m: int, level: float) -> str:
+    smallest = (1 if adjust in ("max-t", "step-down") else m) / level
+    least = int(np.ceil(smallest - 1e-9)) - 1
+    return f"Take n_resamples of at least {least} (better {int(np.ceil(20 * smallest - 1e-9)) - 1})"

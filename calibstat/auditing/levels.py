@@ -70,7 +70,7 @@ class Levels:
         return len(self.names)
 
 
-def read_columns(sample: Sample, by: By, missing: str) -> dict[str, Column]:
+def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> dict[str, Column]:
     """Find the variables that are asked for.
 
     Parameters
@@ -80,6 +80,8 @@ def read_columns(sample: Sample, by: By, missing: str) -> dict[str, Column]:
         Names of variables of the sample, or further columns by name, in which values may be missing.
     missing : {"raise", "level"}
         What to do with rows in which a further column is missing.
+    argument : str
+        What `by` is called, for messages.
 
     Raises
     ------
@@ -92,19 +94,23 @@ def read_columns(sample: Sample, by: By, missing: str) -> dict[str, Column]:
             f"missing is {missing!r}; it must be 'raise' or 'level' (missing values as a level of their own)."
         )
     if isinstance(by, Mapping) or hasattr(by, "columns"):
-        return {name: _further(name, found, len(sample), missing) for name, found in named_columns(by).items()}
+        return {
+            name: _further(argument, name, found, len(sample), missing) for name, found in named_columns(by).items()
+        }
     if not isinstance(by, Iterable):
-        raise TypeError(f"by is {by!r}, but names of variables are expected: for example by=['age', 'sex'].")
+        raise TypeError(
+            f"{argument} is {by!r}, but names of variables are expected: for example {argument}=['age', 'sex']."
+        )
     names = [by] if isinstance(by, str) else list(by)
     if not names:
-        raise ValueError("by is empty; name at least one variable, for example by=['age', 'sex'].")
+        raise ValueError(f"{argument} is empty; name at least one variable, for example {argument}=['age', 'sex'].")
     known = sample.predictions.variables
     for name in names:
         if name not in known:
             listed = ", ".join(map(repr, known)) or "none"
             raise ValueError(
-                f"by: the sample has no variable {name!r}; its variables are: {listed}. Pass it as "
-                "Sample(..., variables={name: values}), or as by={name: values}."
+                f"{argument}: the sample has no variable {name!r}; its variables are: {listed}. Pass it as "
+                f"Sample(..., variables={{name: values}}), or as {argument}={{name: values}}."
             )
     everywhere = np.ones(len(sample), dtype=bool)
     return {name: Column(known[name], everywhere) for name in dict.fromkeys(names)}
@@ -118,21 +124,22 @@ def expect_sample(sample: Any) -> None:
         )
 
 
-def _further(name: str, found: Any, n: int, missing: str) -> Column:
+def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Column:
     if len(found.values) != n:
         raise ValueError(
-            f"by: variable {name!r} has {len(found.values)} rows, but the sample has {n}: pass one value each."
+            f"{argument}: variable {name!r} has {len(found.values)} rows, but the sample has {n}: pass one value each."
         )
     holes = found.missing()
     if holes is None:
         return Column(as_variable(found), np.ones(n, dtype=bool))
     if missing == "raise":
         raise ValueError(
-            f"by: variable {name!r} is missing in {int(holes.sum())} of {n} rows, first in row {int(np.argmax(holes))} "
-            "(rows count from 0): fill them in, or pass missing='level' to make them a level of their own."
+            f"{argument}: variable {name!r} is missing in {int(holes.sum())} of {n} rows, first in row "
+            f"{int(np.argmax(holes))} (rows count from 0): fill them in, or pass missing='level' to make them a level "
+            "of their own."
         )
     if holes.all():
-        raise ValueError(f"by: variable {name!r} is missing in all {n} rows; leave it out.")
+        raise ValueError(f"{argument}: variable {name!r} is missing in all {n} rows; leave it out.")
     return Column(as_variable(replace(found, values=found.values[~holes])), ~holes)
 
 

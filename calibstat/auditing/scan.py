@@ -15,6 +15,7 @@ from calibstat.auditing.joint import (
     adjust_pvalues,
     alpha,
     check_adjust,
+    check_resamples,
     few_resamples,
     interval,
     root_mean_square,
@@ -28,6 +29,7 @@ from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
 from calibstat.estimators.tally import TallyPlan, ratio
+from calibstat.inference.arguments import check_lens
 from calibstat.inference.spread import NoInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -105,12 +107,14 @@ def scan_variables(
     """
     expect_sample(sample)
     _check(null, rank_by, adjust, confidence_level, n_resamples)
-    lens = Canonical() if lens is None else lens
+    lens = Canonical() if lens is None else check_lens(lens)
     asked = tuple(sample.predictions.variables) if variables is None else variables
     if variables is None and not asked:
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")
-    cut, seen = look(sample, asked, lens, binning, missing)
+    cut, seen = look(sample, asked, lens, binning, missing, "variables")
     kept, left_out, notes = _usable(cut, seen, min_expected)
+    level = alpha(confidence_level)
+    check_resamples(adjust, len(kept), n_resamples, level)
     generator = as_generator(rng)
     sums = ResidualSums(seen.predictions, kept)
     observed = sums.residuals(seen.outcomes[None, :])
@@ -139,7 +143,7 @@ def scan_variables(
         for j, levels in enumerate(kept)
     ]
     key = (lambda found: -found.vece) if rank_by == "vece" else (lambda found: -found.excess)
-    notes += [note, few_resamples(adjust, len(kept), n_resamples, alpha(confidence_level))]
+    notes += [note, few_resamples(adjust, len(kept), n_resamples, level)]
     return VariableScan(
         variables=tuple(sorted(findings, key=key)),
         null=null,

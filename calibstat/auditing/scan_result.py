@@ -152,7 +152,7 @@ class VariableScan:
             number_cell(found.vece),
             number_cell(found.null_mean),
             "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
-            pvalue_cell(found.pvalue_adjusted, self.n_resamples).removeprefix("= ") + star,
+            pvalue_cell(found.pvalue_adjusted) + star,
             worst.level,
             number_cell(worst.error),
             number_cell(found.worst_expected),

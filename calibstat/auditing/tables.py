@@ -42,16 +42,15 @@ def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
     )
 
 
-def pvalue_cell(pvalue: float, n_resamples: int) -> str:
-    """Write a p-value out; at the smallest value that so many resamples can give it is a bound.
+def pvalue_cell(pvalue: float) -> str:
+    """Write a p-value out as it is: the smallest that redraws can give, 1 / (1 + R), is a p-value, not a bound.
 
     Examples
     --------
-    >>> pvalue_cell(0.001, 999), pvalue_cell(0.2, 999)
-    ('< 0.001', '= 0.2')
+    >>> pvalue_cell(0.001), pvalue_cell(0.2)
+    ('0.001', '0.2')
     """
-    floor = 1 / (1 + n_resamples)
-    return f"< {floor:.3g}" if pvalue <= floor else f"= {pvalue:.3g}"
+    return f"{pvalue:.3g}"
 
 
 def number_cell(value: float) -> str:

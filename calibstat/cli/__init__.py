@@ -1,4 +1,4 @@
-"""The command line: ``calibstat test`` and ``calibstat demo``."""
+"""The command line: ``calibstat test``, ``calibstat estimate``, ``calibstat compare`` and others."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from calibstat.auditing.curves_result import EqualCurvesTest
 from calibstat.auditing.levels import By
 from calibstat.cli.audit_input import read_audited, read_binning, read_lens
 from calibstat.cli.notices import notice, plain_warnings
+from calibstat.cli.option_names import named_options
 from calibstat.cli.progress_bar import ProgressBar
 from calibstat.cli.text import hang
 from calibstat.inference.multiplicity import holm
@@ -27,9 +28,20 @@ CAUTION = (
 )
 
 
+OPTIONS = {
+    "n_resamples": "--n-resamples",
+    "adjust='max-t', which": "--adjust max-t, which",
+    "min_size or min_expected": "--min-size",
+    "min_size": "--min-size",
+    "missing='level'": "--missing level",
+    "by: ": "--by: ",
+    "a smaller min_expected": "fewer --bins",
+}
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, audit it, print what was found."""
-    with plain_warnings():
+    with plain_warnings(), named_options(OPTIONS):
         sample, by = read_audited(arguments, "--by", arguments.by)
         lens = read_lens(arguments.lens, sample.predictions)
         if arguments.curves:

@@ -92,7 +92,7 @@ def _command(
         allow_abbrev=False,
     )
     options.add_input(parser)
-    parser.add_argument("--lens", metavar="LENS", help="the question to ask (see below)")
+    parser.add_argument("--lens", action=options.Once, metavar="LENS", help="the question to ask (see below)")
     return parser
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,50 +11,63 @@ import numpy as np
 import calibstat as cs
 from calibstat import calibrators
 from calibstat.cli.calibrate_options import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
-from calibstat.cli.names import split_list
+from calibstat.cli.calibrate_rows import FileRows, read_rows, write_rows
 from calibstat.cli.notices import notice, plain_warnings
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Fit or load, apply, write."""
+    _refuse_overwriting(arguments)
     with plain_warnings():
-        if arguments.load is not None:
-            _run_loaded(arguments)
-        else:
-            _run_fitted(arguments)
-    print(f"Test them: calibstat test {arguments.out} --label {arguments.label} --probs 'prob_*'")
+        start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
+    print(f"Test them: calibstat test {arguments.out} --label {arguments.label} --probs '{start}*'")
 
 
-def _run_loaded(arguments: argparse.Namespace) -> None:
+def _refuse_overwriting(arguments: argparse.Namespace) -> None:
+    """Refuse to write over a file that is read or written besides."""
+    read = [("FILE", arguments.file), ("--apply", arguments.apply), ("--load", arguments.load)]
+    for option, path, others in (
+        ("--out", arguments.out, [*read, ("--save", arguments.save)]),
+        ("--save", arguments.save, read),
+    ):
+        for other, taken in others:
+            if None not in (path, taken) and Path(path).resolve() == Path(taken).resolve():
+                raise ValueError(f"{option} {path} is {other} too, and would be overwritten: name another file")
+
+
+def _run_loaded(arguments: argparse.Namespace) -> str:
     if arguments.save is not None or arguments.apply is not None:
         raise ValueError("--load applies a calibrator to FILE as it is: leave out --save and --apply")
-    sample = _read(arguments, arguments.file)
+    rows = read_rows(arguments, arguments.file)
     fitted = calibrators.load(arguments.load)
-    known = getattr(fitted, "labels_", None)
-    if known is not None and known != _names(sample):
-        raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {_names(sample)}")
-    _write(arguments, sample, fitted, np.arange(len(sample)))
-    print(f"Wrote {len(sample)} rows, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
+    known, labels = getattr(fitted, "labels_", None), _names(rows.sample)
+    if known is not None and known != labels:
+        raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {labels}")
+    start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
+    print(f"Wrote {_rows(len(rows.sample))}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
+    return start
 
 
-def _run_fitted(arguments: argparse.Namespace) -> None:
-    given = _read(arguments, arguments.file)
-    rows, rest = _parts(arguments, len(given))
-    applied = given if arguments.apply is None else _read(arguments, arguments.apply)
-    if applied.labels != given.labels:
-        raise ValueError(f"{arguments.apply} has the classes {applied.labels}, but {arguments.file} has {given.labels}")
+def _run_fitted(arguments: argparse.Namespace) -> str:
+    given = read_rows(arguments, arguments.file)
+    rows, rest = _parts(arguments, len(given.sample))
+    applied = given if arguments.apply is None else read_rows(arguments, arguments.apply)
+    labels, found = given.sample.labels, applied.sample.labels
+    if found != labels:
+        raise ValueError(f"{arguments.apply} has the classes {found}, but {arguments.file} has {labels}")
     if arguments.apply is not None:
-        rest = np.arange(len(applied))
-    part = given.take(rows)
-    made = _made(arguments, len(given.labels))
+        rest = np.arange(len(applied.sample))
+    part = given.sample.take(rows)
+    made = _made(arguments, len(labels))
     fitted = made.fit(_columns(arguments, part), part.outcomes, part.predictions.weights)
-    fitted.labels_ = _names(given)
-    _write(arguments, applied.take(rest), fitted, rest)
+    fitted.labels_ = _names(given.sample)
+    start = _write(arguments, applied, rest, fitted)
     if arguments.save is not None:
         calibrators.save(fitted, arguments.save)
     source = "the other" if arguments.apply is None else f"all of {arguments.apply},"
-    print(f"Fitted {_text(fitted)} on {len(rows)} of {len(given)} rows of {arguments.file}.")
-    print(f"Wrote {source} {len(rest)} rows, calibrated, to {arguments.out}.")
+    print(f"Fitted {_text(fitted)} on {len(rows)} of {_rows(len(given.sample))} of {arguments.file}.")
+    print(f"Wrote {source} {_rows(len(rest))}, calibrated, to {arguments.out}.")
+    return start
 
 
 def _parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
@@ -66,26 +76,14 @@ def _parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
         return np.arange(n_rows), np.arange(0)
     if not 0 < arguments.share < 1:
         raise ValueError(f"--share {arguments.share:g}: pass a share between 0 and 1, such as 0.5")
-    shuffled = cs.as_generator(arguments.seed).permutation(n_rows)
     n_fit = round(arguments.share * n_rows)
+    if n_fit in (0, n_rows):
+        raise ValueError(
+            f"--share {arguments.share:g} of {_rows(n_rows)} of {arguments.file} leaves {n_fit} to fit on and "
+            f"{n_rows - n_fit} to write, but both need at least one: take another share or more rows, or --apply"
+        )
+    shuffled = cs.as_generator(arguments.seed).permutation(n_rows)
     return np.sort(shuffled[:n_fit]), np.sort(shuffled[n_fit:])
-
-
-def _read(arguments: argparse.Namespace, path: str) -> Any:
-    return cs.Sample.read(
-        path,
-        y_true=arguments.label,
-        y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-        variables=arguments.variable,
-        sample_weight=arguments.weights,
-        labels=None if arguments.labels is None else _told(arguments.labels),
-        nan_policy=arguments.nan_policy,
-    )
-
-
-def _told(text: str) -> Sequence[str] | Sequence[int]:
-    names = split_list(text)
-    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names
 
 
 def _made(arguments: argparse.Namespace, n_classes: int) -> Any:
@@ -115,26 +113,18 @@ def _columns(arguments: argparse.Namespace, sample: Any) -> Any:
     return np.column_stack([sample.y_prob, variable.values])
 
 
+def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: Any) -> str:
+    said = fitted.predict_proba(_columns(arguments, rows.sample.take(taken)))
+    return write_rows(arguments.out, rows, taken, said, arguments.label)
+
+
 def _names(sample: Any) -> list[str]:
     return [str(label) for label in sample.labels]
 
 
+def _rows(n: int) -> str:
+    return "1 row" if n == 1 else f"{n} rows"
+
+
 def _text(fitted: Any) -> str:
     return " ".join(repr(fitted).split())
-
-
-def _write(arguments: argparse.Namespace, sample: Any, fitted: Any, rows: Any) -> None:
-    """Write one line for each row: its number, its label, calibrated probabilities, and the variable."""
-    said = fitted.predict_proba(_columns(arguments, sample))
-    header = ["row", arguments.label, *(f"prob_{name}" for name in _names(sample))]
-    columns = [rows.tolist(), sample.y_true.tolist(), *said.T.tolist()]
-    if arguments.variable is not None:
-        header.append(arguments.variable)
-        columns.append(sample.predictions.variables[arguments.variable].values.tolist())
-    if sample.predictions.weights is not None:
-        header.append(arguments.weights)
-        columns.append(sample.predictions.weights.tolist())
-    with Path(arguments.out).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(header)
-        writer.writerows(zip(*columns, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from calibstat.cli import options
 from calibstat.cli.calibrate_options import NAMES
 
 _ABOUT = """\
@@ -41,6 +42,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument(
         "--lens",
+        action=options.Once,
         metavar="LENS",
         help="canonical, top-label, class-wise:LABEL or top-k:K (default: canonical for two classes, else top-label)",
     )

@@ -21,7 +21,7 @@ from calibstat.cli.streams import stream
 from calibstat.cli.text import columns, hang
 from calibstat.inference.estimation import estimate
 from calibstat.inference.results import Estimate
-from calibstat.inference.words import number
+from calibstat.inference.words import counted, number
 
 _EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
 _CAUTION = (
@@ -60,6 +60,7 @@ class Answer:
             "confidence_interval": None if interval is None else [_finite(end) for end in interval],
             "confidence_level": found.confidence_level,
             "interval_note": found.interval_note,
+            "notes": list(found.notes),
             "source": found.asked.source,
         }
 
@@ -97,8 +98,12 @@ def report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     rows = [["lens", "class", "given", "value", "expected", level], *map(_row, answers)]
     notes = [
         *_said_of("value", answers, [f"{each.question.core.quantity}, {each.question.core!r}" for each in answers]),
-        *hang("expected", f"{_EXPECTED} ({n_resamples} resamples, seed {seed})"),
+        *hang(
+            "expected",
+            f"{_EXPECTED} (computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed})",
+        ),
         *_said_of("interval", answers, [each.found.interval_note for each in answers]),
+        *(line for each in answers for note in each.found.notes for line in hang("note", f"{each.name}: {note}")),
         *hang("data", f"n = {first.asked.n}; {first.asked.source}"),
         *hang("caution", _CAUTION),
     ]

@@ -62,7 +62,7 @@ def add_compare(commands: argparse._SubParsersAction[Any]) -> None:
         "two times or more",
     )
     options.add_labels(parser)
-    parser.add_argument("--lens", metavar="LENS", help="the question to ask (see below)")
+    parser.add_argument("--lens", action=options.Once, metavar="LENS", help="the question to ask (see below)")
     options.add_cells(parser)
     parser.add_argument(
         "--adjust",

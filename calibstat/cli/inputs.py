@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import argparse
 import re
+from typing import Any
 
 from calibstat.cli.names import split_list
 from calibstat.cli.panel import Names
 from calibstat.reading import file_arguments
 from calibstat.sample import Sample
+
+# The advice of `Sample` where values are missing.
+_OMIT = 'or pass nan_policy="omit" to leave these rows out'
 
 
 def read_sample(arguments: argparse.Namespace, given: list[Names]) -> Sample:
@@ -46,10 +50,16 @@ def read_models(arguments: argparse.Namespace) -> dict[str, Sample]:
         if name in models:
             raise ValueError(f"--model {name}: there are two models of this name; give each its own")
         found = split_list(columns)
-        models[name] = Sample.read(
-            arguments.file, y_true=arguments.label, y_prob=found if len(found) > 1 else found[0], labels=labels
-        )
+        models[name] = _complete(arguments, found if len(found) > 1 else found[0], labels)
     return models
+
+
+def _complete(arguments: argparse.Namespace, columns: str | list[str], labels: Any) -> Sample:
+    """Read the rows of one of several models; nothing may be missing, or the models would not have the same rows."""
+    try:
+        return Sample.read(arguments.file, y_true=arguments.label, y_prob=columns, labels=labels)
+    except ValueError as error:
+        raise ValueError(str(error).replace(_OMIT, "or leave these rows out of the file")) from error
 
 
 def _read_confidence(arguments: argparse.Namespace, variables: list[str]) -> Sample:

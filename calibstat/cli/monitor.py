@@ -18,18 +18,28 @@ from calibstat.checks import examine
 from calibstat.cli.names import split_list
 from calibstat.cli.notices import notice, plain_warnings
 from calibstat.cli.one_lens import one_lens
+from calibstat.cli.option_names import named_options
 from calibstat.monitoring.monitor import Monitor
 from calibstat.monitoring.rows import WAITING, read_labels, read_predictions
-from calibstat.monitoring.storage import read_state
+from calibstat.monitoring.storage import expect_folder, read_state
 from calibstat.reading import file_arguments
 
+_OPTIONS = {
+    "make the monitor with bad_rows='skip'": "add --bad-rows skip",
+    "make the monitor as before, and call its restore(path)": "its state cannot be used here",
+    "alpha is ": "--alpha is ",
+}
+# Numbers of rows within a call are of no use where rows were sorted, or those before were passed over.
+_ROW_OF_CALL = re.compile(r"row \d+ of this call \(id (.*?), row \d+ of all; rows count from 0\):")
 _ALARM = 3
 _CHUNK = 10_000
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Feed the file, keep the state, say what was found; return the exit code."""
-    with plain_warnings():
+    if arguments.state is not None:
+        expect_folder(arguments.state)
+    with plain_warnings(), named_options(_OPTIONS):
         found = file_arguments(
             arguments.file,
             y_true=arguments.label,
@@ -81,7 +91,7 @@ def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns:
         if len(labels) != (2 if rows.ndim == 1 else rows.shape[1]):
             raise ValueError(f"{state} is the state of another monitor: its classes are {', '.join(map(str, labels))}")
     else:
-        labels = _found(truth, rows, columns)
+        labels = _found(truth, rows, columns, arguments.bad_rows)
     monitor = Monitor(
         one_lens(arguments.lens, labels),
         labels=labels,
@@ -99,7 +109,7 @@ def _told(text: str) -> list[Hashable]:
     return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else list(names)
 
 
-def _found(truth: Array, rows: Floats, columns: list[str] | None) -> list[Hashable]:
+def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str) -> list[Hashable]:
     """Return the classes of the columns, as a sample of the sound rows that have labels would take them."""
     n_classes = 2 if rows.ndim == 1 else rows.shape[1]
     sound = np.ones(len(rows), dtype=bool)
@@ -107,28 +117,49 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None) -> list[Hashab
     sound &= read_labels(truth, {})[0] != WAITING
     if not sound.any():
         raise ValueError("no row has a label yet: name the classes, for example by --labels 0,1")
-    return list(examine(truth[sound], rows[sound], columns=columns).classes)
+    try:
+        return list(examine(truth[sound], rows[sound], columns=columns).classes)
+    except ValueError as error:
+        if bad_rows == "raise":
+            raise
+        names = ",".join(map(str, list(dict.fromkeys(truth[sound].tolist()))[:n_classes]))
+        raise ValueError(
+            f"{error} To let --bad-rows skip tell unknown labels, name those that are known, in the order of the "
+            f"probabilities: for example --labels {names}"
+        ) from None
 
 
 def _feed(monitor: Monitor, truth: Array, rows: Floats, times: list[Any], arguments: argparse.Namespace) -> int:
     """Feed what was not seen before, and return how many rows are held by a missing label."""
-    last = monitor.to_dict()["last_id"]
-    if last is not None and isinstance(last, str) != isinstance(times[0], str):
-        raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
-    begin = 0 if last is None else sum(time <= last for time in times)
-    if begin:
-        notice(f"{begin} rows up to {last!r} in {arguments.order} were seen before and are passed over")
+    begin = _seen_before(monitor, times, arguments)
     codes, _ = read_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
     absent = np.flatnonzero(codes[begin:] == WAITING)
     end = len(times) if arguments.missing == "worst" or not len(absent) else begin + int(absent[0])
     for start in range(begin, end, _CHUNK):
         part = slice(start, min(end, start + _CHUNK))
-        monitor.update(rows[part], truth[part], id=times[part])
+        try:
+            monitor.update(rows[part], truth[part], id=times[part])
+        except ValueError as error:
+            raise ValueError(_ROW_OF_CALL.sub(lambda row: f"{arguments.order} {row[1]}:", str(error))) from None
         open_rows = np.flatnonzero(codes[part] == WAITING)
         waiting = [time for time in (times[start + row] for row in open_rows.tolist()) if monitor.awaits(time)]
         if waiting:
             monitor.write_off(waiting)
     return len(times) - end
+
+
+def _seen_before(monitor: Monitor, times: list[Any], arguments: argparse.Namespace) -> int:
+    """Return how many of the first rows were fed before; all of them must have been."""
+    last = monitor.to_dict()["last_id"]
+    if last is not None and isinstance(last, str) != isinstance(times[0], str):
+        raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
+    try:
+        begin = monitor.seen_before(times)
+    except ValueError as error:
+        raise ValueError(f"--order {arguments.order}: {error}") from None
+    if begin:
+        notice(f"{begin} rows up to {times[begin - 1]!r} in {arguments.order} were seen before and are passed over")
+    return begin
 
 
 def _show(monitor: Monitor, held: int, form: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from calibstat.cli import options
+
 _ABOUT = """\
 Is the model still calibrated? Bets on the labels of a file row by row, in the order in which predictions were made. The
 evidence E may be looked at after every row: a model that keeps its promises ever reaches 1/alpha with a chance of at
@@ -39,6 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
     parser.add_argument(
         "--lens",
+        action=options.Once,
         default="canonical",
         metavar="LENS",
         help="canonical (the default), top-label, class-wise:LABEL or top-k:K",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from calibstat.cli.names import ESTIMATORS
 
@@ -115,6 +116,20 @@ def add_format(parser: argparse.ArgumentParser, json: str) -> None:
     parser.add_argument(
         "--format", choices=("text", "json"), default="text", help=f"text to read (the default), or {json}"
     )
+
+
+class Once(argparse.Action):
+    """Stores a value as usual, and refuses a second one instead of forgetting the first."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        """Store the value."""
+        given = vars(namespace).setdefault("given_once", set())
+        if self.dest in given:
+            parser.error(f"{option_string} is there more than once, but {parser.prog} asks one question: give it once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
 
 
 def whole(text: str) -> int:

@@ -12,13 +12,25 @@ from calibstat.binnings.equal_mass import EqualMass
 from calibstat.cli.names import estimator_name, split_list
 from calibstat.cli.notices import plain_warnings
 from calibstat.cli.one_lens import one_lens
+from calibstat.cli.option_names import named_options
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.cells.miscalibration import ECE
+from calibstat.estimators.walks.cumulative import Kuiper
 from calibstat.lenses.base import Lens
 from calibstat.planning.families import ErrorFamily
 from calibstat.planning.planning import minimum_detectable, required_n
 from calibstat.planning.results import MinimumDetectable, RequiredN
 from calibstat.sample import Sample
+
+_OPTIONS = {
+    "n is ": "--n is ",
+    "n_runs is ": "--runs is ",
+    "max_n is ": "--max-n is ",
+    "(max_n)": "(--max-n)",
+    "power is ": "--power is ",
+    "level is ": "--level is ",
+    "a wider family": "another --direction",
+}
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -31,14 +43,23 @@ def run(arguments: argparse.Namespace) -> None:
 def _plan(arguments: argparse.Namespace) -> RequiredN | MinimumDetectable:
     predictions = _predictions(arguments)
     lens = _lens(arguments, predictions)
-    statistic: Any = getattr(calibstat, estimator_name(arguments.estimator))
-    test: Estimator = lens | statistic(EqualMass(arguments.bins))
+    test = lens | _statistic(arguments)
     direction: Any = arguments.direction.replace("-", " ")
     family = ErrorFamily(predictions, direction, lens | ECE())
     options = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
-    if arguments.n is not None:
-        return minimum_detectable(family, arguments.n, test, **options)
-    return required_n(family(arguments.ece), test, max_n=arguments.max_n, **options)
+    with named_options(_OPTIONS):
+        if arguments.n is not None:
+            return minimum_detectable(family, arguments.n, test, **options)
+        return required_n(family(arguments.ece), test, max_n=arguments.max_n, **options)
+
+
+def _statistic(arguments: argparse.Namespace) -> Estimator:
+    """Make the statistic of the test, on cells unless it has none."""
+    if arguments.estimator.lower() == "kuiper":
+        return Kuiper()
+    statistic: Any = getattr(calibstat, estimator_name(arguments.estimator))
+    made: Estimator = statistic(EqualMass(arguments.bins))
+    return made
 
 
 def _predictions(arguments: argparse.Namespace) -> Sample | None:

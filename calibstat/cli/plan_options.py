@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from calibstat.cli import options
 from calibstat.cli.names import ESTIMATORS
 
 _ABOUT = """\
@@ -42,14 +43,26 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         default="overconfident",
         help="how predictions are wrong (default: overconfident)",
     )
-    parser.add_argument("--lens", metavar="LENS", help="canonical (two classes), top-label (more) or class-wise:LABEL")
     parser.add_argument(
-        "--estimator", default="ECE", metavar="NAME", help=f"the statistic of the test; one of {', '.join(ESTIMATORS)}"
+        "--lens",
+        action=options.Once,
+        metavar="LENS",
+        help="canonical (two classes), top-label (more) or class-wise:LABEL",
     )
-    parser.add_argument("--bins", type=int, default=15, metavar="N", help="its cells of equal mass (default: 15)")
+    parser.add_argument(
+        "--estimator",
+        default="ECE",
+        metavar="NAME",
+        help=f"the statistic of the test (default: ECE); one of {', '.join((*ESTIMATORS, 'Kuiper'))}",
+    )
+    parser.add_argument(
+        "--bins", type=int, default=15, metavar="N", help="its cells of equal mass; Kuiper has none (default: 15)"
+    )
     parser.add_argument("--power", type=float, default=0.8, metavar="P", help="chance of seeing it (default: 0.8)")
     parser.add_argument("--level", type=float, default=0.05, metavar="A", help="level of the test (default: 0.05)")
     parser.add_argument("--max-n", type=int, default=1_000_000, metavar="N", help="no more labels (default: 1000000)")
     parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="the same seed gives the same numbers")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="the same seed gives the same numbers (default: 0)"
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="text (the default), or JSON")

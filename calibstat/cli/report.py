@@ -8,10 +8,12 @@ from itertools import chain, repeat
 from textwrap import fill, wrap
 
 from calibstat.cli.records import Record
-from calibstat.inference.words import LEVEL, number
+from calibstat.inference.words import LEVEL, counted, number
 
 WIDTH = 100
 INDENT = 12
+# What rounding leaves of a zero.
+_ROUNDING = 1e-12
 
 _EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
 _NULL = (
@@ -36,7 +38,7 @@ def headline(records: Sequence[Record]) -> str:
     n = records[0].test.asked.n
     if not rejected:
         smallest = min(records, key=lambda record: record.pvalue_adjusted)
-        tests = "1 test" if len(records) == 1 else f"{len(records)} tests"
+        tests = counted(len(records), "test")
         which = "" if len(records) == 1 else "smallest adjusted "
         return f"No evidence of miscalibration in {tests} (n = {n}, {which}{_equation(smallest)})."
     largest = max(rejected, key=lambda record: record.test.statistic - record.test.null_mean)
@@ -71,12 +73,23 @@ def _row(record: Record, digits: int) -> list[str]:
         view.kind,
         "" if view.label is None else str(view.label),
         record.question.condition or "",
-        f"{test.statistic:.{digits}f}",
-        f"{test.null_mean:.{digits}f}",
+        decimal(test.statistic, digits),
+        decimal(test.null_mean, digits),
         f"< {test.pvalue:.3g}" if record.at_floor else f"{test.pvalue:.3g}",
         f"< {record.pvalue_adjusted:.3g}" if _bounded(record) else f"{record.pvalue_adjusted:.3g}",
         "*" if record.rejects else "",
     ]
+
+
+def decimal(value: float, digits: int) -> str:
+    """Write a number with so many decimals; what is rounded to zero has no sign.
+
+    Examples
+    --------
+    >>> decimal(0.12345, 4), decimal(-1.7e-15, 4)
+    ('0.1235', '0.0000')
+    """
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _pad(text: str, width: int, column: int) -> str:
@@ -85,7 +98,7 @@ def _pad(text: str, width: int, column: int) -> str:
 
 def _decimals(values: Iterable[float]) -> int:
     """Enough for two digits of the smallest number that noise gives, at least four."""
-    sizes = [abs(value) for value in values if value and math.isfinite(value)]
+    sizes = [abs(value) for value in values if abs(value) > _ROUNDING and math.isfinite(value)]
     return min(8, max(4, 1 - math.floor(math.log10(min(sizes))))) if sizes else 4
 
 

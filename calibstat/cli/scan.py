@@ -11,9 +11,10 @@ import numpy as np
 from calibstat.auditing.levels import By
 from calibstat.auditing.scan import scan_variables
 from calibstat.auditing.scan_result import VariableScan
-from calibstat.cli.audit import CAUTION
+from calibstat.cli.audit import CAUTION, OPTIONS
 from calibstat.cli.audit_input import read_audited, read_binning, read_lens
 from calibstat.cli.notices import notice, plain_warnings
+from calibstat.cli.option_names import named_options
 from calibstat.cli.progress_bar import ProgressBar
 from calibstat.cli.text import hang
 from calibstat.lenses.base import Lens
@@ -22,7 +23,7 @@ from calibstat.sample import Sample
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, scan its columns, print what was found."""
-    with plain_warnings():
+    with plain_warnings(), named_options(OPTIONS):
         sample, variables = read_audited(arguments, "--variable", arguments.variable or ["*"])
         lens = read_lens(arguments.lens, sample.predictions)
         scan = ProgressBar().each(lambda names: _scan(arguments, sample, names, lens), [variables])[0]

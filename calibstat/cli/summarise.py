@@ -6,6 +6,7 @@ import argparse
 import csv
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from calibstat.sweeps.store import read
 from calibstat.sweeps.summary import summarise
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
+# A true error below this is rounding.
+_ROUNDING = 1e-15
 _KEYS = ("model", "estimator", "test", "n", "n_bins")
 
 
@@ -42,6 +45,7 @@ def show(summary: Any, form: str) -> None:
         writer.writerows(rows)
     else:
         _tables(rows)
+        print("\n".join(_legend(summary)))
     _missing(summary.attrs)
 
 
@@ -68,20 +72,50 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         if not own:
             continue
         keys = [key for key in _KEYS if key in own[0]]
-        measures = [key for key in ("truth", *_MEASURES) if any(row.get(key) is not None for row in own)]
+        measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
         widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
         for line in lines:
             print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
         print()
-    print("In brackets: Monte Carlo standard errors.")
+
+
+def _legend(summary: Any) -> list[str]:
+    """Say what the names stand for, and which errors the columns are of."""
+    design = json.loads(summary.attrs.get("design", "{}"))
+    lines = [*_stand_for(summary, "estimator", design), *_stand_for(summary, "test", design)]
+    if lines:
+        lines.append(
+            "Without a lens in front (such as TopLabel() | ...) the whole prediction is looked at (canonical)."
+        )
+    if "truth" in summary:
+        lines.append(
+            "truth: the true value of what is estimated, not binned; limit: what the estimator converges to while its "
+            "cells stay (binned)."
+        )
+        lines.append("mean: of the estimates, binned where the estimator has cells; bias: mean - truth.")
+    return [*lines, "In brackets: Monte Carlo standard errors."]
+
+
+def _stand_for(summary: Any, kind: str, design: dict[str, Any]) -> list[str]:
+    """Write each name with the repr that it has at the first number of bins."""
+    found = []
+    for name in summary[kind].values.tolist() if kind in summary.coords else []:
+        told = [text for text in design.get(f"{kind}s", []) if text.startswith(f"{name}, n_bins = ")]
+        if told:
+            bins, _, text = told[0].removeprefix(f"{name}, n_bins = ").partition(": ")
+            text = re.sub(r", code [0-9a-f]{12}", "", text)
+            found.append(f"{kind} {name}: {text}" + (f" at n_bins = {bins}" if len(told) > 1 else ""))
+    return found
 
 
 def _cell(row: dict[str, Any], key: str) -> str:
     value, error = row.get(key), row.get(f"{key}_se")
     if value is None:
         return "-"
+    if key in ("truth", "limit") and abs(value) < _ROUNDING:
+        return "0"
     return f"{value:.4g}" if error is None else f"{value:.4g} ({error:.1g})"
 
 

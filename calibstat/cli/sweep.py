@@ -27,6 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
     path = Path(arguments.study)
     sweep = read_study(path)
     store = Path(path.stem + ".zarr" if arguments.store is None else arguments.store)
+    if store.is_file():
+        raise ValueError(f"--store {store} is a file, but a sweep is kept in a folder: name another place")
     if store.exists() and not arguments.resume:
         raise ValueError(f"{store} is there: go on with it by --resume, or name another place by --store")
     if arguments.workers is not None and arguments.workers < 1:

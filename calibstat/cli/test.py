@@ -14,7 +14,7 @@ from calibstat.cli.notices import notice, plain_warnings
 from calibstat.cli.panel import CLASS_WISE_UP_TO, Question, panel, read_given
 from calibstat.cli.records import Record, ask
 from calibstat.cli.report import report
-from calibstat.inference.words import LEVEL
+from calibstat.inference.words import LEVEL, counted
 from calibstat.sample import Sample
 
 
@@ -69,7 +69,8 @@ def _tell_floors(records: Sequence[Record]) -> None:
     floor = n_tests * highest.floor
     if floor > LEVEL:
         enough = int(n_tests / LEVEL) * 5 - 1
+        adjusted = "" if n_tests == 1 else "after Holm's correction "
         notice(
-            f"after Holm's correction {n_tests} tests of {highest.description} cannot give a p-value below "
+            f"{adjusted}{counted(n_tests, 'test')} of {highest.description} cannot give a p-value below "
             f"{min(floor, 1):.2g}; take --n-resamples {enough} or ask less"
         )

@@ -26,7 +26,9 @@ def check_calibrators(calibrators: Any) -> Mapping[str, Any]:
     TypeError, ValueError
         If it is no mapping of names to objects with ``fit`` and ``predict_proba``, or a name is taken.
     """
-    if not isinstance(calibrators, Mapping) or not calibrators:
+    if isinstance(calibrators, Mapping) and not calibrators:
+        raise ValueError('calibrators is empty: name at least one, for example {"platt": Platt(), "beta": Beta()}.')
+    if not isinstance(calibrators, Mapping):
         raise TypeError(
             f"calibrators is of type {type(calibrators).__name__}, but a mapping of names to calibrators is expected: "
             'for example {"platt": Platt(), "beta": Beta()}.'

@@ -20,6 +20,7 @@ from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import calibration_test
 from calibstat.inference.total_variance import total_variance
 from calibstat.inference.words import LEVEL
+from calibstat.inference.wrapped import wrapped_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
 from calibstat.lenses.top_label import TopLabel
@@ -80,9 +81,12 @@ def judge_model(
         calibration_test(each, estimator, null=null, rng=rng) for each, rng in zip(samples, streams, strict=True)
     )
     scores = [_scores(each, estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
-    means = np.mean([(each.brier, each.log, each.calibration, each.refinement) for each in scores], axis=0)
+    brier, log, calibration, refinement = np.mean(
+        [(each.brier, each.log, each.calibration, each.refinement) for each in scores], axis=0
+    ).tolist()
     interval = _root_interval(estimator, samples[0], confidence_level) if len(samples) == 1 else None
-    return CalibratorResult(name, calibrator, tests, Scores(*means.tolist()), interval)
+    clipped = sum(each.n_clipped for each in scores)
+    return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
 
 
 def judge_pairs(
@@ -121,15 +125,17 @@ def _compared(
     a, b = (samples[name] for name in names)
     found = comparison_test(a, b, estimator, names=names, confidence_level=confidence_level, n_resamples=1, rng=0)
     own = (first.tests[split].pvalue, second.tests[split].pvalue)
-    pvalue = max(found.normal_pvalue, min(1.0, 2 * min(own)))
+    pvalue = wrapped_pvalue(found.normal_pvalue, own)
     return replace(found, own_pvalues=own, pvalue=pvalue, recalibration_difference=None)
 
 
 def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
     """Score what is seen through the lens; the Brier score without its calibration part is refinement."""
     seen = estimator.lens(sample)
-    brier = float(BrierScore()(seen))
-    return Scores(brier, float(LogScore()(seen)), squared, brier - squared)
+    brier, log = float(BrierScore()(seen)), LogScore()
+    called = seen.predictions.probabilities[np.arange(len(seen)), seen.outcomes]
+    clipped = int(np.count_nonzero(called < log.clip))
+    return Scores(brier, float(log(seen)), squared, brier - squared, clipped)
 
 
 def _root_interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:

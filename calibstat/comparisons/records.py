@@ -27,12 +27,16 @@ class Scores:
         The part of the Brier score that adding its mean residual to each cell would take off (unbiased, binned).
     refinement : float
         The rest of the Brier score: it grows where sharpness is lost.
+    n_clipped : int
+        Rows whose outcome had been called so improbable that the log score counts a larger probability, lest it be
+        infinite; of all splits.
     """
 
     brier: float
     log: float
     calibration: float
     refinement: float
+    n_clipped: int
 
 
 @final
@@ -66,7 +70,7 @@ class CalibratorResult:
     @property
     def root(self) -> float:
         """The root of the squared error, 0 if that is negative."""
-        return float(np.sqrt(max(self.value, 0.0)))
+        return float(np.sqrt(max(0.0, self.value)))
 
     @property
     def pvalue(self) -> float:
@@ -88,6 +92,7 @@ class CalibratorResult:
             "log": self.scores.log,
             "calibration": self.scores.calibration,
             "refinement": self.scores.refinement,
+            "log_clipped_rows": self.scores.n_clipped,
         }
 
 

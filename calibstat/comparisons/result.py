@@ -9,8 +9,10 @@ from calibstat.comparisons.records import CalibratorResult, PairResult
 from calibstat.comparisons.splits import Split
 from calibstat.comparisons.words import apart_lines, pair_text, table, where
 from calibstat.estimators.base import Estimator
+from calibstat.estimators.scores.means import LogScore
 from calibstat.inference.comparison_result import ENOUGH_ROWS
 from calibstat.inference.results import frame
+from calibstat.inference.words import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +68,10 @@ class CalibratorComparison:
         if not told:
             smallest = min(pair.pvalue_adjusted for pair in self.pairs)
             names = ", ".join(each.name for each in self.models)
-            return f"No two of {names} can be told apart {where(lens)} (smallest adjusted p = {smallest:.3g})."
+            return (
+                f"No two of {names} can be told apart by their binned errors {where(lens)} (smallest adjusted p = "
+                f"{smallest:.3g})."
+            )
         return "\n".join(pair_text(pair, lens, self.confidence_level) for pair in told)
 
     @property
@@ -111,6 +116,13 @@ class CalibratorComparison:
         found = list(self.notes)
         if self.cross_fitted:
             found.append(_CROSS_FITTED)
+        clipped = [each for each in self.models if each.scores.n_clipped]
+        if clipped:
+            rows = ", ".join(f"{each.name} in {counted(each.scores.n_clipped, 'row')}" for each in clipped)
+            found.append(
+                f"log counts probabilities below {LogScore().clip:g} as this much, or it would be infinite; what "
+                f"happened had been called that improbable by {rows}"
+            )
         if self._n_test < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} test rows: the normal approximation is for at least as many")
         return tuple(found)
@@ -144,7 +156,7 @@ class CalibratorComparison:
 
     def _rows_text(self) -> str:
         if self.cross_fitted:
-            return f"tested on all {self._n_test} rows, cross-fitted in {len(self.splits)} folds"
+            return f"tested on all {self._n_test} rows, cross-fitted in {counted(len(self.splits), 'fold')}"
         one = f"tested on {self._n_test} rows, fitted on {len(self.splits[0].fit_rows)} others"
         return one if len(self.splits) == 1 else f"{one}, in {len(self.splits)} random splits of the same rows"
 

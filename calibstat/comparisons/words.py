@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calibstat.comparisons.records import CalibratorResult, PairResult
-from calibstat.inference.words import number
+from calibstat.inference.words import counted, number
 from calibstat.lenses.base import Lens
 
 MOST_PAIRS = 6
@@ -20,11 +20,12 @@ def where(lens: Lens) -> str:
 def pair_text(pair: PairResult, lens: Lens, level: float) -> str:
     """Say which of two is better calibrated and by how much, or that they cannot be told apart."""
     if not pair.rejects:
-        return f"{pair.first.name} and {pair.second.name} cannot be told apart {where(lens)} ({_apart(pair)})."
+        names = f"{pair.first.name} and {pair.second.name}"
+        return f"{names} cannot be told apart by their binned errors {where(lens)} ({_apart(pair)})."
     better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
     return (
-        f"{better.name} is better calibrated than {worse.name} {where(lens)}: squared calibration error lower by "
-        f"{number(abs(pair.difference))} ({_spread(pair, level)}root errors {_root(better)} and {_root(worse)}), "
+        f"{better.name} is better calibrated than {worse.name} {where(lens)}: binned squared calibration error lower "
+        f"by {number(abs(pair.difference))} ({_spread(pair, level)}root errors {_root(better)} and {_root(worse)}), "
         f"adjusted p = {pair.pvalue_adjusted:.3g}."
     )
 
@@ -35,7 +36,8 @@ def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
     shown = apart if len(apart) <= MOST_PAIRS else [pair for pair in apart if outvoted(pair)]
     lines = [f"  {pair.first.name} and {pair.second.name} cannot be told apart ({_apart(pair)})" for pair in shown]
     rest = len(apart) - len(shown)
-    return lines if not rest else [*lines, f"  {rest} {'other ' if shown else ''}pairs cannot be told apart (to_frame)"]
+    noun = "other pair" if shown else "pair"
+    return lines if not rest else [*lines, f"  {counted(rest, noun)} cannot be told apart (to_frame)"]
 
 
 def outvoted(pair: PairResult) -> bool:
@@ -60,9 +62,9 @@ def table(models: Sequence[CalibratorResult]) -> list[str]:
                 f"{each.root:.3g}",
                 _interval(each),
                 f"{each.pvalue:.3g}",
-                f"{each.scores.brier:.5f}",
-                f"{each.scores.refinement:.5f}",
-                f"{each.scores.log:.5f}",
+                _decimals(each.scores.brier),
+                _decimals(each.scores.refinement),
+                _decimals(each.scores.log),
             ]
         )
     shown = [k for k in range(len(rows[0])) if any(row[k] for row in rows)]
@@ -73,12 +75,18 @@ def table(models: Sequence[CalibratorResult]) -> list[str]:
     ]
 
 
+def _decimals(value: float) -> str:
+    """Five decimals; what is rounded to zero has no sign."""
+    return f"{round(value, 5) + 0.0:.5f}"
+
+
 def _spread(pair: PairResult, level: float) -> str:
     interval = pair.confidence_interval
     if interval is not None:
         low, high = sorted(-end if pair.difference < 0 else end for end in interval)
         return f"{100 * level:g} % interval {number(low)} to {number(high)}; "
     error = pair.split_standard_error
+    # several splits: of one there is no such error
     return "" if error is None else f"mean over {len(pair.tests)} splits, their standard error {number(error)}; "
 
 

@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibstat.arrays import Array, Floats, Ints
+from calibstat.inference.arguments import check_number
+from calibstat.inference.plain_values import plain
 from calibstat.inference.results import frame
 from calibstat.inference.spread import ConfidenceInterval
-from calibstat.inference.words import interval_text, number
+from calibstat.inference.words import interval_text, number, small_pvalue
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Smaller p-values are printed as a bound: the tails of binomial laws are not that exact.
-SMALLEST = 1e-12
 
 
 @final
@@ -87,6 +86,7 @@ class CalibrationBand:
         ConfidenceInterval
             In units of probability; NaN if monotonicity is rejected.
         """
+        check_number("q", q, "1 (ECE), 2 (RMSCE) or inf (maximum)")
         if not q >= 1:
             raise ValueError(f"q is {q!r}, but it must be at least 1: 1 (ECE), 2 (RMSCE) or inf (maximum).")
         if self.rejects_monotonicity:
@@ -105,8 +105,7 @@ class CalibrationBand:
     @property
     def verdict(self) -> str:
         """One sentence: where the diagonal leaves the band, or no evidence of miscalibration."""
-        pvalue = f"= {self.pvalue:.3g}" if self.pvalue > SMALLEST else f"< {SMALLEST:g}"
-        where = f"through {self.lens!r} (n = {self.n}, p {pvalue})"
+        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
         level = f"{100 * self.confidence_level:g} % band"
         if not self.rejects_calibration:
             return f"No evidence of miscalibration {where}: the diagonal stays inside the {level}."
@@ -123,23 +122,26 @@ class CalibrationBand:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; errors are None where monotonicity is rejected."""
         rejected = self.rejects_monotonicity
-        return {
-            "lens": repr(self.lens),
-            "n": self.n,
-            "source": self.source,
-            "confidence_level": self.confidence_level,
-            "digits": self.digits,
-            "pvalue": self.pvalue,
-            "rejects_calibration": self.rejects_calibration,
-            "rejects_monotonicity": rejected,
-            "maximum_error": None if rejected else self.maximum_error,
-            "ece_bounds": None if rejected else list(self.bounds(1)),
-            "rmsce_bounds": None if rejected else list(self.bounds(2)),
-            "prediction": self.prediction.tolist(),
-            "count": self.count.tolist(),
-            "lower": self.lower.tolist(),
-            "upper": self.upper.tolist(),
-        }
+        values: dict[str, Any] = plain(
+            {
+                "lens": repr(self.lens),
+                "n": self.n,
+                "source": self.source,
+                "confidence_level": self.confidence_level,
+                "digits": self.digits,
+                "pvalue": self.pvalue,
+                "rejects_calibration": self.rejects_calibration,
+                "rejects_monotonicity": rejected,
+                "maximum_error": None if rejected else self.maximum_error,
+                "ece_bounds": None if rejected else list(self.bounds(1)),
+                "rmsce_bounds": None if rejected else list(self.bounds(2)),
+                "prediction": self.prediction.tolist(),
+                "count": self.count.tolist(),
+                "lower": self.lower.tolist(),
+                "upper": self.upper.tolist(),
+            }
+        )
+        return values
 
     def __str__(self) -> str:
         rounded = "" if self.digits is None else f"; predictions grouped to {self.digits} digits"

@@ -16,6 +16,7 @@ from calibstat.inference.paired_rows import kept_rows, same_labels, same_rows
 from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import describe
 from calibstat.inference.total_variance import CellResiduals, difference_variance
+from calibstat.inference.wrapped import wrapped_pvalue
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.sample import Sample
@@ -110,7 +111,7 @@ def comparison_test(
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
     return ComparisonTest(
         difference=difference,
-        pvalue=max(normal, min(1.0, 2 * min(own))),
+        pvalue=wrapped_pvalue(normal, own),
         statistic=z,
         normal_pvalue=normal,
         own_pvalues=(own[0], own[1]),

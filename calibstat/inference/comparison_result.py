@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from calibstat.inference.linear_recalibration import RecalibrationDifference
+from calibstat.inference.plain_values import plain
 from calibstat.inference.results import Asked, frame
 from calibstat.inference.spread import ConfidenceInterval
 from calibstat.inference.words import LEVEL, interval_text, number
@@ -119,29 +120,32 @@ class ComparisonTest:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
-        return {
-            "models": list(self.names),
-            "lens": repr(self.asked[0].lens),
-            "estimator": repr(self.asked[0].estimator.core),
-            "n": [asked.n for asked in self.asked],
-            "source": [asked.source for asked in self.asked],
-            "paired": self.paired,
-            "difference": self.difference,
-            "pvalue": self.pvalue,
-            "statistic": self.statistic,
-            "normal_pvalue": self.normal_pvalue,
-            "own_pvalues": list(self.own_pvalues),
-            "values": list(self.values),
-            "root_values": list(self.root_values),
-            "standard_error": self.standard_error,
-            "confidence_interval": list(self.confidence_interval),
-            "confidence_level": self.confidence_level,
-            "n_resamples": self.n_resamples,
-            "recalibration_difference": self._recalibration(),
-            "score_difference": dict(self.score_difference._asdict()),
-            "hypothesis": self.hypothesis,
-            "notes": list(self.notes),
-        }
+        values: dict[str, Any] = plain(
+            {
+                "models": list(self.names),
+                "lens": repr(self.asked[0].lens),
+                "estimator": repr(self.asked[0].estimator.core),
+                "n": [asked.n for asked in self.asked],
+                "source": [asked.source for asked in self.asked],
+                "paired": self.paired,
+                "difference": self.difference,
+                "pvalue": self.pvalue,
+                "statistic": self.statistic,
+                "normal_pvalue": self.normal_pvalue,
+                "own_pvalues": list(self.own_pvalues),
+                "values": list(self.values),
+                "root_values": list(self.root_values),
+                "standard_error": self.standard_error,
+                "confidence_interval": list(self.confidence_interval),
+                "confidence_level": self.confidence_level,
+                "n_resamples": self.n_resamples,
+                "recalibration_difference": self._recalibration(),
+                "score_difference": dict(self.score_difference._asdict()),
+                "hypothesis": self.hypothesis,
+                "notes": list(self.notes),
+            }
+        )
+        return values
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame of one row."""

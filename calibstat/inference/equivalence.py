@@ -5,27 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_number
 from calibstat.inference.estimation import level_between
 from calibstat.inference.intervals import spread_of
+from calibstat.inference.limits import cluster_count, cluster_note, events_note, fewest_rows, negative_note
+from calibstat.inference.plain_values import plain
 from calibstat.inference.results import Asked, frame
 from calibstat.inference.spread import NoInterval
 from calibstat.inference.testing import describe
-from calibstat.inference.words import number
+from calibstat.inference.words import number, small_pvalue
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 from calibstat.sample import Sample
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# The noise is had from the rows themselves: with fewer of an outcome it may not show.
-ENOUGH_EVENTS = 10
 
 
 @final
@@ -50,6 +47,8 @@ class EquivalenceTest:
         What the noise was had with.
     fewest : int
         Number of rows of the rarest outcome.
+    n_clusters : int or None
+        Number of clusters, where the multiplier names groups.
     """
 
     estimate: float
@@ -61,6 +60,7 @@ class EquivalenceTest:
     asked: Asked
     multiplier: Multiplier
     fewest: int
+    n_clusters: int | None = None
 
     @property
     def within(self) -> bool:
@@ -71,30 +71,26 @@ class EquivalenceTest:
     def verdict(self) -> str:
         """One sentence: the error is at most the margin, or this cannot be said."""
         level = f"{100 * self.confidence_level:g} % confidence"
-        where = f"through {self.asked.lens!r} (n = {self.asked.n}, p = {self.pvalue:.3g}): its upper bound is"
-        claim = f"the error is at most {number(self.margin)}"
-        if self.within:
-            return f"With {level} {claim} {where} {number(self.upper_bound)}."
-        return f"It cannot be said with {level} that {claim} {where} {number(self.upper_bound)}."
+        asked, bound = self.asked, number(self.upper_bound)
+        where = f"through {asked.lens!r} (n = {asked.n}, p {small_pvalue(self.pvalue)}): its upper bound is {bound}."
+        claim = f"the {asked.estimator.quantity} is at most {number(self.margin)}"
+        return (
+            f"With {level} {claim} {where}" if self.within else f"It cannot be said with {level} that {claim} {where}"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
-        if self.fewest >= ENOUGH_EVENTS:
-            return ()
-        return (
-            f"the rarest outcome was seen in {self.fewest} rows, fewer than {ENOUGH_EVENTS}: the bound may be too "
-            "small; for one event calibration_band bounds the error at every n",
-        )
+        return negative_note(self.estimate) + events_note(self.fewest) + cluster_note(self.n_clusters)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return self.asked.to_dict() | {
-            "estimate": self.estimate,
+            "estimate": plain(self.estimate),
             "margin": self.margin,
             "within": self.within,
             "pvalue": self.pvalue,
-            "upper_bound": self.upper_bound,
+            "upper_bound": plain(self.upper_bound),
             "confidence_level": self.confidence_level,
             "method": self.method,
             "multiplier": repr(self.multiplier),
@@ -110,7 +106,7 @@ class EquivalenceTest:
             [
                 self.verdict,
                 f"  value     {number(self.estimate)}: {self.asked.estimator.quantity}",
-                f"  null      the error is larger than {number(self.margin)}",
+                f"  null      the {self.asked.estimator.quantity} is larger than {number(self.margin)}",
                 f"  bound     {self.method}",
                 f"  estimator {self.asked.estimator!r}",
                 f"  data      n = {self.asked.n}; {self.asked.source}",
@@ -192,6 +188,15 @@ def equivalence_test(
         upper = spread.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
-    pvalue = spread.pvalue_above(margin)
-    fewest = int(np.bincount(seen.outcomes, minlength=seen.predictions.n_classes).min())
-    return EquivalenceTest(spread.value, margin, pvalue, upper, confidence_level, spread.method, asked, chosen, fewest)
+    return EquivalenceTest(
+        estimate=spread.value,
+        margin=margin,
+        pvalue=spread.pvalue_above(margin),
+        upper_bound=upper,
+        confidence_level=confidence_level,
+        method=spread.method,
+        asked=asked,
+        multiplier=chosen,
+        fewest=fewest_rows(seen),
+        n_clusters=cluster_count(chosen, seen.predictions),
+    )

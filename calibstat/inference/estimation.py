@@ -5,15 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.arrays import RNG, Floats, as_generator
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_number
 from calibstat.inference.bootstrap_interval import bootstrap_interval
 from calibstat.inference.intervals import spread_of
+from calibstat.inference.limits import events_note, fewest_rows, negative_note
 from calibstat.inference.results import Estimate
 from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import describe
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.distributions import EmpiricalNull
+from calibstat.nulls.exact import Exact, NotExact
 from calibstat.nulls.multiplier import Multiplier
 from calibstat.resampling.bootstrap import Bootstrap
 from calibstat.sample import Sample
@@ -64,7 +67,7 @@ def estimate(
     >>> p = rng.random(500)
     >>> found = cs.estimate(cs.Sample(rng.random(500) < p, p), cs.ECE(cs.EqualMass(10)), rng=0)  # a calibrated world
     >>> round(found.estimate, 4), round(found.null_mean, 4)
-    (0.0542, 0.0447)
+    (0.0542, 0.045)
     >>> found.confidence_interval.low
     0.0
     """
@@ -78,16 +81,24 @@ def estimate(
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
     generator = as_generator(rng)
-    redraws = Consistency(n_resamples).draw(estimator.core, seen, generator)
-    found, note = _interval(estimator.core, seen, redraws.samples, confidence_level, interval, generator)
-    mean = redraws.mean
+    core = estimator.core
+    evaluator = core.prepare(seen.predictions)
+    value = evaluator(seen.outcomes)
+    redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
+    found, note = _interval(core, seen, redraws.samples, confidence_level, interval, generator)
+    mean = _mean(core, seen, redraws, generator, evaluator)
+    headline, noise = core.headline(value), core.headline(redraws.samples)
+    single = np.ndim(headline) == 0
     return Estimate(
-        estimate=estimator.core(seen),
-        null_mean=float(mean) if mean.ndim == 0 else mean,
+        estimate=evaluator.present(value),
+        null_mean=mean,
+        headline=float(headline) if single else None,
+        headline_null_mean=None if not single else mean if isinstance(mean, float) else float(noise.mean()),
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
         asked=asked,
+        notes=_notes(float(headline), found, seen) if single else (),
     )
 
 
@@ -96,6 +107,25 @@ def level_between(confidence_level: float) -> None:
     check_number("confidence_level", confidence_level, "0.95")
     if not 0 < confidence_level < 1:
         raise ValueError(f"confidence_level is {confidence_level!r}; it must lie between 0 and 1, for example 0.95.")
+
+
+def _mean(
+    core: Estimator, seen: Sample, redraws: EmpiricalNull, rng: np.random.Generator, evaluator: Evaluator
+) -> float | Floats:
+    """Return the mean under the null: the exact one of a number where it is to be had, as in `calibration_test`."""
+    if evaluator.shape:
+        return redraws.mean
+    try:
+        return float(Exact().draw(core, seen, rng, evaluator).mean)
+    except NotExact:
+        return float(redraws.mean)
+
+
+def _notes(value: float, found: ConfidenceInterval | None, seen: Sample) -> tuple[str, ...]:
+    """Say what limits an interval."""
+    if found is None:
+        return ()
+    return negative_note(value) + events_note(fewest_rows(seen))
 
 
 def _interval(

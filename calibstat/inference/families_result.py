@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.inference.results import Asked, frame
-from calibstat.inference.words import LEVEL, number
+from calibstat.inference.words import LEVEL, counted, number
 from calibstat.nulls.base import Null
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class MultipleTest:
     @property
     def verdict(self) -> str:
         """One sentence: for which names there is evidence of miscalibration, or that there is none."""
-        where = f"through {self.asked.lens!r} (n = {self.asked.n}, adjusted for {len(self)} tests"
+        where = f"through {self.asked.lens!r} (n = {self.asked.n}, adjusted for {counted(len(self), 'test')}"
         if not len(self):
             return f"Nothing to test {where})."
         if not self.rejected:
@@ -113,9 +113,10 @@ class MultipleTest:
                 self.verdict,
                 f"  {'name':{width}}  {'value':>9}  {'expected':>9}  {'p':>7}  {'adjusted p':>10}",
                 *rows,
-                f"  value     {self.asked.estimator.quantity}",
+                f"  value     {self._quantity()}",
                 "  expected  mean of the value under the null: what noise alone gives",
-                f"  adjusted  {METHODS[self.adjust]}; * rejects at {100 * LEVEL:g} % ({self.n_resamples} resamples)",
+                f"  adjusted  {METHODS[self.adjust]}; * rejects at {100 * LEVEL:g} % "
+                f"({counted(self.n_resamples, 'resample')})",
                 f"  null      {self.hypothesis}",
                 f"  estimator {self.asked.estimator!r}",
                 f"  data      n = {self.asked.n}; {self.asked.source}",
@@ -123,6 +124,13 @@ class MultipleTest:
         )
 
     __repr__ = __str__
+
+    def _quantity(self) -> str:
+        """What the value of each name is, where that can be said: not the quantity of the headline of all."""
+        core = self.asked.estimator.core
+        members = [core.estimator] if hasattr(core, "estimator") else getattr(core, "estimators", ())
+        each = "; ".join(dict.fromkeys(str(member.quantity) for member in members))
+        return f"of each name by itself: {each or core.quantity}"
 
     def _rows(self) -> list[dict[str, Any]]:
         keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted")

@@ -7,15 +7,16 @@ import numpy as np
 from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
+from calibstat.inference.limits import ENOUGH_CLUSTERS, MINIMUM_CLUSTERS, cluster_count, cluster_note
 from calibstat.inference.spread import NO_NOISE, NoInterval, Spread, Uniform
 from calibstat.inference.total_variance import total_variance
 from calibstat.nulls.multiplier import Multiplier
 from calibstat.sample import Sample
 
 _NONE = (
-    "no theory gives an interval that covers for {}: percentile bootstrap intervals of a calibration error do not "
-    "cover the truth (0 to 9 % of the time for small errors). Those of ECE, RMSCE, MaximumMiscalibration, DebiasedL2 "
-    "or Kuiper do; read this value against its null mean"
+    "no theory gives an interval that covers for {} here: percentile bootstrap intervals of calibration errors hold "
+    "the truth 0 to 9 % of the time where it is small. Those of ECE, RMSCE, MaximumMiscalibration, DebiasedL2 or "
+    "Kuiper cover; read this value against its null mean"
 )
 _BINNED = "for the *binned* error, in these cells (a lower bound of the unbinned one); "
 
@@ -41,6 +42,7 @@ def spread_of(
         return total_variance(core, seen)
     if core.residual_form != "seminorm":
         raise NoInterval(_NONE.format(repr(core)))
+    count = _clusters(multiplier, seen)
     whole = Headline(core)
     evaluator = whole.prepare(seen.predictions)
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
@@ -51,8 +53,25 @@ def spread_of(
     how = (
         "the larger of the multiplier quantile and the exact label-redraw quantile"
         if redraws is not None
-        else f"the multiplier quantile, one sign for each value of {multiplier.groups!r} (labels of clusters cannot be "
-        "redrawn, so for rare events or few clusters it is too short near zero)"
+        else f"the multiplier quantile, one sign for each value of {multiplier.groups!r} "
+        f"({''.join(cluster_note(count))}; labels of clusters cannot be redrawn, so for rare events or few clusters it "
+        "is too short near zero)"
     )
-    noises = [noise] if redraws is None else [noise, redraws]
-    return Uniform(float(evaluator(seen.outcomes)), noises, f"{binned}uniform: half-width {how}")
+    return Uniform(
+        float(evaluator(seen.outcomes)),
+        [noise] if redraws is None else [noise, redraws],
+        f"{binned}uniform: half-width {how}",
+        float(getattr(core, "largest_value", np.inf)),
+    )
+
+
+def _clusters(multiplier: Multiplier, seen: Sample) -> int | None:
+    """Count the clusters; refuse few."""
+    count = cluster_count(multiplier, seen.predictions)
+    if count is not None and count < MINIMUM_CLUSTERS:
+        raise NoInterval(
+            f"{multiplier.groups!r} has {count} clusters, but an interval from signs needs at least {MINIMUM_CLUSTERS} "
+            f"(better {ENOUGH_CLUSTERS}): with 2 to 10 it excludes an error of zero in up to half of the samples of a "
+            "calibrated model"
+        )
+    return count

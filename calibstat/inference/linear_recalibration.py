@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from calibstat.arrays import Floats
+from calibstat.inference.wrapped import wrapped_pvalue
 from calibstat.nulls.distributions import TIE_TOLERANCE, EmpiricalNull
 from calibstat.nulls.labels import LabelLaw
 from calibstat.resampling.streams import blocks
@@ -48,7 +49,7 @@ def recalibration_difference(
     z = 0.0 if abs(difference) <= TIE_TOLERANCE or error == 0 else difference / error
     normal = 2 * float(ndtr(-abs(z)))
     own = tuple(_exact(each, n_resamples, rng) for each in seen)
-    return RecalibrationDifference(difference, error, max(normal, min(1.0, 2 * min(own))), normal, (own[0], own[1]))
+    return RecalibrationDifference(difference, error, wrapped_pvalue(normal, own), normal, (own[0], own[1]))
 
 
 def _basis(seen: Sample) -> Floats:

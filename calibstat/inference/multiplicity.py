@@ -23,6 +23,11 @@ def holm(pvalues: ArrayLike) -> Floats:
     adjusted : (m,) floats
         In the order of `pvalues`; never smaller than these.
 
+    Raises
+    ------
+    ValueError
+        If these are not numbers from 0 to 1 in one row.
+
     Examples
     --------
     >>> holm([0.01, 0.04, 0.03])
@@ -45,6 +50,11 @@ def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
     adjusted : (m,) floats
         In the order of `pvalues`; never smaller than these.
 
+    Raises
+    ------
+    ValueError
+        If these are not numbers from 0 to 1 in one row.
+
     Examples
     --------
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
@@ -66,6 +76,11 @@ def benjamini_yekutieli(pvalues: ArrayLike) -> Floats:
     -------
     adjusted : (m,) floats
         In the order of `pvalues`; never smaller than these.
+
+    Raises
+    ------
+    ValueError
+        If these are not numbers from 0 to 1 in one row.
 
     Examples
     --------
@@ -150,6 +165,10 @@ def _statsmodels(pvalues: ArrayLike, method: str) -> Floats:
     from statsmodels.stats.multitest import multipletests
 
     values = np.asarray(pvalues, dtype=float)
+    if values.ndim != 1:
+        raise ValueError(
+            f"pvalues have shape {values.shape}, but one row of them is expected, (m,): for example [0.01]."
+        )
     wrong = values[~((values >= 0) & (values <= 1))]
     if wrong.size:
         raise ValueError(f"a p-value is {wrong[0]}, but p-values lie between 0 and 1; leave out tests without one.")

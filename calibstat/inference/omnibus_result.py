@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import frame
-from calibstat.inference.words import LEVEL, number
+from calibstat.inference.words import LEVEL, counted, number
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class OmnibusTest:
         return self.names[int(np.argmin(self.pvalues))]
 
     @property
-    def kind(self) -> str:
-        """The kind of miscalibration that the strongest member is most sensitive to, in words."""
-        return self.kinds[self.names.index(self.strongest)]
+    def kind(self) -> str | None:
+        """The kind of miscalibration that the strongest member is most sensitive to; None unless 5 % reject."""
+        return None if self.pvalue > LEVEL else self.kinds[self.names.index(self.strongest)]
 
     @property
     def verdict(self) -> str:
@@ -77,7 +77,8 @@ class OmnibusTest:
         floor = 1 / (1 + self.n_resamples)
         p = f"< {floor:.3g}" if self.pvalue <= floor else f"= {self.pvalue:.3g}"
         where = (
-            f"through {self.lens!r} (n = {self.n}, p {p}, {self.n_resamples} resamples, {len(self.names)} statistics)"
+            f"through {self.lens!r} (n = {self.n}, p {p}, {counted(self.n_resamples, 'resample')}, "
+            f"{counted(len(self.names), 'statistic')})"
         )
         if self.pvalue > LEVEL:
             return f"No evidence of miscalibration {where}."

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-
 from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
+from calibstat.inference.plain_values import plain
 from calibstat.inference.spread import ConfidenceInterval
 from calibstat.inference.words import error_text, interval_text, number, pvalue_text, verdict
 from calibstat.lenses.base import Lens
@@ -18,6 +17,10 @@ from calibstat.nulls.distributions import NullDistribution
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# A value of several numbers is printed if its text is not longer.
+_LONGEST = 400
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +106,8 @@ class CalibrationTest:
         The statistic divided by its scale under the null, where the estimator has one.
     remark : str
         Where the observed value comes from, where the estimator can say: for `Kuiper` the worst interval.
+    notes : tuple of str
+        What limits the result.
     """
 
     statistic: float
@@ -114,6 +119,7 @@ class CalibrationTest:
     asked: Asked
     standardized: float | None = None
     remark: str = ""
+    notes: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -127,7 +133,8 @@ class CalibrationTest:
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration and its size, or no evidence."""
         asked = self.asked
-        return verdict(asked.lens, asked.n, self.pvalue, self.null_distribution, self.statistic)
+        quantity = asked.estimator.quantity
+        return verdict(asked.lens, asked.n, self.pvalue, self.null_distribution, self.statistic, quantity)
 
     @property
     def method(self) -> str:
@@ -135,17 +142,18 @@ class CalibrationTest:
         return f"{self.asked.estimator!r}; null: {self.hypothesis}; {self.null!r}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+        """Return plain values by name; a number that is not finite is None."""
         return self.asked.to_dict() | {
-            "statistic": self.statistic,
-            "standardized": self.standardized,
-            "null_mean": self.null_mean,
+            "statistic": plain(self.statistic),
+            "standardized": plain(self.standardized),
+            "null_mean": plain(self.null_mean),
             "pvalue": self.pvalue,
             "pvalue_low": self.pvalue_interval[0],
             "pvalue_high": self.pvalue_interval[1],
             "remark": self.remark,
             "hypothesis": self.hypothesis,
             "method": self.method,
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -163,6 +171,7 @@ class CalibrationTest:
                 f"  p-value   {pvalue_text(self.pvalue, self.null_distribution).removeprefix('= ')}, "
                 + error_text(self.pvalue_interval, self.null_distribution),
                 f"  null      {self.hypothesis}",
+                *(f"  note      {note}" for note in self.notes),
             ]
         )
 
@@ -176,18 +185,24 @@ class Estimate:
 
     Parameters
     ----------
-    estimate : float, array or Dataset
+    estimate : float, array, record or Dataset
         The observed value.
     null_mean : float or array
         Mean of the estimator on samples like this one from a calibrated model: what noise alone gives.
     confidence_interval : ConfidenceInterval or None
-        With ``low`` and ``high``; None where no interval is known to cover.
+        With ``low`` and ``high``, of the headline; None where no interval is known to cover.
     confidence_level : float
         The level that was asked for.
     interval_note : str
         What the interval is for and how it was had, or why there is none.
     asked : Asked
         Estimator, lens, number of rows.
+    headline : float or None
+        The one number of the estimate that a test is about; None where there is none.
+    headline_null_mean : float or None
+        Its mean on samples like this one from a calibrated model.
+    notes : tuple of str
+        What limits the result.
     """
 
     estimate: Any
@@ -196,15 +211,27 @@ class Estimate:
     confidence_level: float
     interval_note: str
     asked: Asked
+    headline: float | None = None
+    headline_null_mean: float | None = None
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+        """Return plain values by name; a number that is not finite is None.
+
+        ``estimate`` and ``null_mean`` are those of the headline, where there is one; what an estimator gives besides
+        (a record, an array) is in ``values``, and the means of its numbers in ``null_means``.
+        """
+        single = self.headline is not None
+        several = not isinstance(self.estimate, float)
         return self.asked.to_dict() | {
-            "estimate": self.estimate,
-            "null_mean": self.null_mean,
-            "confidence_interval": None if self.confidence_interval is None else list(self.confidence_interval),
+            "estimate": plain(self.headline) if single else None,
+            "null_mean": plain(self.headline_null_mean) if single else None,
+            "values": plain(self.estimate) if several else None,
+            "null_means": plain(self.null_mean) if several else None,
+            "confidence_interval": plain(self.confidence_interval),
             "confidence_level": self.confidence_level,
             "interval_note": self.interval_note,
+            "notes": list(self.notes),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -212,11 +239,24 @@ class Estimate:
         return frame([self.to_dict()])
 
     def __str__(self) -> str:
-        single = np.ndim(self.null_mean) == 0
-        value = number(float(self.estimate)) if single else "an array, see .estimate"
-        null_mean = number(float(self.null_mean)) if single else "an array, see .null_mean"
-        lines = self.asked.lines(value, null_mean)
-        return "\n".join([f"Estimate through {self.asked.lens!r}", *lines, f"  interval  {self._interval_text()}"])
+        if self.headline is None or self.headline_null_mean is None:
+            lines = self.asked.lines("several numbers, see .estimate", "see .null_mean")
+        else:
+            lines = self.asked.lines(number(self.headline), number(self.headline_null_mean))
+        return "\n".join(
+            [
+                f"Estimate through {self.asked.lens!r}",
+                *lines,
+                *self._record_lines(),
+                f"  interval  {self._interval_text()}",
+                *(f"  note      {note}" for note in self.notes),
+            ]
+        )
+
+    def _record_lines(self) -> list[str]:
+        """The whole value in one line, where it is more than one number and short enough."""
+        text = " ".join(repr(self.estimate).split())
+        return [] if isinstance(self.estimate, float) or len(text) > _LONGEST else [f"  all       {text}"]
 
     def _interval_text(self) -> str:
         if self.confidence_interval is None:

@@ -21,6 +21,7 @@ from calibstat.inference.paired_rows import same_labels, same_rows
 from calibstat.inference.several_models_result import ModelComparison, PairDifference
 from calibstat.inference.testing import describe
 from calibstat.inference.total_variance import CellResiduals, difference_variance
+from calibstat.inference.wrapped import wrapped_pvalue
 from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
@@ -102,7 +103,7 @@ def compare_models(
     known = (np.abs(differences) > TIE_TOLERANCE) & (errors > 0)
     z = np.where(known, differences / np.where(known, errors, 1.0), 0.0)
     normal = 2 * ndtr(-np.abs(z))
-    wrapped = np.maximum(normal, [min(1.0, 2 * min(own[a], own[b])) for a, b in pairs])
+    wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
     drawn = _joint_draws(cells, pairs, n_resamples, generator)
     adjusted = holm(wrapped) if adjust == "holm" else _max_t(np.abs(z), drawn, own, pairs)
     columns = zip(pairs, differences, errors, z, normal, wrapped, adjusted, strict=True)

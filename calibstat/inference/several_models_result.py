@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from calibstat.inference.comparison_result import ENOUGH_ROWS
+from calibstat.inference.plain_values import plain
 from calibstat.inference.results import Asked, frame
-from calibstat.inference.words import LEVEL, number
+from calibstat.inference.words import LEVEL, counted, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,7 +99,8 @@ class ModelComparison:
     @property
     def verdict(self) -> str:
         """Which models differ, or that they cannot be told apart."""
-        where = f"through {self.asked[0].lens!r} (n = {self.asked[0].n}, the same rows, {len(self.pairs)} pairs"
+        pairs = counted(len(self.pairs), "pair")
+        where = f"through {self.asked[0].lens!r} (n = {self.asked[0].n}, the same rows, {pairs}"
         differ = [pair for pair in self.pairs if pair.adjusted <= LEVEL]
         if not differ:
             smallest = min(pair.adjusted for pair in self.pairs)
@@ -120,7 +122,8 @@ class ModelComparison:
         m = len(self.names)
         smallest = (2 * len(self.pairs) if self.adjust == "holm" else max(m, 2 * (m - 2))) / (1 + self.n_resamples)
         if smallest > LEVEL:
-            found.append(f"with {self.n_resamples} resamples no adjusted p-value can be below {min(smallest, 1):.2g}")
+            drawn = counted(self.n_resamples, "resample")
+            found.append(f"with {drawn} no adjusted p-value can be below {min(smallest, 1):.2g}")
         return tuple(found)
 
     def to_frame(self) -> pd.DataFrame:
@@ -131,22 +134,32 @@ class ModelComparison:
         """Return plain values by name."""
         parts = (self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.asked)
         columns = zip(*parts, strict=True)
-        return {
-            "lens": repr(self.asked[0].lens),
-            "estimator": repr(self.asked[0].estimator.core),
-            "n": self.asked[0].n,
-            "models": [
-                {"name": name, "value": value, "root": root, "own_pvalue": own, "set_pvalue": p, "source": asked.source}
-                for name, value, root, own, p, asked in columns
-            ],
-            "pairs": [pair._asdict() for pair in self.pairs],
-            "adjust": self.adjust,
-            "n_resamples": self.n_resamples,
-            "confidence_level": self.confidence_level,
-            "confidence_set": list(self.confidence_set),
-            "hypothesis": self.hypothesis,
-            "notes": list(self.notes),
-        }
+        values: dict[str, Any] = plain(
+            {
+                "lens": repr(self.asked[0].lens),
+                "estimator": repr(self.asked[0].estimator.core),
+                "n": self.asked[0].n,
+                "models": [
+                    {
+                        "name": name,
+                        "value": value,
+                        "root": root,
+                        "own_pvalue": own,
+                        "set_pvalue": p,
+                        "source": asked.source,
+                    }
+                    for name, value, root, own, p, asked in columns
+                ],
+                "pairs": [pair._asdict() for pair in self.pairs],
+                "adjust": self.adjust,
+                "n_resamples": self.n_resamples,
+                "confidence_level": self.confidence_level,
+                "confidence_set": list(self.confidence_set),
+                "hypothesis": self.hypothesis,
+                "notes": list(self.notes),
+            }
+        )
+        return values
 
     def __str__(self) -> str:
         width = max(5, *map(len, self.names))

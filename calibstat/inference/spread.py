@@ -66,11 +66,14 @@ class Uniform(Spread):
     noises : sequence of (R,) floats
         Values of the seminorm on noise alone, had in different ways; the largest quantile counts.
     method : str
+    largest : float
+        The largest value that there can be: no bound exceeds it.
     """
 
     value: float
     noises: Sequence[Floats]
     method: str
+    largest: float = np.inf
 
     def half_width(self, confidence_level: float) -> float:
         """Return the largest of the quantiles of rank ceil(level * (R + 1))."""
@@ -80,11 +83,11 @@ class Uniform(Spread):
         """Go the half-width down, at most to zero, and up."""
         half = self.half_width(confidence_level)
         low = self.value - half
-        return ConfidenceInterval(low if low > TIE_TOLERANCE else 0.0, self.value + half)
+        return ConfidenceInterval(low if low > TIE_TOLERANCE else 0.0, min(self.value + half, self.largest))
 
     def upper(self, confidence_level: float) -> float:
         """Go the half-width up: the same for one side as for two."""
-        return self.value + self.half_width(confidence_level)
+        return min(self.value + self.half_width(confidence_level), self.largest)
 
     def pvalue_above(self, margin: float) -> float:
         """Count the noises that reach from the value to the margin."""
@@ -97,26 +100,46 @@ class Uniform(Spread):
 @final
 @dataclass(frozen=True, eq=False)
 class Normal(Spread):
-    """An asymptotically normal value of something that cannot be negative."""
+    """An asymptotically normal value of something that cannot be negative.
+
+    Parameters
+    ----------
+    value : float
+        Unbiased, so it may be negative by chance.
+    standard_error : float
+    method : str
+    null_error : float
+        Standard deviation of the value were the error zero: the upper end is never below its one-sided quantile, so
+        that a value below zero is not taken for evidence of an error of zero.
+    largest : float
+        The largest value that there can be: no bound exceeds it.
+    """
 
     value: float
     standard_error: float
     method: str
+    null_error: float = 0.0
+    largest: float = np.inf
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Go z standard errors down and up, at most to zero."""
         reach = float(ndtri(0.5 + confidence_level / 2)) * self.standard_error
-        return ConfidenceInterval(max(0.0, self.value - reach), max(0.0, self.value + reach))
+        least = max(0.0, float(ndtri(confidence_level)) * self.null_error)
+        return ConfidenceInterval(max(0.0, self.value - reach), min(self.largest, max(least, self.value + reach)))
 
     def upper(self, confidence_level: float) -> float:
         """Go z standard errors up."""
-        return max(0.0, self.value + float(ndtri(confidence_level)) * self.standard_error)
+        z = float(ndtri(confidence_level))
+        return min(self.largest, max(0.0, z * self.null_error, self.value + z * self.standard_error))
 
     def pvalue_above(self, margin: float) -> float:
         """Compare the distance to the margin with the standard error."""
-        if self.standard_error == 0:
-            return float(self.value > margin)
-        return float(ndtr((self.value - margin) / self.standard_error))
+        return max(_tail(margin - self.value, self.standard_error), _tail(margin, self.null_error))
+
+
+def _tail(distance: float, error: float) -> float:
+    """P(normal noise is further below than `distance`)."""
+    return float(distance < 0) if error == 0 else float(ndtr(-distance / error))
 
 
 def _quantile(noise: Floats, level: float) -> float:

@@ -8,6 +8,7 @@ from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_null
+from calibstat.inference.limits import cluster_count, cluster_note, power_note
 from calibstat.inference.results import Asked, CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -59,8 +60,9 @@ def calibration_test(
     >>> sample = cs.Sample(rng.random(500) < p**2, p)
     >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
     >>> print(result.verdict)
-    Evidence of miscalibration through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777, where 0.04501 is \
-expected of a calibrated model with as many rows.
+    Evidence of miscalibration through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777 (expected \
+calibration error of cell means, total variation, binned), where 0.04501 is expected of a calibrated model with as \
+many rows.
     >>> statistic, pvalue = result
     """
     check_asked(sample, estimator)
@@ -91,6 +93,7 @@ expected of a calibrated model with as many rows.
         asked=asked,
         remark=evaluator.remark(seen.outcomes),
         standardized=None if evaluator.scale is None else value / evaluator.scale,
+        notes=power_note(null, distribution, value) + cluster_note(cluster_count(null, seen.predictions)),
     )
 
 

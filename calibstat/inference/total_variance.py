@@ -2,7 +2,8 @@
 
 The estimator is a U-statistic: its variance is of order 1 / n where cells are off (the linear part), and of order
 1 / n^2 where they are not (the degenerate part); Sun et al. (2024) adjust intervals for both. With in-sample cell
-means the plain variance of the linear part holds the degenerate part too, twice, so it is enough for one sample.
+means the plain variance of the linear part holds the degenerate part too, twice, so it is enough for one sample,
+except where residuals show too little noise (few or no events in a cell); `unseen_noise` has the floors for that.
 
 Weights of rows are taken as known and fixed. The value is sum_b (W_b / W) sum_{i != j in b} w_i w_j <r_i, r_j> / P_b
 with P_b = W_b^2 - sum w^2, so that row i counts w_i / W in the linear part and the pair i, j counts
@@ -16,9 +17,10 @@ from functools import cached_property
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Array, Floats, Ints
 from calibstat.estimators.base import Estimator
 from calibstat.inference.spread import NO_NOISE, NoInterval, Normal
+from calibstat.inference.unseen_noise import redrawn_variance, unseen_variance
 from calibstat.sample import Sample
 
 # Rows of a cell; with weights, how many rows of equal weight would be as good (Kish).
@@ -167,9 +169,23 @@ def total_variance(core: Estimator, seen: Sample) -> Normal:
     cells = CellResiduals.of(core, seen)
     if not cells.residual.any():
         raise NoInterval(NO_NOISE)
+    scaled = cells.weights / np.sqrt(cells.fewer * cells.total)[cells.index]
+    redrawn = redrawn_variance(cells.index, scaled, seen.predictions.components)
+    unseen = unseen_variance(cells.mass / cells.total, cells.rows, cells.mean, _uniform(cells, seen))
     return Normal(
         cells.value,
-        float(np.sqrt(cells.linear)),
+        float(np.sqrt(max(cells.linear + unseen, redrawn))),
         "for the squared *binned* error, in these cells (a lower bound of the unbinned one); normal, with the variance "
         "of the linear and the degenerate part (after Sun et al. 2024)",
+        float(np.sqrt(max(redrawn, unseen))),
+        1.0 if seen.predictions.n_classes == 2 else 2.0,
     )
+
+
+def _uniform(cells: CellResiduals, seen: Sample) -> Array:
+    """(L,) whether all rows of a cell that have weight have the same outcome."""
+    counts = np.zeros((cells.n_cells, seen.predictions.n_classes), dtype=bool)
+    some = cells.weights > 0
+    counts[cells.index[some], seen.outcomes[some]] = True
+    found: Array = counts.sum(axis=1) == 1
+    return found

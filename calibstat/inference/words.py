@@ -6,16 +6,42 @@ from calibstat.lenses.base import Lens
 from calibstat.nulls.distributions import NullDistribution
 
 LEVEL = 0.05
+# Smaller p-values are printed as a bound: the tails of laws are not known that well.
+SMALLEST = 1e-12
+# What rounding leaves of a zero.
+_ROUNDING = 1e-12
 
 
 def number(value: float) -> str:
-    """Four significant digits."""
-    return f"{value:.4g}"
+    """Four significant digits; what rounding leaves of a zero is 0.
+
+    Examples
+    --------
+    >>> number(0.123456), number(-1.7e-15)
+    ('0.1235', '0')
+    """
+    return f"{0.0 if abs(value) < _ROUNDING else value:.4g}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "pair"), counted(3, "pair")
+    ('1 pair', '3 pairs')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def interval_text(interval: tuple[float, float], level: float) -> str:
     """Write an interval out with its level: "95 %: 0 to 0.071"."""
     return f"{100 * level:g} %: {number(interval[0])} to {number(interval[1])}"
+
+
+def small_pvalue(pvalue: float) -> str:
+    """Write a computed p-value out, "= 0.0123", or as a bound where it is tiny, "< 1e-12"; never as zero."""
+    return f"= {pvalue:.3g}" if pvalue > SMALLEST else f"< {SMALLEST:g}"
 
 
 def pvalue_text(pvalue: float, null: NullDistribution) -> str:
@@ -33,12 +59,13 @@ def error_text(interval: tuple[float, float], null: NullDistribution) -> str:
     return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
 
 
-def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic: float) -> str:
-    """Say what a test found: evidence with its size, or no evidence; never "is calibrated"."""
+def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic: float, quantity: str) -> str:
+    """Say what a test found: evidence with its size and of what, or no evidence; never "is calibrated"."""
     where = f"through {lens!r} (n = {n}, p {pvalue_text(pvalue, null)})"
     if pvalue > LEVEL:
         return f"No evidence of miscalibration {where}."
+    of_what = quantity.replace(" (", ", ").replace(")", "")
     return (
-        f"Evidence of miscalibration {where}. Its size: {number(statistic)}, where {number(float(null.mean))} is "
-        "expected of a calibrated model with as many rows."
+        f"Evidence of miscalibration {where}. Its size: {number(statistic)} ({of_what}), where "
+        f"{number(float(null.mean))} is expected of a calibrated model with as many rows."
     )

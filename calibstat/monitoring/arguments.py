@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ _CHOICES = {
     "when_full": ("raise", "worst label"),
     "bad_rows": ("raise", "skip"),
 }
+# What may be changed on the way: it decides which rows are taken, not what is bet on those that are.
+HANDLING = ("bad_rows", "max_waiting", "when_full")
 
 
 def plain_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
@@ -32,8 +35,13 @@ def check_settings(monitor: Any) -> None:
         )
     if monitor.bets is not None and not isinstance(monitor.bets, Bets):
         raise TypeError(f"bets is of type {type(monitor.bets).__name__}, but KernelBets() or another is expected")
-    if not 0 < monitor.alpha < 1:
-        raise ValueError(f"alpha is {monitor.alpha!r}, but it must lie between 0 and 1: for example 0.05")
+    alpha: Any = monitor.alpha
+    if not isinstance(alpha, Real):
+        raise TypeError(
+            f"alpha is {alpha!r}, of type {type(alpha).__name__}, but a number is expected: for example 0.05"
+        )
+    if not 0 < float(alpha) < 1:
+        raise ValueError(f"alpha is {alpha!r}, but it must lie between 0 and 1: for example 0.05")
     for name, choices in _CHOICES.items():
         if getattr(monitor, name) not in choices:
             raise ValueError(f"{name} is {getattr(monitor, name)!r}, but it must be one of {choices}")

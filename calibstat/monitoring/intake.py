@@ -12,6 +12,7 @@ import numpy as np
 from calibstat.arrays import Array, Ints
 from calibstat.monitoring.arguments import read_ids
 from calibstat.monitoring.base import UNKNOWN
+from calibstat.monitoring.fed_rows import FedRows
 from calibstat.monitoring.rows import WAITING, Complaint, read_labels, read_predictions
 from calibstat.monitoring.waiting import Ready, WaitingRows
 
@@ -43,6 +44,7 @@ class Intake:
         self.columns = {label: column for column, label in enumerate(rules.labels)}
         self.waiting = WaitingRows(len(rules.labels), rules.order == "prediction")
         self.n_seen = self.n_skipped = self.n_worst = 0
+        self.fed = FedRows()
         self.last_id: Any = None
         self.reasons: list[str] = []
 
@@ -58,12 +60,14 @@ class Intake:
             ]
             codes[open_rows] = UNKNOWN
         self._refuse(bad + wrong, ids)
+        named = ids
         kept = np.ones(len(rows), dtype=bool)
         kept[[complaint.row for complaint in bad]] = False
         rows, codes, ids = rows[kept], codes[kept], [ids[row] for row in np.flatnonzero(kept).tolist()]
         self._refuse_taken(ids, codes)
         self._refuse_full(codes)
         self._note(bad + wrong, len(bad), len(kept))
+        self.fed.add(named)
         ready = [self.waiting.add(rows, codes, ids)] if len(rows) else []
         if self.rules.when_full == "worst label":
             ready.append(self.waiting.give_up_beyond(self.rules.max_waiting))
@@ -150,12 +154,13 @@ class Intake:
         """Return everything as arrays by name."""
         counts = np.array([self.n_seen, self.n_skipped, self.n_worst])
         texts = np.array(json.dumps([self.last_id, self.reasons]))
-        return {"counts": counts, "texts": texts} | self.waiting.state()
+        return {"counts": counts, "texts": texts} | self.fed.state() | self.waiting.state()
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
         self.n_seen, self.n_skipped, self.n_worst = (int(count) for count in state["counts"])
         self.last_id, self.reasons = json.loads(str(state["texts"]))
+        self.fed.restore(state)
         self.waiting.restore(state)
 
 

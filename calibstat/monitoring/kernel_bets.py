@@ -51,6 +51,8 @@ class KernelBets(Bets):
     n_anchors: int = 1000
 
     def __post_init__(self) -> None:
+        if not isinstance(self.kernel, Kernel):
+            raise TypeError(f"kernel is {self.kernel!r}, but a kernel is expected: for example GaussianKernel()")
         at_least_one("n_anchors", self.n_anchors)
         if not 0 < self.bandwidth < np.inf:
             raise ValueError(f"bandwidth is {self.bandwidth!r}, but it must be above 0 and finite")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
+from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
@@ -13,7 +13,7 @@ import numpy as np
 from calibstat.checks import at_least_one
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
-from calibstat.monitoring.arguments import check_settings, induced_classes, plain_labels
+from calibstat.monitoring.arguments import HANDLING, check_settings, induced_classes, plain_labels, read_ids
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
 from calibstat.monitoring.intake import Intake, Rules
 from calibstat.monitoring.kernel_bets import KernelBets
@@ -144,6 +144,21 @@ class Monitor:
         """Whether the label of the row with this id is waited for."""
         return self._intake.waiting.awaits(id)
 
+    def seen_before(self, id: Any) -> int:  # noqa: A002
+        """Return how many of these rows were fed before, where ids increase in the order of predictions.
+
+        Parameters
+        ----------
+        id : (n,) ids, increasing
+
+        Raises
+        ------
+        ValueError
+            If a row is older than the last one that was fed, and was never fed itself: to leave it out would not be
+            valid. The ids of the last 10 000 rows are remembered, and the number of all.
+        """
+        return self._intake.fed.seen_before(read_ids(id, None))
+
     def _bet_on(self, parts: list[Ready]) -> bool:
         for ready in parts:
             if not len(ready.outcomes):
@@ -193,10 +208,19 @@ class Monitor:
     @property
     def verdict(self) -> str:
         """One sentence: an alarm, or no evidence so far."""
-        return verdict(self.to_dict())
+        return verdict(self._found())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+        """Return plain values by name; ``log_e`` and ``log_e_max`` are None where E is infinite.
+
+        It is from the moment when a label comes that was given probability zero; JSON has no number for that.
+        """
+        return {
+            name: None if isinstance(each, float) and not isfinite(each) else each
+            for name, each in self._found().items()
+        }
+
+    def _found(self) -> dict[str, Any]:
         return self._settings() | {
             "n_rows": self.n_rows,
             "n_waiting": self.n_waiting,
@@ -213,7 +237,7 @@ class Monitor:
 
     def to_dataset(self) -> xr.Dataset:
         """Return the logarithm of E over time, at 1000 to 2000 rows, as an xarray Dataset along ``row``."""
-        found = self.to_dict() | {"alarm": int(self.alarm)}
+        found = self._found() | {"alarm": int(self.alarm)}
         return self._path.to_dataset(
             {name: each for name, each in found.items() if isinstance(each, (str, int, float))}
         )
@@ -247,7 +271,7 @@ class Monitor:
         return monitor
 
     def restore(self, path: str | Path) -> None:
-        """Go on from a saved state.
+        """Go on from a saved state; `bad_rows`, `max_waiting` and `when_full` may be others than before.
 
         Parameters
         ----------
@@ -261,7 +285,9 @@ class Monitor:
         settings, arrays = read_state(path)
         own = self._settings()
         differing = [
-            f"{name} {settings.get(name)!r} (here {own[name]!r})" for name in own if settings.get(name) != own[name]
+            f"{name} {settings.get(name)!r} (here {own[name]!r})"
+            for name in own
+            if name not in HANDLING and settings.get(name) != own[name]
         ]
         if differing:
             raise ValueError(f"{path} is the state of another monitor: it has {', '.join(differing)}")
@@ -287,7 +313,7 @@ class Monitor:
         intake = self._intake
         first = intake.waiting.first if self.n_waiting else None
         return report(
-            self.to_dict(),
+            self._found(),
             self.bets.description if self.bets else "",
             order_text(self.order, self.n_waiting, first),
             skipped_text(intake.n_skipped, intake.n_worst, intake.reasons),

@@ -21,7 +21,7 @@ from calibstat.lenses.top_label import TopLabel
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 
-FORMAT = "calibstat monitor 1"
+FORMAT = "calibstat monitor 2"
 _KNOWN: dict[str, Any] = {
     made.__name__: made
     for made in (
@@ -63,11 +63,24 @@ def distribute(arrays: Mapping[str, Array], parts: Mapping[str, Part]) -> None:
 def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
     """Write settings and arrays; the file is replaced at once, so that an interruption leaves the old one."""
     target = Path(path)
+    expect_folder(target)
     described = np.array(json.dumps({"format": FORMAT} | dict(settings)))
     partial = target.with_name(target.name + ".partial")
     with partial.open("wb") as file:
         np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
     partial.replace(target)
+
+
+def expect_folder(path: str | Path) -> None:
+    """Refuse a place for a state in a folder that is not there.
+
+    Raises
+    ------
+    FileNotFoundError
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the state cannot be kept in {path}: there is no folder {folder}; make it first")
 
 
 def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -80,6 +93,8 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     ValueError
         If it is not the state of a monitor.
     """
+    if Path(path).is_file() and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: name the file that save() wrote")
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
@@ -88,7 +103,9 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     except FileNotFoundError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: {error}") from None
+        raise ValueError(
+            f"{path} does not hold the state of a monitor, or is damaged ({type(error).__name__})"
+        ) from None
     if found != FORMAT:
         raise ValueError(f"{path} has the format {found!r}, but {FORMAT!r} is expected: it is from another version")
     return settings, arrays

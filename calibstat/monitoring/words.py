@@ -28,8 +28,8 @@ def verdict(found: Mapping[str, Any]) -> str:
     threshold = f"1/alpha = {1 / found['alpha']:.4g}"
     if found["alarm"]:
         return (
-            f"ALARM: evidence of miscalibration {where} (n = {found['n_rows']}). E reached {threshold} at row "
-            f"{found['alarm_row']}; its largest value is {evidence_text(found['log_e_max'])}."
+            f"ALARM: evidence of miscalibration {where} (n = {found['n_rows']}). E reached {threshold} after "
+            f"{found['alarm_row']} rows; its largest value is {evidence_text(found['log_e_max'])}."
         )
     return (
         f"No evidence of miscalibration {where} so far (n = {found['n_rows']}): E = {evidence_text(found['log_e'])}, "

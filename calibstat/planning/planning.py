@@ -16,7 +16,15 @@ from calibstat.planning.power import PlannedTest, PValue
 from calibstat.planning.results import MinimumDetectable, RequiredN
 from calibstat.planning.search import Search
 
-_FIRST_N = 200
+_FIRST_N, _SMALLEST_N = 200, 10
+_TOO_FEW = (
+    "with {place:.0f} labels, the most that are allowed (max_n), the power is {share:.2f} ({runs} runs), but {power:g} "
+    "is wanted: allow more labels, or want less power"
+)
+_NONE_SEEN = (
+    "no effect is seen with power {{power:g}} in {n} labels: at {{place:.4g}}, the largest of the family, the power is "
+    "{{share:.2f}} ({{runs}} runs); take more labels, a wider family, or want less power"
+)
 
 
 def required_n(
@@ -78,9 +86,10 @@ def required_n(
             "ErrorFamily(y_prob)(0.02)"
         )
     planned, generator = _planned(test, level, power, null), as_generator(rng)
-    search = Search(power, 10, at_least_one("max_n", max_n), at_least_one("n_runs", n_runs), root=True, whole=True)
+    low = min(_SMALLEST_N, at_least_one("max_n", max_n))
+    search = Search(power, low, max_n, at_least_one("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
     crossing = search(lambda n, runs: planned.rejections(model, int(n), runs, generator), min(_FIRST_N, max_n))
-    return RequiredN(planned, power, crossing, model, _true_error(model, test))
+    return RequiredN(planned, power, crossing, model, *_true_error(model, test))
 
 
 def minimum_detectable(
@@ -135,10 +144,11 @@ def minimum_detectable(
     low, high = _bounds(family, bounds)
     planned, generator = _planned(test, level, power, null), as_generator(rng)
     size = at_least_one("n", n)
-    search = Search(power, low, high, at_least_one("n_runs", n_runs), root=False, whole=False)
+    short = _NONE_SEEN.format(n=size)
+    search = Search(power, low, high, at_least_one("n_runs", n_runs), root=False, whole=False, short=short)
     crossing = search(lambda effect, runs: planned.rejections(family(effect), size, runs, generator), high / 4)
     model = family(crossing.place)
-    return MinimumDetectable(planned, power, crossing, model, _true_error(model, test), size)
+    return MinimumDetectable(planned, power, crossing, model, *_true_error(model, test), size)
 
 
 def _planned(test: Estimator | PValue, level: float, power: float, null: Null | None) -> PlannedTest:
@@ -159,10 +169,10 @@ def _bounds(family: Callable[[float], SyntheticModel], bounds: tuple[float, floa
     return float(low), float(high)
 
 
-def _true_error(model: SyntheticModel, test: Estimator | PValue) -> str:
-    """Return the unbinned expected calibration error of a model, through the lens of the test."""
+def _true_error(model: SyntheticModel, test: Estimator | PValue) -> tuple[float | None, str]:
+    """Return the true error of a model, None where it is not known, and which one it is."""
     lens = test.lens if isinstance(test, Estimator) else Canonical()
     try:
-        return f"{float(model.truth(lens | ECE())):.4g} (unbinned ECE, total variation, through {lens!r})"
+        return float(model.truth(lens | ECE())), f"unbinned ECE, total variation, through {lens!r}"
     except ValueError as reason:
-        return f"unknown size ({reason})"
+        return None, str(reason)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
-from typing import TypeAlias
+from numbers import Real
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -55,7 +56,13 @@ class PlannedTest:
         """Test a sample."""
         if isinstance(self.test, Estimator):
             return calibration_test(sample, self.test, null=self.redraws, rng=rng).pvalue
-        return float(self.test(sample, rng))
+        found: Any = self.test(sample, rng)
+        if not isinstance(found, Real) or not 0 <= float(found) <= 1:
+            raise ValueError(
+                f"the test {self} returned {found!r} for a sample of {len(sample)} rows, but a p-value between 0 and 1 "
+                "is expected: return 1.0 where the test cannot be done"
+            )
+        return float(found)
 
     def rejections(self, model: SyntheticModel, n: int, runs: int, rng: np.random.Generator) -> int:
         """Count rejections in fresh samples of n rows; where the search begins, cells may hold few of them."""

@@ -27,15 +27,18 @@ class Plan(ABC):
         Where it is reached, with its Monte Carlo error and everything that was simulated.
     model : SyntheticModel
         The model that is to be found out.
-    error : str
-        Its true error, and which one that is.
+    true_error : float or None
+        Its true error; None where that is not known.
+    which_error : str
+        Which error that is; or why it is not known.
     """
 
     test: PlannedTest
     power: float
     crossing: Crossing
     model: SyntheticModel
-    error: str
+    true_error: float | None
+    which_error: str
 
     @property
     @abstractmethod
@@ -47,6 +50,12 @@ class Plan(ABC):
         """Monte Carlo standard error of the power at the answer."""
         return self.crossing.standard_error
 
+    @property
+    def error(self) -> str:
+        """The true error in words: its size, and which one it is."""
+        size = "unknown size" if self.true_error is None else f"{self.true_error:.4g}"
+        return f"{size} ({self.which_error})"
+
     def common(self) -> dict[str, Any]:
         """Return plain values by name."""
         return {
@@ -55,7 +64,8 @@ class Plan(ABC):
             "level": self.test.level,
             "test": str(self.test),
             "model": repr(self.model),
-            "true_error": self.error,
+            "true_error": self.true_error,
+            "which_error": self.which_error,
             "n_runs": int(self.crossing.points.runs.sum()),
         }
 
@@ -85,7 +95,7 @@ class RequiredN(Plan):
 
     Parameters
     ----------
-    test, power, crossing, model, error
+    test, power, crossing, model, true_error, which_error
         As for `Plan`: what was asked, and where the power is reached.
     """
 
@@ -125,7 +135,7 @@ class MinimumDetectable(Plan):
 
     Parameters
     ----------
-    test, power, crossing, model, error
+    test, power, crossing, model, true_error, which_error
         As for `Plan`: what was asked, and where the power is reached.
     n : int
         Number of labels.

@@ -13,6 +13,7 @@ from calibstat.arrays import Floats
 _PILOT, _BATCH = 40, 50
 _AROUND = (0.8, 1.25)
 _NEAR = 3.0
+_CLEARLY = 4.0
 _Z95 = 1.959964
 _RIDGE = 1e-3
 
@@ -76,6 +77,8 @@ class Search:
         Whether scale(x) is the root of x (numbers of rows) or x itself (sizes of effects).
     whole : bool
         Whether places are whole numbers.
+    short : str
+        The error where the power is not reached at the high end; it may name place, share, runs and power.
     """
 
     power: float
@@ -84,6 +87,7 @@ class Search:
     n_runs: int
     root: bool
     whole: bool
+    short: str = "the power at {place:.6g}, the largest, is {share:.2f} ({runs} runs), but {power:g} is wanted"
 
     def __call__(self, rejections: Callable[[float, int], int], start: float) -> Crossing:
         """Search from `start`; `rejections(place, runs)` simulates.
@@ -100,6 +104,9 @@ class Search:
             at = self._allowed(place * _AROUND[turn % len(_AROUND)])
             points = points.add(at, _BATCH, rejections(at, _BATCH))
             place, turn = self._allowed(self._fit(points.near(place))[0]), turn + 1
+        if self._allowed(place) >= self.high:
+            points = points.add(place, self.n_runs, rejections(place, self.n_runs))
+            self._refuse_if_short(points, place)
         return self._crossing(points, place)
 
     def _bracket(self, rejections: Callable[[float, int], int], start: float) -> Points:
@@ -110,21 +117,33 @@ class Search:
             points = points.add(place, _PILOT, count)
             enough = count / _PILOT >= self.power
             below, above = below or not enough, above or enough
-            if (enough and place <= self.low) or (not enough and place >= self.high):
+            if not enough and place >= self.high:
+                if count / _PILOT < self.power - _CLEARLY * self._pilot_error:
+                    self._refuse_if_short(points, place)
+                break
+            if enough and place <= self.low:
                 self._refuse_unless_near(points, place)
                 break
             place = self._allowed(place / 2 if enough else place * 2)
         return points
 
+    @property
+    def _pilot_error(self) -> float:
+        return float(np.sqrt(self.power * (1 - self.power) / _PILOT))
+
+    def _refuse_if_short(self, points: Points, place: float) -> None:
+        there = points.places == place
+        runs = int(points.runs[there].sum())
+        share = float(points.rejections[there].sum()) / runs
+        if share < self.power:
+            raise ValueError(self.short.format(place=place, share=share, runs=runs, power=self.power))
+
     def _refuse_unless_near(self, points: Points, place: float) -> None:
         share = points.rejections[-1] / points.runs[-1]
-        error = np.sqrt(self.power * (1 - self.power) / _PILOT)
-        if abs(share - self.power) > 2 * error:
-            short = share < self.power
+        if abs(share - self.power) > 2 * self._pilot_error:
             raise ValueError(
-                f"the power at {place:.6g}, the end of where was looked, is {'still' if short else 'already'} "
-                f"{share:.2f} ({_PILOT} runs), but {self.power:g} is wanted: "
-                + ("look further, or want less power" if short else "less is enough")
+                f"the power at {place:.6g}, the smallest that is tried, is already {share:.2f} ({_PILOT} runs), but "
+                f"{self.power:g} is wanted: less is enough"
             )
 
     def _allowed(self, place: float) -> float:
@@ -150,7 +169,7 @@ class Search:
         _, error, slope = self._fit(points.near(place))
         middle = float(self._scale(np.array([place]))[0])
         ends = [max(middle - _Z95 * error, 0.0), middle + _Z95 * error]
-        low, high = (end**2 if self.root else end for end in ends)
+        low, high = (end**2 if self.root else min(end, self.high) for end in ends)
         density = float(np.exp(-(ndtri(self.power) ** 2) / 2) / np.sqrt(2 * np.pi))
         return Crossing(place, low, high, density * slope * error, points)
 

@@ -90,5 +90,10 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
     elif isinstance(client, str):
         with _distributed.Client(client) as own:
             yield own
-    else:
+    elif client is None or isinstance(client, Client):
         yield client
+    else:
+        raise TypeError(
+            f"client is of type {type(client).__name__}, but a Client or the address of a scheduler is expected: for "
+            "example distributed.Client(cluster)"
+        )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -15,6 +14,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.sample import Sample
+from calibstat.sweeps.identity import described
 
 Plain: TypeAlias = Callable[[Ints, Floats], Any]
 Swept: TypeAlias = Estimator | Plain
@@ -27,6 +27,9 @@ class Asked:
 
     estimator: Estimator
     null: Null
+
+    def __repr__(self) -> str:
+        return f"{self.estimator!r} tested by {self.null!r}"
 
 
 @dataclass(frozen=True)
@@ -61,32 +64,59 @@ class Slots:
         return len(self.each)
 
 
-def slots_of(given: Mapping[str, Any], n_bins: Sequence[int], kind: Callable[[str, Any], Any]) -> Slots:
+def slots_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kind: Callable[[str, Any], Any]) -> Slots:
     """Work out what each name stands for at each number of bins.
 
     Parameters
     ----------
+    argument : str
+        Its name, for messages.
     given : mapping
         Of names to things, or to functions of the number of bins that return things.
     n_bins : sequence of int
     kind : callable
         Checks a thing; takes its name and the thing.
     """
+    expect_names(argument, given)
     found: list[Slot] = []
     where = np.zeros((len(given), len(n_bins)), dtype=np.intp)
     for row, (name, thing) in enumerate(given.items()):
         for column, count in enumerate(n_bins):
-            slot = _slot(name, thing, count, kind)
+            slot = _slot(argument, name, thing, count, kind)
             if slot not in found:
                 found.append(slot)
             where[row, column] = found.index(slot)
     return Slots(tuple(given), tuple(found), where)
 
 
-def _slot(name: str, thing: Any, n_bins: int, kind: Callable[[str, Any], Any]) -> Slot:
+def expect_names(argument: str, given: Any) -> None:
+    """Refuse anything but a mapping of names."""
+    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
+        raise TypeError(
+            f"{argument} is {given!r}, but a dict of names is expected: {argument}={{'ECE': lambda n_bins: "
+            "ECE(EqualMass(n_bins))}; leave it out if there are none."
+        )
+
+
+def _slot(argument: str, name: str, thing: Any, n_bins: int, kind: Callable[[str, Any], Any]) -> Slot:
     if callable(thing) and not isinstance(thing, Estimator):
+        _expect_function_of_bins(argument, name, thing)
         return Slot(name, n_bins, kind(name, thing(n_bins)))
     return Slot(name, 0, kind(name, thing))
+
+
+def _expect_function_of_bins(argument: str, name: str, thing: Any) -> None:
+    try:
+        signature = inspect.signature(thing)
+    except (TypeError, ValueError):  # it has none that can be seen
+        return
+    try:
+        signature.bind(1)
+    except TypeError:
+        raise TypeError(
+            f"{argument}[{name!r}] is a function of {signature}, but one of the number of bins is expected, which "
+            "returns an estimator or a function of labels and probabilities: put 'lambda n_bins: ' in front of it."
+        ) from None
 
 
 def as_swept(name: str, thing: Any) -> Swept:
@@ -118,16 +148,3 @@ def call_plain(function: Plain, sample: Sample) -> float:
     predictions = sample.predictions
     two = predictions.n_classes == 2
     return float(function(sample.outcomes, predictions.event if two else predictions.probabilities))
-
-
-def described(thing: Any) -> str:
-    """Write what a thing is so that two processes write the same: reprs without addresses, functions by their code."""
-    text = re.sub(r" at 0x[0-9a-f]+", "", repr(thing))
-    inner = getattr(thing, "function", thing)
-    code = getattr(inner, "__code__", None)
-    if code is None:
-        return text
-    captured = [described(cell.cell_contents) for cell in getattr(inner, "__closure__", None) or ()]
-    constants = re.sub(r" at 0x[0-9a-f]+", "", repr(code.co_consts))
-    whole = repr((code.co_code, constants, code.co_names, captured, inner.__defaults__))
-    return f"{text}, code {hashlib.sha256(whole.encode()).hexdigest()[:12]}"

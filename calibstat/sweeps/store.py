@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import zarr
 
-from calibstat.sweeps.skeleton import DONE, ERROR_WIDTH, FAILED, own_version, skeleton
+from calibstat.sweeps.damage import lost_blocks, refuse_garbled
+from calibstat.sweeps.identity import UNTOLD
+from calibstat.sweeps.skeleton import DONE, ERROR_WIDTH, FAILED, WAITING, own_version, skeleton
 from calibstat.sweeps.study import Study
 from calibstat.sweeps.units import Found, Unit, repeats_of, shapes
 
@@ -51,7 +53,9 @@ class Blocks:
         with self.lock:
             for name, values in found.values.items():
                 position = (unit.model, slice(None), unit.n, slice(None), slice(repeats.start, repeats.stop))
-                self.arrays[name][position] = values
+                # A block of NaN is written as well: a chunk that is not there was deleted.
+                with zarr.config.set({"array.write_empty_chunks": True}):
+                    self.arrays[name][position] = values
             if found.error or self.status[where] == FAILED:
                 self.arrays["error"][where] = found.error[:ERROR_WIDTH]
             self.status[where] = FAILED if found.error else DONE
@@ -78,8 +82,12 @@ def in_zarr(study: Study, path: Path, block: int) -> Blocks:
     if not path.exists():
         _create(study, block, path)
     group = _opened(path)
+    refuse_garbled(path, group)
     _refuse_another_study(json.loads(str(group.attrs["design"])), study.design(own_version()), path)
-    return Blocks(study, block, {name: group[name] for name in (*shapes(study), "status", "error")})
+    blocks = Blocks(study, block, {name: group[name] for name in (*shapes(study), "status", "error")})
+    for where in lost_blocks(path, blocks.status):
+        blocks.status[where] = WAITING
+    return blocks
 
 
 def stored_block(path: Path) -> int | None:
@@ -104,16 +112,33 @@ def read(path: Path) -> xr.Dataset:
     Raises
     ------
     ValueError
-        If it is none.
+        If it is none, or is damaged.
     """
     import xarray as xr
 
     if not path.exists():
         raise ValueError(f"there is no {path}.")
-    dataset = lazily(path) if path.is_dir() else xr.open_dataset(path)
+    try:
+        dataset = lazily(path) if path.is_dir() else xr.open_dataset(path)
+    except Exception as error:  # each format has its own
+        raise ValueError(
+            f"{path} is neither a Zarr store nor a NetCDF file ({type(error).__name__}); name the store of a sweep."
+        ) from error
     if "design" not in dataset.attrs:
         raise ValueError(f"{path} holds no sweep.")
+    if path.is_dir():
+        _refuse_damage(path, dataset)
     return dataset
+
+
+def _refuse_damage(path: Path, dataset: xr.Dataset) -> None:
+    refuse_garbled(path, _opened(path))
+    lost = lost_blocks(path, dataset["status"])
+    if lost:
+        raise ValueError(
+            f"{path} lacks values of {len(lost)} blocks that it had, first of (model, n, block) {lost[0]}: run the "
+            "sweep again with this store, which computes them anew."
+        )
 
 
 def _create(study: Study, block: int, path: Path) -> None:
@@ -139,10 +164,23 @@ def _opened(path: Path) -> Any:
     return group
 
 
+def expect_told(study: Study) -> None:
+    """Refuse to store what cannot be told from another thing, whose numbers it would be given."""
+    for slot in (*study.estimators.each, *study.tests.each):
+        if UNTOLD in str(slot):
+            raise TypeError(
+                f"{slot.name!r} is {slot.thing!r}, which cannot be told from another one like it, so that a store "
+                "might return wrong numbers: give its class a __repr__ with all that decides what it does, or run "
+                "without a store."
+            )
+
+
 def _refuse_another_study(stored: dict[str, Any], asked: dict[str, Any], path: Path) -> None:
     for key in {**stored, **asked}:
-        if stored.get(key) != asked.get(key):
+        if key != "rng" and stored.get(key) != asked.get(key):
+            seeds = key == "seed" and stored.get("rng") != asked.get("rng")
+            was, now = (each.get("rng" if seeds else key) for each in (stored, asked))
             raise ValueError(
-                f"{path} holds another study: {key} was {stored.get(key)!r}, and is {asked.get(key)!r} now. It is left "
-                "as it is; name another store, or run the study that it holds."
+                f"{path} holds another study: {key} was {was!r}, and is {now!r} now. It is left as it is; name another "
+                "store, or run the study that it holds."
             )

@@ -15,8 +15,9 @@ from calibstat.estimators.base import Estimator
 from calibstat.generators.base import SyntheticModel
 from calibstat.sample import Sample
 from calibstat.sweeps.drawing import Drawn, Way, ways
+from calibstat.sweeps.identity import described
 from calibstat.sweeps.measuring import LANES, Estimates, is_nested
-from calibstat.sweeps.slots import Slots, described
+from calibstat.sweeps.slots import Slots
 
 Interval: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
 
@@ -41,6 +42,8 @@ class Study:
         The root of all streams.
     draws : {"rows", "sorted", "cells"}
         How data sets are drawn.
+    seed : int, optional
+        The integer that the streams were made from, to be shown.
     """
 
     models: dict[str, SyntheticModel]
@@ -52,6 +55,7 @@ class Study:
     n_repeats: int
     entropy: tuple[int, ...]
     draws: str = "rows"
+    seed: int | None = None
     ways: dict[str, Way] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -99,6 +103,7 @@ class Study:
             "tests": [str(slot) for slot in self.tests.each],
             "interval": None if self.interval is None else described(self.interval),
             "n_repeats": self.n_repeats,
+            "rng": self.seed,
             "seed": list(self.entropy),
             "draws": self.draws,
         }

@@ -57,6 +57,11 @@ def summarise(ds: xr.Dataset, level: float = 0.05) -> xr.Dataset:
     >>> round(summary["bias"].item(), 3), round(summary["bias_se"].item(), 3)  # of a model without any error
     (0.084, 0.002)
     """
+    if not hasattr(ds, "dims") or not {"estimate", "pvalue"} & {*ds}:
+        raise TypeError(
+            f"ds is of type {type(ds).__name__} and holds no estimates or p-values of a sweep: pass what Sweep.run "
+            "returned, or xarray.open_zarr(path) of its store."
+        )
     if not 0 < level < 1:
         raise ValueError(f"level is {level!r}; it must lie between 0 and 1, for example 0.05.")
     found: dict[str, Any] = {}

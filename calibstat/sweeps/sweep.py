@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
+
+import numpy as np
 
 from calibstat.arrays import RNG, as_generator
 from calibstat.checks import at_least_one
@@ -14,8 +16,8 @@ from calibstat.resampling.streams import Streams
 from calibstat.sweeps.bar import Bar
 from calibstat.sweeps.pacing import block_size, bundles, measure_pace
 from calibstat.sweeps.scheduling import connected, on_cluster, on_threads
-from calibstat.sweeps.slots import as_asked, as_swept, slots_of
-from calibstat.sweeps.store import Blocks, in_memory, in_zarr, lazily, stored_block
+from calibstat.sweeps.slots import as_asked, as_swept, expect_names, slots_of
+from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily, stored_block
 from calibstat.sweeps.study import Interval, Study
 from calibstat.sweeps.units import Found, all_units
 
@@ -92,6 +94,8 @@ class Sweep:
     study: Study = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        expect_names("estimators", self.estimators)
+        expect_names("tests", self.tests)
         if not self.estimators and not self.tests:
             raise ValueError("nothing to sweep: give estimators={'ECE': lambda n_bins: ECE(EqualMass(n_bins))}.")
         n_bins = _whole("n_bins", self.n_bins)
@@ -99,12 +103,13 @@ class Sweep:
             _named(self.models),
             _whole("n", self.n),
             n_bins,
-            slots_of(self.estimators, n_bins, as_swept),
-            slots_of(self.tests, n_bins, as_asked),
+            slots_of("estimators", self.estimators, n_bins, as_swept),
+            slots_of("tests", self.tests, n_bins, as_asked),
             self.interval,
             at_least_one("n_repeats", self.n_repeats),
             tuple(Streams(as_generator(self.rng)).entropy),
             self.draws,
+            None if isinstance(self.rng, np.random.Generator) or self.rng is None else int(self.rng),
         )
         object.__setattr__(self, "study", study)
 
@@ -142,6 +147,7 @@ class Sweep:
             self._fill(blocks, client, progress)
             return dataset
         path = Path(store)
+        expect_told(self.study)
         if self.rng is None:
             raise ValueError("a study that is to be resumed needs a seed: pass for example rng=0.")
         kept = stored_block(path)
@@ -178,6 +184,12 @@ class Sweep:
 def _named(models: Any) -> dict[str, SyntheticModel]:
     if isinstance(models, SyntheticModel):
         models = [models]
+    if isinstance(models, str) or not isinstance(models, Iterable):
+        raise TypeError(
+            f"models is {models!r}, but synthetic models are expected: GaussianMixture(1, 1), or a dict of names to "
+            "them."
+        )
+    models = models if isinstance(models, Mapping) else list(models)
     found = dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
     if len(found) != len(models) or not found:
         raise ValueError("models have no names, or two have the same repr; pass a dict of names to models.")
@@ -188,6 +200,8 @@ def _named(models: Any) -> dict[str, SyntheticModel]:
 
 
 def _whole(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable) or np.ndim(values) == 0:
+        raise TypeError(f"{name} is {values!r}, but a list of integers is expected: {name}=[100, 1000].")
     found = tuple(at_least_one(name, value) for value in values)
     if not found or len(set(found)) != len(found):
         raise ValueError(f"{name} is {values!r}, but different integers are expected, at least one.")

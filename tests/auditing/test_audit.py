@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def naive_kuiper(y, p):
 
 def test_values_are_those_of_a_naive_kuiper_in_each_group():
     sample = world(120)
-    found = subgroup_audit(sample, ["sex"], min_size=1, n_resamples=9, rng=0)
+    found = subgroup_audit(sample, ["sex"], min_size=1, n_resamples=19, rng=0)
     sex = sample.predictions.variables["sex"]
     for group in found:
         rows = [i for i in range(120) if not group.levels or sex.levels[int(sex.values[i])] == group.levels[0][1]]
@@ -97,7 +98,7 @@ def test_the_top_label_is_over_or_underconfident():
     assert found["site here"].direction == ""
     assert "through TopLabel()" in found.verdict
     with pytest.raises(ValueError, match=r"look through a lens first, for example TopLabel\(\)"):
-        subgroup_audit(sample, "site", n_resamples=9, rng=0)
+        subgroup_audit(sample, "site", n_resamples=19, rng=0)
     classes = subgroup_audit(
         sample, "site", estimator=cs.ExpectedMiscalibration(cs.VarianceTree(200)), n_resamples=99, rng=0
     )
@@ -122,7 +123,7 @@ def test_other_estimators_and_their_intervals():
 def test_groups_left_out_are_listed():
     sample = world(300)
     few = {"rare": ["x"] * 5 + ["y"] * 295, "one": ["z"] * 300}
-    found = subgroup_audit(sample, few, n_resamples=9, rng=0)
+    found = subgroup_audit(sample, few, n_resamples=19, rng=0)
     assert [(each.name, each.n) for each in found.left_out] == [("one", 300), ("rare x", 5)]
     assert "rare x (n = 5) has fewer than 50 rows" in str(found)
     assert "one (n = 300) has one level, 'z'" in " ".join(str(found).split())
@@ -133,10 +134,10 @@ def test_groups_left_out_are_listed():
 def test_missing_values_as_a_level():
     sample = world(300)
     site = [None if i % 3 == 0 else "a" for i in range(300)]
-    found = subgroup_audit(sample, {"site": site}, missing="level", n_resamples=9, rng=0)
+    found = subgroup_audit(sample, {"site": site}, missing="level", n_resamples=19, rng=0)
     assert [(group.name, group.n) for group in found] == [("all rows", 300), ("site a", 200), ("site missing", 100)]
     region = cs.Region.between(True, 0.5, 1)
-    inside = subgroup_audit(sample, {"site": site}, missing="level", lens=region, min_size=1, n_resamples=9, rng=0)
+    inside = subgroup_audit(sample, {"site": site}, missing="level", lens=region, min_size=1, n_resamples=19, rng=0)
     rows = np.flatnonzero(sample.predictions.event >= 0.5)
     assert inside["site missing"].n == sum(i % 3 == 0 for i in rows)
 
@@ -211,8 +212,53 @@ def test_bad_arguments_are_named(arguments, error, message):
 
 
 def test_too_few_resamples_are_said():
-    found = subgroup_audit(world(), ["age", "sex"], adjust="holm", n_resamples=49, rng=0)
-    assert "take n_resamples of at least 139" in found.notes[-1]
-    none = subgroup_audit(world(), ["sex"], n_resamples=9, rng=0)
-    assert none["sex f"].confidence_interval is None
-    assert "too few for level 0.95" in none.notes[0]
+    found = subgroup_audit(world(), ["age", "sex"], adjust="fdr_bh", n_resamples=49, rng=0)
+    assert "Take n_resamples of at least 139" in found.notes[-1]
+    assert "only to several together" in found.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("adjust", "few", "enough", "says"),
+    [
+        ("holm", 138, 139, "at least 139 (better 2799), or adjust='max-t'"),
+        ("max-t", 18, 19, "at least 19 (better 399)"),
+        ("step-down", 1, 19, "at least 19"),
+        ("fdr_bh", 18, 19, "at least 139"),
+    ],
+)
+def test_resamples_that_cannot_reject_anything_are_refused(adjust, few, enough, says):
+    """Seven groups: Holm's smallest adjusted p-value is 7 / (1 + R), that of the others 1 / (1 + R)."""
+    rng = np.random.default_rng(0)
+    variables = {"age": rng.uniform(20, 80, 600), "sex": rng.choice(["f", "m"], 600)}
+    certain = cs.Sample([0] * 600, [0.9] * 600, variables=variables, labels=[0, 1])
+    with pytest.raises(ValueError, match=r"no adjusted p-value could be 0.05 or less") as refused:
+        subgroup_audit(certain, ["age", "sex"], adjust=adjust, n_resamples=few, rng=0)
+    assert says in str(refused.value)
+    found = subgroup_audit(certain, ["age", "sex"], adjust=adjust, n_resamples=enough, rng=0)
+    assert len(found) == 7
+    assert len(found.rejected) == 7
+
+
+def test_the_headline_does_not_deny_the_joint_test():
+    """One group in seven is off: the joint test sees it where Holm's correction of few redraws does not."""
+    sample = world(off=0.1, seed=1)
+    found = replace(
+        subgroup_audit(sample, ["age", "sex"], adjust="holm", n_resamples=139, rng=0),
+        pvalue=0.01,
+        groups=tuple(
+            replace(group, pvalue_adjusted=0.2) for group in subgroup_audit(sample, "sex", n_resamples=19, rng=0)
+        ),
+    )
+    assert found.verdict.startswith("Evidence of miscalibration in some of 3 groups through Canonical() (n = 600")
+    assert "joint p = 0.01), but it names none: the smallest p-value adjusted by Holm's method is 0.2." in found.verdict
+    none = replace(found, pvalue=0.4)
+    assert none.verdict.startswith("No evidence of miscalibration in any of 3 groups through")
+    assert "joint p = 0.4); smallest adjusted p = 0.2." in none.verdict
+
+
+def test_the_smallest_pvalue_is_printed_as_what_it_is():
+    found = subgroup_audit(world(off=0.3), "sex", n_resamples=19, rng=0)
+    assert found.pvalue == 0.05
+    assert "joint p = 0.05)" in found.verdict
+    assert "0.05 *" in str(found)
+    assert "<" not in str(found)

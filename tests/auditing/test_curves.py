@@ -20,6 +20,26 @@ def world(n=1000, seed=0, levels=2, shift=0.0):
     return cs.Sample(rng.random(n) < chance, 1 / (1 + np.exp(-z)), variables={"g": np.array(list("abcd"))[g]})
 
 
+def rare(n, small, flip=False):
+    """Events of 5 % (or of 95 %), the first `small` rows in a group of their own."""
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 19, n)
+    y = rng.random(n) < p
+    variables = {"g": np.where(np.arange(n) < small, "b", "a")}
+    return cs.Sample(y ^ flip, 1 - p if flip else p, variables=variables, labels=[False, True])
+
+
+def test_groups_of_few_expected_events_are_left_out():
+    sample = rare(6000, 100)
+    third = np.where(np.arange(6000) < 100, "few", np.where(np.arange(6000) < 2000, "x", "y"))
+    found = equal_curves_test(sample, {"g": third}, n_resamples=19, rng=0)
+    assert found.groups == ("x", "y")
+    assert [each.name for each in found.left_out] == ["g few"]
+    assert found.left_out[0].reason.endswith("events, fewer than 10")
+    assert "g few (n = 100) expects" in " ".join(str(found).split())
+    assert len(equal_curves_test(sample, {"g": third}, min_expected=0, n_resamples=19, rng=0).groups) == 3
+
+
 def test_the_covariance_statistic_is_that_of_a_naive_loop():
     sample = world(150)
     index = sample.predictions.variables["g"].values.astype(int)
@@ -108,7 +128,9 @@ def test_numbers_are_cut_and_small_groups_left_out():
 @pytest.mark.parametrize(
     ("make", "by", "message"),
     [
-        (lambda: world(), {"g": ["a"] * 1000}, "fewer than two groups of at least 50 rows"),
+        (lambda: world(), {"g": ["a"] * 1000}, "fewer than two groups of at least 50 rows.*it has one level"),
+        (lambda: rare(1000, 100), "g", r"g b \(n = 100\) expects \d.*events, fewer than 10"),
+        (lambda: rare(1000, 100, flip=True), "g", r"g b \(n = 100\) expects \d.* non-events, fewer than 10"),
         (lambda: world(), {"a": ["x", "y"] * 500, "b": ["x", "y"] * 500}, "by names 2 variables"),
         (
             lambda: cs.Sample([0, 1, 2], np.eye(3), variables={"g": [1, 2, 3]}),

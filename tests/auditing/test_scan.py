@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.auditing.audit import subgroup_audit
+from calibstat.auditing.curves import equal_curves_test
 from calibstat.auditing.residual_sums import ResidualSums
 from calibstat.auditing.scan import scan_variables
 from calibstat.nulls.multiplier import Multiplier
@@ -27,7 +29,7 @@ def world(n=800, seed=0, slope=0.0, n_classes=2, weighted=False):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_values_are_those_of_vece_and_of_the_worst_cell(n_classes, weighted):
     sample = world(n_classes=n_classes, weighted=weighted, slope=0.2)
-    found = scan_variables(sample, min_expected=0, n_resamples=9, rng=0)
+    found = scan_variables(sample, min_expected=0, n_resamples=19, rng=0)
     for name, binning in (("age", cs.EqualMass(10)), ("site", cs.Categories())):
         assert found[name].vece == pytest.approx(cs.VECE(name, binning)(sample))
         worst = (cs.Given(name) | cs.MaximumMiscalibration(binning))(sample)
@@ -152,7 +154,7 @@ def test_what_cannot_be_scanned_is_left_out_or_refused():
             "rare": ["x"] * 4 + ["y"] * 296,
             "b": ["s", "t"] * 150,
         },
-        n_resamples=9,
+        n_resamples=19,
         rng=0,
     )
     assert {each.name: each.reason for each in found.left_out} == {
@@ -168,7 +170,7 @@ def test_what_cannot_be_scanned_is_left_out_or_refused():
 
 def test_merged_cells_are_said():
     sample = world(150)
-    found = scan_variables(sample, "age", n_resamples=9, rng=0)
+    found = scan_variables(sample, "age", n_resamples=19, rng=0)
     assert len(found["age"].cells) < 10
     assert f"age {len(found['age'].cells)} of 10" in found.notes[0]
 
@@ -198,3 +200,28 @@ def test_results_are_plain():
     assert again.to_dict() == scan.to_dict()
     with pytest.raises(KeyError, match="there is no variable 'sex'"):
         scan["sex"]
+
+
+def test_names_of_arguments_are_those_of_the_function():
+    sample = cs.Sample([0, 1], [0.1, 0.9], variables={"x": [1, 2]})
+    with pytest.raises(
+        ValueError, match=r"^variables: the sample has no variable 'nope'.*or as variables={name: values}"
+    ):
+        scan_variables(sample, ["nope"])
+    with pytest.raises(ValueError, match=r"^variables is empty"):
+        scan_variables(sample, [])
+
+
+@pytest.mark.parametrize("ask", [scan_variables, subgroup_audit, equal_curves_test])
+def test_something_else_than_a_lens_is_refused(ask):
+    with pytest.raises(TypeError, match="lens is of type str, but a lens is expected"):
+        ask(cs.Sample([0, 1], [0.1, 0.9], variables={"x": [1, 2]}), "x", lens="top")
+
+
+@pytest.mark.parametrize(("adjust", "few", "enough"), [("holm", 38, 39), ("max-t", 18, 19)])
+def test_a_scan_that_could_reject_nothing_is_refused(adjust, few, enough):
+    rng = np.random.default_rng(0)
+    sample = cs.Sample([0] * 300, [0.9] * 300, variables={"a": rng.random(300), "b": rng.random(300)}, labels=[0, 1])
+    with pytest.raises(ValueError, match=f"at least {enough}"):
+        scan_variables(sample, adjust=adjust, n_resamples=few, rng=0)
+    assert len(scan_variables(sample, adjust=adjust, null="strong", n_resamples=enough, rng=0).rejected) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -127,3 +128,151 @@ def test_a_calibrator_of_other_classes_is_refused(run, two, three, tmp_path):
     code, _, error = run(three, "--label", "pet", "--probs", "prob_*", "--load", saved, "--out", out)
     assert code == 2
     assert "is for the classes ['no', 'yes']" in error
+
+
+def test_no_file_that_is_read_or_saved_is_overwritten(run, two, tmp_path, monkeypatch):
+    """Half of the rows were gone after ``--out`` named the file itself."""
+    monkeypatch.chdir(tmp_path)
+    other, saved = tmp_path / "other.csv", tmp_path / "beta.json"
+    other.write_bytes(two.read_bytes())
+    (tmp_path / "link.csv").symlink_to(two)
+    base = [two, "--label", "y", "--probs", "p_yes"]
+    assert run(*base, "--calibrator", "beta", "--out", "out.csv", "--save", saved)[0] == 0
+    before = {path: path.read_bytes() for path in (two, other, saved)}
+    fit = [*base, "--calibrator", "beta"]
+    for options, message in (
+        ([*fit, "--out", "two.csv"], "--out two.csv is FILE too"),
+        ([*fit, "--out", f"../{tmp_path.name}/two.csv"], "is FILE too"),
+        ([*fit, "--out", "link.csv"], "is FILE too"),
+        ([*fit, "--apply", other, "--out", "other.csv"], "--out other.csv is --apply too"),
+        ([*fit, "--save", "new.csv", "--out", "new.csv"], "--out new.csv is --save too"),
+        ([*fit, "--save", two, "--out", "new.csv"], "is FILE too"),
+        ([*fit, "--save", other, "--apply", other, "--out", "new.csv"], "is --apply too"),
+        ([*base, "--load", saved, "--out", "beta.json"], "--out beta.json is --load too"),
+    ):
+        code, said, error = run(*options)
+        assert (code, said) == (2, "")
+        assert message in error
+        assert {path: path.read_bytes() for path in before} == before
+        assert not (tmp_path / "new.csv").exists()
+
+
+def test_too_few_rows_to_share_out(run, tmp_path):
+    path, out = tmp_path / "few.csv", tmp_path / "out.csv"
+    path.write_text("y,p\n0,0.3\n")
+    options = ["--label", "y", "--probs", "p", "--labels", "0,1", "--calibrator", "beta", "--out", out]
+    code, _, error = run(path, *options)
+    assert code == 2
+    assert "--share 0.5 of 1 row of" in error
+    assert "leaves 0 to fit on and 1 to write, but both need at least one" in error
+    path.write_text("y,p\n0,0.3\n1,0.6\n0,0.2\n")
+    assert "leaves 3 to fit on and 0 to write" in run(path, *options, "--share", 0.9)[2]
+    assert not out.exists()
+
+
+def test_other_columns_are_kept_as_they_are_written(run, tmp_path, capsys):
+    """Also those that only look like numbers, and where rows are left out."""
+    rng = np.random.default_rng(4)
+    path, out = tmp_path / "wide.csv.gz", tmp_path / "out.csv"
+    p = rng.random(200)
+    given = pd.DataFrame(
+        {
+            "id": [f"{k:06d}" for k in range(200)],
+            "big": [f"{2**60 + k}" if k % 7 else "" for k in range(200)],
+            "p": [f"{value:.6f}" if k % 5 else "" for k, value in enumerate(p)],
+            "note": ["NA", 'say "x", then\ny', " a", "1.50"] * 50,
+            "y": (rng.random(200) < p).astype(int).astype(str),
+            "age": rng.integers(20, 80, 200).astype(str),
+        }
+    )
+    given.to_csv(path, index=False)
+    base = ["--label", "y", "--probs", "p", "--calibrator", "beta", "--nan-policy", "omit"]
+    assert run(path, *base, "--out", out)[0] == 0
+    written = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert list(written) == ["row", "y", "prob_0", "prob_1", "id", "big", "note", "age"]
+    rows = written["row"].astype(int).to_numpy()
+    assert len(rows) == 80
+    assert (rows % 5 != 0).all()
+    for name in ("y", "id", "big", "age"):
+        assert list(written[name]) == list(given[name][rows])
+    assert list(written["note"]) == [text.lstrip() for text in given["note"][rows]]
+    assert main(["test", str(out), "--label", "y", "--probs", "prob_*", "--given", "age", "--bins", "4"]) == 0
+    assert "canonical  age" in capsys.readouterr().out
+
+
+def test_names_that_are_taken_are_not_taken_again(run, tmp_path, capsys):
+    rng = np.random.default_rng(5)
+    p = rng.random(120)
+    path, out = tmp_path / "taken.csv", tmp_path / "out.csv"
+    columns = {
+        "row": np.arange(120) + 7,
+        "y": (rng.random(120) < p).astype(int),
+        "p": p,
+        "prob_old": p,
+        "weight": 1 + p,
+    }
+    pd.DataFrame(columns).to_csv(path, index=False)
+    base = ["--label", "y", "--probs", "p", "--calibrator", "platt"]
+    code, said, _ = run(path, *base, "--weights", "weight", "--out", out)
+    assert code == 0
+    assert "--probs 'calibrated_*'" in said
+    written = pd.read_csv(out)
+    assert list(written) == ["row_2", "y", "calibrated_0", "calibrated_1", "row", "prob_old", "weight"]
+    np.testing.assert_array_equal(written["row"], written["row_2"] + 7)
+    np.testing.assert_allclose(written["prob_old"], p[written["row_2"]])
+    assert main(["test", str(out), "--label", "y", "--probs", "calibrated_*", "--n-resamples", "19"]) == 0
+
+
+@pytest.mark.parametrize("kind", ["parquet", "npz", "nc"])
+def test_other_columns_of_other_files(run, tmp_path, kind):
+    rng = np.random.default_rng(6)
+    p = rng.random(100)
+    frame = pd.DataFrame({"y": (rng.random(100) < p).astype(int), "p": p, "age": np.arange(100)})
+    path, out = tmp_path / f"rows.{kind}", tmp_path / "out.csv"
+    if kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, **{name: frame[name] for name in frame}, embedding=np.ones((100, 3)), seed=np.array(3))
+    else:
+        frame.to_xarray().to_netcdf(path, engine="scipy")
+    assert run(path, "--label", "y", "--probs", "p", "--calibrator", "beta", "--out", out)[0] == 0
+    written = pd.read_csv(out)
+    assert list(written) == ["row", "y", "prob_0", "prob_1", "age"]
+    np.testing.assert_array_equal(written["age"], written["row"])
+    np.testing.assert_array_equal(written["y"], frame["y"][written["row"]])
+
+
+def test_standard_input_cannot_be_read_twice(run, tmp_path):
+    code, _, error = run("-", "--label", "y", "--probs", "p", "--calibrator", "beta", "--out", tmp_path / "out.csv")
+    assert code == 2
+    assert "standard input can be read once only" in error
+    os.mkfifo(tmp_path / "pipe")
+    code, _, error = run(tmp_path / "pipe", "--label", "y", "--probs", "p", "--calibrator", "beta", "--out", "out.csv")
+    assert code == 2
+    assert "pipe can be read once only" in error
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "ends", "start"),
+    [(",", "\n", ""), ("\t", "\r\n", "\ufeff"), (";", "\r", ""), ("|", "\n", "\n\n"), (",", "\r\n", "\r\n")],
+)
+def test_text_of_every_kind(run, tmp_path, delimiter, ends, start):
+    """Delimiters, line ends, a mark of the byte order, blank lines, quoted names, and lines that end too early."""
+    rng = np.random.default_rng(7)
+    p = rng.random(60).round(3)
+    lines = [delimiter.join(['"the, label"', " p", '"a;b|c, d"', "code"])]
+    for k, value in enumerate(p):
+        lines += [delimiter.join([str(int(rng.random() < value)), str(value), f'"x{delimiter}{k}"', f"{k:03d}"])]
+    lines[5] = lines[5].rpartition(delimiter)[0]
+    lines.insert(9, "")
+    path, out = tmp_path / "rows.txt", tmp_path / "out.csv"
+    path.write_bytes((start + ends.join(lines) + ends).encode())
+    options = ["--label", "the, label", "--probs", "p", "--calibrator", "platt", "--out", out]
+    assert run(path, *options)[0] == 0
+    written = pd.read_csv(out, dtype=str, keep_default_na=False)
+    assert list(written) == ["row", "the, label", "prob_0", "prob_1", "a;b|c, d", "code"]
+    assert len(written) == 30
+    for row, code, text in zip(written["row"], written["code"], written["a;b|c, d"], strict=True):
+        assert text == f"x{delimiter}{row}"
+        assert code == ("" if row == "4" else f"{int(row):03d}")

@@ -113,6 +113,12 @@ def test_confidences_are_the_top_label(run, folder):
         (("--by", "sex", "--depth", "0"), "not a whole number of at least 1"),
         (("--by", "sex", "--adjust", "none"), "--adjust"),
         ((), "--by"),
+        (
+            ("--by", "sex", "--n-resamples", "1"),
+            "error: --n-resamples is 1: with 3 tests and adjust='max-t' no adjusted",
+        ),
+        (("--by", "sex", "--adjust", "holm", "--n-resamples", "50"), "at least 59 (better 1199), or --adjust max-t"),
+        (("--by", "sex", "--min-size", "5000"), "or take a smaller --min-size"),
     ],
 )
 def test_errors_are_one_line(run, off, options, words):

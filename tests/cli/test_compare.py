@@ -77,6 +77,7 @@ def test_columns_with_commas_and_a_lens(run, models):
         (["--model", "raw=raw_*", "--model", "x=none_*"], "no column 'none_*'"),
         ([*THREE, "--lens", "class-wise"], "name the class, as in class-wise:LABEL"),
         ([*THREE, "--lens", "top"], "there is no lens 'top'"),
+        ([*THREE, "--lens", "top-label", "--lens", "canonical"], "--lens is there more than once"),
         ([*THREE, "--bins", "1000"], "too few for its variance"),
         ([*THREE, "--adjust", "fdr"], "invalid choice: 'fdr'"),
         (["--model", "raw=raw_*", "--model", "x=flat_dog,flat_cat,flat_emu"], "different labels"),
@@ -119,3 +120,37 @@ def as_number(word):
         return pytest.approx(float(word.rstrip(",")), rel=1e-9)
     except ValueError:
         return word
+
+
+def test_advice_about_missing_values_names_no_option_that_is_not_there(run, folder):
+    path = folder / "holes.csv"
+    path.write_text("y,a,b\n" + "0,0.2,0.3\n1,,0.6\n" * 300)
+    code, _, err = run("compare", path, "--label", "y", "--model", "a=a", "--model", "b=b")
+    assert code == 2
+    assert "values are missing (y_prob: 300)" in err
+    assert "fill them in, or leave these rows out of the file" in err
+    assert "omit" not in err
+
+
+def test_a_single_pair_and_a_single_redraw(run, models):
+    pair = ("--model", "raw=raw_*", "--model", "flat=flat_*", "--n-resamples", "1")
+    code, out, _ = run("compare", models / "models.csv", "--label", "actual", *pair)
+    assert code == 0
+    assert "1 pair," in out
+    assert "with 1 resample no" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("audit", "x.csv", "--label", "y", "--probs", "p", "--by", "age"),
+        ("scan", "x.csv", "--label", "y", "--probs", "p"),
+        ("monitor", "x.csv", "--label", "y", "--probs", "p", "--order", "t"),
+        ("plan", "--ece", "0.1"),
+        ("compare-calibrators", "x.csv", "--label", "y", "--probs", "p", "--calibrators", "beta"),
+    ],
+)
+def test_commands_of_one_question_refuse_two_lenses(run, command):
+    code, _, err = run(*command, "--lens", "canonical", "--lens", "canonical")
+    assert code == 2
+    assert "--lens is there more than once" in err

@@ -32,7 +32,7 @@ def records_of(result):
 def test_values_are_those_of_the_library(estimated, off):
     top, canonical, *classes = records_of(estimated(off, "--format", "json", "--n-resamples", "99"))
     sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*")
-    assert list(top) == [*KEYS, "confidence_level", "interval_note", "source"]
+    assert list(top) == [*KEYS, "confidence_level", "interval_note", "notes", "source"]
     assert [each["class"] for each in classes] == ["cat", "dog", "eel"]
     assert canonical["estimator"] == repr(cs.ExpectedMiscalibration(cs.VarianceTree(30)))
     found = cs.estimate(sample, cs.TopLabel() | cs.ECE(cs.EqualMass(15)), n_resamples=99, rng=0)
@@ -108,3 +108,17 @@ def test_bad_options(estimated, off, options, words):
     else:  # too few resamples for the level: a value without an interval, and why
         assert code == 0
         assert "5 resamples are too few for level 0.95; take at least 19" in " ".join(out.split())
+
+
+def test_what_limits_an_interval_is_said(run, folder):
+    """Seven events among 600 rows."""
+    path = folder / "rare.csv"
+    path.write_text("y,p\n" + "".join(f"{int(k % 85 == 0)},{0.005 + k / 50000}\n" for k in range(600)))
+    sample = cs.Sample.read(path, y_true="y", y_prob="p")
+    notes = cs.estimate(sample, cs.ECE(cs.EqualMass(15)), rng=0).notes
+    assert notes
+    options = ("estimate", path, "--label", "y", "--probs", "p")
+    code, out, _ = run(*options)
+    assert code == 0
+    assert f"note canonical: {notes[0]}" in " ".join(out.split())
+    assert json.loads(run(*options, "--format", "json")[1])[0]["notes"] == list(notes)

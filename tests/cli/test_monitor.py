@@ -32,7 +32,7 @@ def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
     code, out, err = watch(off, "--state", state)
     assert (code, err) == (3, "")
     assert out.startswith(
-        "ALARM: evidence of miscalibration through Canonical() (n = 800). E reached 1/alpha = 20 at row"
+        "ALARM: evidence of miscalibration through Canonical() (n = 800). E reached 1/alpha = 20 after "
     )
     fair = write_csv(tmp_path / "fair.csv", columns(100, seed=1, start=800))
     assert watch(fair, "--state", state)[0] == 3
@@ -101,7 +101,7 @@ def test_bad_rows(watch, tmp_path):
     path, state = write_csv(tmp_path / "bad.csv", whole), tmp_path / "state"
     code, _, err = watch(path, "--labels", "0,1", "--state", state)
     assert code == 2
-    assert "row 7 of this call (id 7, row 7 of all" in err
+    assert "t 7: y_prob is 1.7: probabilities lie between 0 and 1. Nothing of this call was taken" in err
     assert not state.exists()
     _, out, _ = watch(path, "--bad-rows", "skip", "--format", "json")
     assert (found(out)["n_rows"], found(out)["n_skipped"]) == (49, 1)
@@ -148,3 +148,52 @@ def test_no_such_class(run, off):
     code, _, err = run("monitor", off, *options)
     assert code == 2
     assert err.startswith("calibstat: error: ")
+
+
+def test_a_row_that_comes_late_is_not_lost_in_silence(watch, tmp_path):
+    whole = columns(60, seed=4)
+    path, state = tmp_path / "growing.csv", tmp_path / "state"
+    without = [row for row in range(50) if row != 20]
+    write_csv(path, {name: each[without] for name, each in whole.items()})
+    assert watch(path, "--state", state)[0] == 0
+    kept = state.read_bytes()
+    write_csv(path, whole)
+    code, out, err = watch(path, "--state", state)
+    assert (code, out, state.read_bytes()) == (2, "", kept)
+    assert "--order t: 1 row is older than 49, where the state stopped, and was never bet on: 20." in err
+    write_csv(path, {name: each[45:] for name, each in whole.items()})
+    code, _, err = watch(path, "--state", state)
+    assert code == 0
+    assert "5 rows up to 49 in t were seen before" in err
+
+
+def test_bad_rows_may_be_skipped_from_now_on(watch, tmp_path):
+    whole, state = columns(60), tmp_path / "state"
+    whole["p"][55] = 1.7
+    path = tmp_path / "bad.csv"
+    write_csv(path, {name: each[:50] for name, each in whole.items()})
+    assert watch(path, "--state", state)[0] == 0
+    write_csv(path, whole)
+    code, _, err = watch(path, "--state", state)
+    assert code == 2
+    assert "mend the row, or add --bad-rows skip." in err
+    code, out, _ = watch(path, "--state", state, "--bad-rows", "skip", "--format", "json")
+    assert (code, found(out)["n_rows"], found(out)["n_skipped"]) == (0, 59, 1)
+
+
+def test_unknown_labels_need_the_known_ones(watch, tmp_path):
+    whole = columns(50)
+    whole["y"][9] = 7
+    path = write_csv(tmp_path / "strange.csv", whole)
+    code, _, err = watch(path, "--bad-rows", "skip")
+    assert code == 2
+    assert "name those that are known, in the order of the probabilities: for example --labels" in err
+    _, out, _ = watch(path, "--bad-rows", "skip", "--labels", "0,1", "--format", "json")
+    assert (found(out)["n_rows"], found(out)["n_worst"]) == (50, 1)
+
+
+def test_a_state_in_no_folder_is_refused_before_anything_is_done(watch, tmp_path):
+    path = write_csv(tmp_path / "rows.csv", columns(20))
+    code, out, err = watch(path, "--state", tmp_path / "nowhere" / "state")
+    assert (code, out) == (2, "")
+    assert f"there is no folder {tmp_path / 'nowhere'}" in err

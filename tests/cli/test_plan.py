@@ -22,7 +22,8 @@ def test_predictions_of_a_file(run, off):
     assert code == 0
     found = json.loads(out)
     assert found["n_low"] <= found["n"] <= found["n_high"]
-    assert found["true_error"] == "0.1 (unbinned ECE, total variation, through TopLabel())"
+    assert found["true_error"] == pytest.approx(0.1, abs=1e-8)
+    assert found["which_error"] == "unbinned ECE, total variation, through TopLabel()"
     assert json.loads(run(*arguments)[1]) == found
 
 
@@ -41,10 +42,13 @@ def test_smallest_error(run):
         (["plan"], "--ece --n is required"),
         (["plan", "--ece", "0.9"], "between 0 and 0.2"),
         (["plan", "--ece", "0.1", "--probs", "p"], "are about a FILE"),
-        (["plan", "--ece", "0.1", "--power", "2"], "power is 2.0"),
+        (["plan", "--ece", "0.1", "--power", "2"], "error: --power is 2.0"),
+        (["plan", "--n", "0"], "error: --n is 0, but it must be at least 1"),
+        (["plan", "--n", "1", "--runs", "50"], "no effect is seen with power 0.8 in 1 labels: at 0.2489, the largest"),
+        (["plan", "--n", "10", "--runs", "200"], "no effect is seen with power 0.8 in 10 labels"),
         (["plan", "--ece", "0.1", "--lens", "top-k:2"], "take top-label"),
         (["plan", "--ece", "0.1", "--estimator", "nothing"], "there is no estimator"),
-        (["plan", "--ece", "0.01", "--max-n", "50"], "look further"),
+        (["plan", "--ece", "0.01", "--max-n", "50"], "(--max-n), the power is 0."),
     ],
 )
 def test_bad_input(run, arguments, message):
@@ -58,3 +62,9 @@ def test_a_file_needs_its_columns(run, binary):
     code, _, err = run("plan", "--ece", "0.1", binary)
     assert code == 2
     assert "--label COL --probs COL" in err
+
+
+def test_kuiper_has_no_cells(run):
+    code, out, _ = run("plan", "--ece", "0.15", "--estimator", "Kuiper", "--runs", "80")
+    assert code == 0
+    assert "calibration_test of Kuiper() at level 0.05" in out

@@ -49,6 +49,8 @@ def test_weights_are_no_variable(run, off):
         (("--variable", "nothing"), "no column 'nothing'"),
         (("--variable", "pet"), "--variable pet: this is the column of what happened"),
         (("--null", "both"), "--null"),
+        (("--n-resamples", "1"), "error: --n-resamples is 1: with 3 tests"),
+        (("--adjust", "holm", "--n-resamples", "30"), "Take --n-resamples of at least 59"),
         (("--lens", "canonical"), "sees 3 outcomes at once"),
     ],
 )

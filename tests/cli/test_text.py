@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from calibstat.cli.records import Record
-from calibstat.cli.report import headline
+from calibstat.cli.report import _decimals, headline
 
 
 def table(out):
@@ -120,3 +120,17 @@ def test_the_headline_uses_adjusted_pvalues():
     assert (
         headline([record, record]) == "No evidence of miscalibration in 2 tests (n = 10, smallest adjusted p = 0.08)."
     )
+
+
+def test_one_test_and_one_redraw_are_singular(run, binary):
+    code, out, err = run("test", binary, "--label", "y", "--probs", "p", "--n-resamples", "1")
+    assert code == 0
+    assert "No evidence of miscalibration in 1 test (" in out
+    assert "(1 resample, seed 0)" in " ".join(out.split())
+    assert "warning: 1 test of 1 resample cannot give a p-value below 0.5" in err
+    assert "Holm" not in err
+
+
+def test_what_rounding_leaves_of_zero_adds_no_digits():
+    assert _decimals([0.03, 1.7e-15]) == _decimals([0.03]) == 4
+    assert _decimals([0.00012]) == 5

@@ -13,7 +13,7 @@ import pytest
 import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat.comparisons.compare import compare_calibrators
-from calibstat.comparisons.words import apart_lines, pair_text
+from calibstat.comparisons.words import apart_lines, pair_text, table
 from calibstat.inference.comparison import comparison_test
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.testing import calibration_test
@@ -33,8 +33,8 @@ def test_a_clear_case_is_found_and_said(found):
     assert better["uncalibrated", "beta"].rejects
     assert not better["platt", "beta"].rejects
     pattern = (
-        r"platt is better calibrated than uncalibrated through Canonical\(\): squared calibration error lower by "
-        r"0\.0\d+ \(95 % interval 0\.0\d+ to 0\.0\d+; root errors \S+ \[\S+ to \S+\] and 0\.1\d* \[\S+ to \S+\]\), "
+        r"platt is better calibrated than uncalibrated through Canonical\(\): binned squared calibration error lower "
+        r"by 0\.0\d+ \(95 % interval 0\.0\d+ to 0\.0\d+; root errors \S+ \[\S+ to \S+\] and 0\.1\d* \[\S+ to \S+\]\), "
         r"adjusted p = 0\.0\d+\."
     )
     assert re.search(pattern, found.verdict)
@@ -110,7 +110,9 @@ def test_an_interval_without_zero_does_not_outvote_the_pvalue(found):
     assert not pair.confidence_interval.low <= 0 <= pair.confidence_interval.high
     doubtful = replace(pair, pvalue_adjusted=0.06)
     said = pair_text(doubtful, cs.TopLabel(), 0.95)
-    assert said.startswith("uncalibrated and platt cannot be told apart for the top label (adjusted p = 0.06; ")
+    assert said.startswith(
+        "uncalibrated and platt cannot be told apart by their binned errors for the top label (adjusted p = 0.06; "
+    )
     assert "the interval of the difference excludes 0, but the p-value decides" in said
     assert "better" not in " ".join(apart_lines([doubtful] * 20))
     assert len(apart_lines([replace(found.pairs[2], pvalue_adjusted=1.0)] * 20)) == 1
@@ -229,7 +231,7 @@ def test_what_is_refused(off, options, message):
 @pytest.mark.parametrize(
     ("models", "error", "message"),
     [
-        ({}, TypeError, "a mapping of names"),
+        ({}, ValueError, "calibrators is empty: name at least one"),
         ([cal.Beta()], TypeError, "a mapping of names"),
         ({"beta": cal.Beta}, TypeError, "an object with fit and predict_proba"),
         ({"uncalibrated": cal.Beta()}, ValueError, "take another"),
@@ -296,3 +298,33 @@ def test_as_plain_values(found, off):
 def test_no_calibrators_of_that_name(found):
     with pytest.raises(KeyError, match="there is no 'gamma'"):
         found["gamma"]
+
+
+def test_what_is_rounded_to_zero_has_no_sign(found):
+    beta = found["beta"]
+    odd = replace(beta, scores=replace(beta.scores, brier=-1e-9, refinement=-4e-6, log=-0.0))
+    assert table([odd])[1].endswith("0.00000     0.00000  0.00000")
+    assert table([replace(beta, scores=replace(beta.scores, log=-0.1234567))])[1].endswith("-0.12346")
+
+
+def test_a_certain_mistake_is_told_beside_the_log_score(off, said):
+    """What is called impossible happens: the log score is infinite, and was printed as 34.54 without a word."""
+    y, p = off["y_true"].copy(), off["y_prob"]
+    y[:100] = np.arange(100) % 2
+    models = {
+        "sure": said(lambda column: np.where(np.isin(column, p[:100]), 1.0, column)),
+        "same": said(abs),
+    }
+    found = compare_calibrators(models, y, p, fitted_rows={"sure": [], "same": []}, rng=0)
+    rows = found.splits[0].test_rows
+    wrong = np.count_nonzero((rows < 100) & (y[rows] == 0))
+    assert wrong > 10
+    assert found["sure"].scores.n_clipped == found.to_dict()["models"][1]["log_clipped_rows"] == wrong
+    assert found["same"].scores.n_clipped == 0
+    assert "log counts probabilities below 1e-15 as this much, or it would be infinite" in str(found)
+    assert f"had been called that improbable by sure in {wrong} rows" in str(found)
+    assert "same in" not in str(found)
+
+
+def test_no_clipping_no_note(found):
+    assert "1e-15" not in str(found)

@@ -193,3 +193,10 @@ def test_negative_control_without_a_correction_for_all_runs():
         alpha = ALPHA / 2 / runs.share
         covered += bool(((runs.lower(alpha) <= runs.last) & (runs.first <= runs.upper(alpha))).all())
     assert covered / 400 < 0.95 - 0.0436
+
+
+@pytest.mark.parametrize("q", ["a", None, [1]])
+def test_the_order_of_an_error_is_a_number(q):
+    band = calibration_band(cs.Sample([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8]))
+    with pytest.raises(TypeError, match=r"q is .*, but a number is expected, for example 1 \(ECE\)"):
+        band.bounds(q)

@@ -29,8 +29,8 @@ def test_bound_pvalue_and_words_agree(estimator, margin):
     found = equivalence_test(world(), estimator, margin, rng=0)
     assert found.within == (found.upper_bound <= margin) == (found.pvalue <= 0.05)
     level = "95 % confidence"
-    start = f"With {level} the error is at most" if found.within else f"It cannot be said with {level} that the error"
-    assert found.verdict.startswith(start)
+    start = f"With {level} the " if found.within else f"It cannot be said with {level} that the "
+    assert found.verdict.startswith(f"{start}{estimator.quantity} is at most {margin:g} through")
 
 
 def test_a_wide_margin_holds_and_a_narrow_one_does_not():

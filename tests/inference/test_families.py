@@ -126,6 +126,8 @@ def test_words_and_tables():
     )
     assert fair.verdict.startswith("No evidence of miscalibration through Canonical() (n = 1200, adjusted for 4 tests:")
     assert "expected calibration error of cell means (total variation, binned)" in str(off)
+    assert "  value     of each name by itself: expected calibration error" in str(off)
+    assert "largest, over the levels" not in str(off)
     assert "is calibrated" not in str(fair)
     assert list(off) == ["a", "b", "c", "d"]
     assert off.to_frame().loc["b", "adjusted"] == 0.001

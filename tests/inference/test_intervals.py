@@ -52,14 +52,15 @@ def test_pvalue_above_a_margin_agrees_with_the_bound():
 def test_total_variance_of_ten_rows_worked_by_hand(monkeypatch):
     """theta = -0.0325; psi = 2 g r - g^2 - theta; the root of the mean of psi^2 / n is 0.05957."""
     monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
-    found = tv.total_variance(cs.DebiasedL2(cs.EqualMass(5)), TEN)
+    found = tv.CellResiduals.of(cs.DebiasedL2(cs.EqualMass(5)), TEN)
     residual = np.array(TEN.outcomes) - TENTHS
     mean = np.repeat(residual.reshape(5, 2).mean(axis=1), 2)
     psi = 2 * mean * residual - mean**2 + 0.0325
     assert found.value == pytest.approx(-0.0325)
-    assert found.standard_error == pytest.approx(np.sqrt((psi**2).mean() / 10))
-    assert found.standard_error == pytest.approx(0.05957, abs=5e-6)
-    assert found.interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
+    error = np.sqrt(found.linear)
+    assert error == pytest.approx(np.sqrt((psi**2).mean() / 10))
+    assert error == pytest.approx(0.05957, abs=5e-6)
+    assert Normal(found.value, error, "").interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

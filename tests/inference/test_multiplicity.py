@@ -99,6 +99,13 @@ def test_ties_and_missing_values():
     assert single_step([], np.zeros((3, 0))).tolist() == step_down([], np.zeros((3, 0))).tolist() == []
 
 
+@pytest.mark.parametrize("function", [holm, benjamini_hochberg, benjamini_yekutieli])
+@pytest.mark.parametrize("pvalues", [[[0.1, 0.2]], 0.1], ids=["two-dimensional", "a number"])
+def test_pvalues_are_one_row(function, pvalues):
+    with pytest.raises(ValueError, match=r"pvalues have shape .*, but one row of them is expected"):
+        function(pvalues)
+
+
 @pytest.mark.parametrize("function", [single_step, step_down])
 def test_shapes(function):
     with pytest.raises(ValueError, match=r"values have shape \(2,\) and draws \(3, 1\); expected \(m,\) and \(R, m\)"):

@@ -83,6 +83,7 @@ def test_a_calibrated_model_is_not_called_calibrated():
     assert found.pvalue > 0.05
     assert found.verdict.startswith("No evidence of miscalibration through Canonical() (n = 500, p = ")
     assert "is calibrated" not in str(found)
+    assert found.kind is found.to_dict()["kind"] is None
 
 
 @pytest.mark.parametrize(("noise", "low", "high"), [(0.0, 0.05, 1.0), (0.5, 0.0, 0.02)])

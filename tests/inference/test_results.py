@@ -99,7 +99,8 @@ def test_a_computed_pvalue_at_its_floor_is_a_bound():
 
 
 def test_verdict_with_evidence_is_followed_by_its_size(rejected):
-    size = f"Its size: {rejected.statistic:.4g}, where {rejected.null_mean:.4g} is expected"
+    of_what = "expected calibration error of cell means, total variation, binned"
+    size = f"Its size: {rejected.statistic:.4g} ({of_what}), where {rejected.null_mean:.4g} is expected"
     assert rejected.verdict.startswith("Evidence of miscalibration through TopLabel() (n = 600, ")
     assert rejected.verdict.index("Evidence") < rejected.verdict.index(size)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.monitoring.fed_rows import FedRows
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 from calibstat.monitoring.monitor import Monitor
@@ -177,6 +178,7 @@ def test_an_id_of_a_waiting_row_is_taken():
         ({"lens": cs.Given("age")}, "age"),
         ({"labels": (0, 1, 2), "bets": LikelihoodRatioBets()}, "look through TopLabel"),
         ({"max_waiting": 0}, "max_waiting"),
+        ({"alpha": "0.05"}, "alpha is '0.05', of type str, but a number is expected"),
     ],
 )
 def test_bad_settings(settings, message):
@@ -247,7 +249,7 @@ def test_a_damaged_state_is_refused(content, tmp_path):
 
 
 def test_a_state_that_could_execute_something_is_refused(tmp_path):
-    settings = {"format": "calibstat monitor 1", "lens": "__import__('os').getcwd()", "bets": "KernelBets()"}
+    settings = {"format": "calibstat monitor 2", "lens": "__import__('os').getcwd()", "bets": "KernelBets()"}
     with (tmp_path / "state").open("wb") as file:
         np.savez(file, settings=np.array(json.dumps(settings)))
     with pytest.raises(ValueError, match="cannot be made from a file"):
@@ -340,3 +342,76 @@ def test_a_change_after_many_rows_is_found():
     control = [gained_by_change(LikelihoodRatioBets(restart_every=10**9), seed) for seed in range(3)]
     assert min(anew) > math.log(1e4)
     assert np.mean(anew) > np.mean(control) + 10
+
+
+def test_rows_that_were_never_fed_are_not_taken_for_seen(tmp_path):
+    p, y = world(100)
+    monitor = Monitor()
+    monitor.update(p[:50], y[:50], id=list(range(0, 100, 2)))
+    assert monitor.seen_before([90, 92, 94, 100, 102]) == 3
+    assert monitor.seen_before(list(range(0, 120, 2))) == 50
+    assert monitor.seen_before([99.5, 100]) == 0
+    monitor.save(tmp_path / "state")
+    for each in (monitor, Monitor.load(tmp_path / "state")):
+        with pytest.raises(
+            ValueError, match="1 row is older than 98, where the state stopped, and was never bet on: 31"
+        ):
+            each.seen_before([30, 31, 32, 98, 100])
+        with pytest.raises(ValueError, match=r"7 rows are older than 98.*never bet on: 1, 3, 5, 7, 9, ..."):
+            each.seen_before([*range(1, 15, 2), 98])
+
+
+def test_what_the_memory_of_rows_cannot_tell_is_refused():
+    fed_rows = FedRows(most=5)
+    fed_rows.add(list(range(0, 40, 2)))
+    assert fed_rows.seen_before(range(0, 42, 2)) == 20
+    assert fed_rows.seen_before([34, 36, 38, 40]) == 3
+    with pytest.raises(ValueError, match=r"1 row is older than 38.*never bet on: 35"):
+        fed_rows.seen_before([34, 35, 36, 38])
+    with pytest.raises(
+        ValueError, match="1 rows are older than the 5 that the monitor remembers, up to 38; it was fed 20"
+    ):
+        fed_rows.seen_before([28, 30, 32, 34, 36, 38])
+
+
+def test_rows_that_were_skipped_count_as_fed():
+    monitor = Monitor(bad_rows="skip")
+    monitor.update([0.5, 0.5, np.nan], [0, 1, 0], id=[1, 2, 3])
+    assert monitor.seen_before([1, 2, 3, 4]) == 3
+
+
+def test_how_rows_are_taken_may_change_on_the_way(tmp_path):
+    p, y = world(30)
+    fed((p, y), name="m").save(tmp_path / "state")
+    other = Monitor(name="m", bad_rows="skip", max_waiting=7, when_full="worst label")
+    other.restore(tmp_path / "state")
+    assert other.log_e == fed((p, y)).log_e
+    other.update([np.nan, 0.5], [1, 1])
+    assert (other.n_rows, other.to_dict()["n_skipped"], other.to_dict()["max_waiting"]) == (31, 1, 7)
+
+
+def test_infinite_evidence_is_none_in_plain_values():
+    monitor = fed(([0.5, 0.0], [1, 1]))
+    found = monitor.to_dict()
+    assert (monitor.log_e, found["log_e"], found["log_e_max"], found["alarm"]) == (math.inf, None, None, True)
+    json.dumps(found, allow_nan=False)
+    assert "its largest value is infinite" in monitor.verdict
+    assert monitor.to_dataset().attrs["log_e"] == math.inf
+
+
+@pytest.mark.parametrize("content", ["name,alpha\nv3,0.05\n", "", "{}"])
+def test_a_file_of_text_is_no_state_and_nothing_unsafe_is_advised(content, tmp_path):
+    (tmp_path / "state").write_text(content)
+    with pytest.raises(ValueError, match="does not hold the state of a monitor") as refused:
+        Monitor.load(tmp_path / "state")
+    assert "pickle" not in str(refused.value)
+    with (tmp_path / "objects").open("wb") as file:
+        np.savez(file, settings=np.array([object()]))
+    with pytest.raises(ValueError, match="does not hold the state of a monitor") as refused:
+        Monitor.load(tmp_path / "objects")
+    assert "pickle" not in str(refused.value)
+
+
+def test_a_state_needs_its_folder(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*; make it first"):
+        Monitor().save(tmp_path / "nowhere" / "state")

@@ -96,7 +96,9 @@ def test_a_smallest_effect_prints_itself():
 
 
 def test_a_power_out_of_reach_is_an_error():
-    with pytest.raises(ValueError, match=r"the power at 100, the end of where was looked, is still 0\.\d+ \(40 runs\)"):
+    with pytest.raises(
+        ValueError, match=r"with 100 labels, the most that are allowed \(max_n\), the power is 0\.\d+ \("
+    ):
         required_n(g.BetaPredictions(1, 1, g.LogitShift(0.05)), mean_z, max_n=100, rng=0)
 
 
@@ -124,3 +126,47 @@ def test_power_that_falls_with_the_level():
 def test_bad_input(call, message):
     with pytest.raises((ValueError, TypeError), match=message):
         call()
+
+
+@pytest.mark.parametrize("found", [float("nan"), 2.0, -0.1, None, "0.04"])
+def test_what_is_no_pvalue_is_an_error_at_the_first_call(found):
+    calls = []
+
+    def wrong(sample, rng):
+        calls.append(sample)
+        return found
+
+    with pytest.raises(ValueError, match=r"the test wrong returned .* a p-value between 0 and 1 is expected"):
+        required_n(OFF, wrong, rng=0)
+    assert len(calls) == 1
+
+
+@pytest.mark.parametrize(("most", "reached"), [(0.5, False), (0.7, False), (0.75, False), (0.9, True)])
+def test_the_end_of_a_family_is_not_an_answer_where_the_power_is_not_reached(most, reached):
+    """Power grows in a line up to `most` at an effect of one."""
+
+    def test(sample, rng):
+        return float(rng.random() > most * EFFECT[-1])
+
+    def family(effect):
+        EFFECT.append(effect)
+        return OFF
+
+    def plan():
+        return minimum_detectable(family, 30, test, bounds=(0.01, 1.0), n_runs=2000, rng=0)
+
+    if reached:
+        assert plan().effect == pytest.approx(0.8 / 0.9, abs=0.05)
+        assert plan().interval[1] <= 1.0
+    else:
+        with pytest.raises(ValueError, match=r"no effect is seen with power 0.8 in 30 labels: at 1, the largest"):
+            plan()
+
+
+EFFECT = []
+
+
+def test_the_true_error_is_a_number_beside_what_it_is():
+    found = required_n(OFF, mean_z, n_runs=80, rng=0).to_dict()
+    assert found["true_error"] == pytest.approx(float(OFF.truth(cs.ECE())))
+    assert found["which_error"] == "unbinned ECE, total variation, through Canonical()"

@@ -52,7 +52,9 @@ def test_replicates_of_a_diagram_keep_its_shape():
     assert values.shape == (7, cells, 3)
 
 
-@pytest.mark.parametrize("rng", [-1, 1.5, "seed", True, np.random.RandomState(0)], ids=["-1", "1.5", "seed", "True", "old"])
+@pytest.mark.parametrize(
+    "rng", [-1, 1.5, "seed", True, np.random.RandomState(0)], ids=["-1", "1.5", "seed", "True", "old"]
+)
 def test_rng_is_none_a_whole_number_or_a_generator(rng):
     with pytest.raises(TypeError, match="rng is"):
         cs.Bootstrap(3).replicates(cs.ECE(cs.EqualWidth(2)), make_sample(2), rng=rng)

@@ -9,6 +9,7 @@ import pytest
 import calibstat as cs
 from calibstat.cli import main
 from calibstat.cli.expressions import build
+from calibstat.cli.summarise import _cell
 from calibstat.cli.sweep import read_study
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.store import read
@@ -164,3 +165,20 @@ def test_expressions_are_reprs(made):
 
 def test_summarise_wants_a_sweep(tmp_path, capsys):
     assert call(capsys, "summarise", tmp_path / "nothing")[0] == 2
+
+
+def test_the_table_says_what_its_names_and_columns_are(study, capsys):
+    assert call(capsys, "sweep", study)[0] == 0
+    out = call(capsys, "summarise", "study.zarr")[1]
+    assert out.splitlines()[0].split()[4:7] == ["truth", "limit", "mean"]
+    assert "estimator ECE: ECE(binning=EqualMass(n_bins=2)) at n_bins = 2" in out
+    assert f"estimator top: {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r}\n" in out
+    assert "test ECE: ECE(binning=EqualMass(n_bins=2)) tested by Consistency(n_resamples=19" in out
+    assert "the whole prediction is looked at (canonical)" in out
+    assert "truth: the true value of what is estimated, not binned" in out
+
+
+def test_a_truth_of_rounding_is_written_as_zero():
+    assert _cell({"truth": 3e-33}, "truth") == "0"
+    assert _cell({"mean": 3e-33}, "mean") == "3e-33"
+    assert _cell({"truth": 0.25}, "truth") == "0.25"

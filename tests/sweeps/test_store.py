@@ -106,7 +106,7 @@ def test_failed_blocks_are_tried_again(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "what"),
     [
-        ({"seed": 6}, "seed"),
+        ({"seed": 6}, "seed was 5, and is 6 now"),
         ({"n": [40, 91]}, "n was"),
         ({"n_repeats": 13}, "n_repeats"),
         ({"estimators": {"ECE": lambda n_bins: cs.ECE(cs.EqualWidth(n_bins))}}, "estimators"),

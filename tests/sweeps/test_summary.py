@@ -142,3 +142,9 @@ def test_levels_are_checked(found):
 
 def test_the_design_is_json(found):
     assert json.loads(found.attrs["design"])["n"] == [100, 400]
+
+
+@pytest.mark.parametrize("given", [3, None, {"estimate": 1}])
+def test_something_else_than_a_sweep_is_refused(given):
+    with pytest.raises(TypeError, match=r"pass what Sweep.run returned"):
+        summarise(given)

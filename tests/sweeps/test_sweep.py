@@ -172,6 +172,14 @@ def test_progress_counts_failures(capsys):
         ({"n": [10, 10]}, "different"),
         ({"n": [0]}, "at least 1"),
         ({"n_repeats": 0}, "at least 1"),
+        ({"n": 100}, "n is 100, but a list of integers is expected"),
+        ({"n_bins": None}, "n_bins is None, but a list of integers is expected"),
+        ({"tests": None}, "tests is None, but a dict of names is expected"),
+        ({"estimators": None}, "estimators is None, but a dict of names is expected"),
+        (
+            {"estimators": {"b": lambda y, p: 0.0}},
+            r"estimators\['b'\] is a function of \(y, p\), but one of the number",
+        ),
     ],
 )
 def test_mistakes_are_explained(changes, message):
@@ -270,3 +278,14 @@ def test_limits_are_those_of_the_model():
             estimator = kind(cs.EqualMass(n_bins))
             assert found["limit"].sel(at).item() == model.limit(estimator).value
             assert found["truth"].sel(at).item() == model.truth(estimator).value
+
+
+@pytest.mark.parametrize("models", ["GaussianMixture(1, 1)", None, 3])
+def test_something_else_than_models_is_refused(models):
+    with pytest.raises(TypeError, match="synthetic models are expected"):
+        Sweep(models, n=[10], estimators={"ECE": cs.ECE()})
+
+
+def test_something_else_than_a_client_is_refused():
+    with pytest.raises(TypeError, match=r"client is of type dict, but a Client .*distributed.Client\(cluster\)"):
+        make().run({}, progress=False)

@@ -1,140 +1,103 @@
-"""The stored table of sizes: how often the test rejects calibrated worlds at level 5 %.
+"""The stored tables of evidence: measure them, or repeat a tenth of their runs with another seed and compare.
 
-Run by hand (``.ci/evidence``); it writes ``size.csv`` and ``size.md`` into the folder that is named. The null that
-keeps the predictions is exact; the published one, which redraws them, is not, and the table shows by how much.
+``python -m validity.evidence docs/evidence`` measures (by hand; ``.ci/evidence``); with ``--repeat`` it compares, and
+exits with 1 where a share differs by more than four combined standard errors.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import platform
+import os
+import sys
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import astuple, dataclass, fields
-from importlib.metadata import version
 from pathlib import Path
-
-import numpy as np
+from types import ModuleType
 
 import calibstat
-from validity.sizes import CASES, KEPT, LEVEL, N_RESAMPLES, RESAMPLED, pvalues, standard_error
+from validity.tables import comparison, coverage, omnibus, size
+from validity.tables.rows import Row, markdown, pooled, read, versions, write
 
-SEED = 20260704
-NULLS = {"predictions kept": KEPT, "predictions redrawn": RESAMPLED}
-SIZES = [50, 300, 2000]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One cell of the table."""
-
-    world: str
-    estimator: str
-    n: int
-    null: str
-    runs: int
-    rejections: int
-    size: float
-    standard_error: float
-    n_resamples: int = N_RESAMPLES
-    level: float = LEVEL
-    seed: int = SEED
-
-    @property
-    def cell(self) -> tuple[str, int, str]:
-        """What was asked."""
-        return self.world, self.n, self.null
+TABLES: dict[str, ModuleType] = {"size": size, "coverage": coverage, "comparison": comparison, "omnibus": omnibus}
+SEED, OTHER_SEED = 20261121, 20261122
+RUNS_AT_ONCE = 50
 
 
-def cells(runs: int) -> Iterator[tuple[str, int, str, int]]:
-    """Yield world, n, null and number of runs; the slowest cells get a quarter of the runs."""
-    for world in CASES:
-        for n in SIZES:
-            for null in NULLS:
-                slow = null == "predictions redrawn" and n == 2000
-                yield world, n, null, runs // 4 if slow else runs
-
-
-def measure(world: str, n: int, null: str, runs: int, seed: int = SEED) -> Row:
-    """Test `runs` fresh samples of a calibrated world."""
+def measure_part(table: str, job: int, runs: int, seed: int) -> list[Row]:
+    """Measure some runs of one job of a table; jobs are known by their number, so that processes can be told."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", calibstat.SmallCellsWarning)
-        found = pvalues(world, n, runs, seed, NULLS[null])
-    rejections = int(np.count_nonzero(found <= LEVEL + 1e-12))
-    size = rejections / runs
-    # at the level itself where nothing (or everything) was rejected, so that the error is never zero
-    error = standard_error(size if 0 < rejections < runs else LEVEL, runs)
-    return Row(world, repr(CASES[world].estimator(n)), n, null, runs, rejections, size, float(error), seed=seed)
+        return list(TABLES[table].jobs())[job].measure(runs, seed)
 
 
-def read(path: Path) -> list[Row]:
-    """Read a stored table."""
-    types = {field.name: {"int": int, "float": float, "str": str}[field.type] for field in fields(Row)}
-    with path.open(newline="") as lines:
-        rows = csv.DictReader(line for line in lines if not line.startswith("#"))
-        return [Row(**{name: types[name](text) for name, text in row.items()}) for row in rows]
+def measure(table: str, runs: int, seed: int, pool: ProcessPoolExecutor) -> list[Row]:
+    """Measure a table; the numbers do not depend on the number of workers."""
+    parts = [pool.submit(measure_part, table, *part) for part in _parts(table, runs, seed)]
+    return [_named(row, seed) for row in pooled(row for part in parts for row in part.result())]
 
 
-def versions() -> str:
-    """What the numbers were made with."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy"))
-    return f"calibstat {calibstat.__version__}, {packages}, Python {platform.python_version()}"
+def _parts(table: str, runs: int, seed: int) -> Iterator[tuple[int, int, int]]:
+    for job in range(len(list(TABLES[table].jobs()))):
+        for number, start in enumerate(range(0, runs, RUNS_AT_ONCE)):
+            yield job, min(RUNS_AT_ONCE, runs - start), seed * 1000 + number
 
 
-def write(rows: list[Row], folder: Path) -> None:
-    """Write the table as CSV and as Markdown."""
+def _named(row: Row, seed: int) -> Row:
+    return Row(row.world, row.n, row.subject, row.method, row.runs, row.count, row.at_most, row.at_least, seed)
+
+
+def store(table: str, rows: list[Row], folder: Path) -> None:
+    """Write a table for machines and for readers."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "size.csv").open("w", newline="") as file:
-        file.write(f"# {versions()}\n")
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([field.name for field in fields(Row)])
-        writer.writerows(
-            [round(value, 6) if isinstance(value, float) else value for value in astuple(row)] for row in rows
-        )
-    (folder / "size.md").write_text(markdown(rows))
+    write(rows, folder / f"{table}.csv")
+    (folder / f"{table}.md").write_text(page(table, rows, versions()))
 
 
-def markdown(rows: list[Row]) -> str:
-    """Return the table for readers: one line for each world and n, one column for each null."""
-    by_cell = {row.cell: row for row in rows}
-    lines = [
-        "# Size of the test at level 5 %",
-        "",
-        "How often `calibration_test` rejects a model that is calibrated by construction, in percent, with its Monte",
-        "Carlo standard error. *Predictions kept* is the default null, exact at every n (statistics with ties are",
-        "rejected less often); *predictions redrawn* is `Consistency(resample_predictions=True)`, the null of",
-        "Vaicenavicius et al. (2019), which is not exact. Numbers of runs are in brackets.",
-        "",
-        f"Made by `.ci/evidence` with {versions()}:",
-        f"{N_RESAMPLES} resamples a test, seed {SEED}. The same numbers, machine-readable: `size.csv`.",
-        "The tests repeat a part of the table with another seed.",
-        "",
-        "| world | estimator | n | " + " | ".join(NULLS) + " |",
-        "|---|---|---:|" + "---:|" * len(NULLS),
+def page(table: str, rows: list[Row], made_with: str) -> str:
+    """Return a table for readers, with how it was made."""
+    made = f"{rows[0].runs} runs each, seed {rows[0].seed}, made by `.ci/evidence` with {made_with}."
+    text = f"{TABLES[table].TEXT}\n\n{made} The same numbers, machine-readable: `{table}.csv`."
+    return markdown(TABLES[table].TITLE, text, rows)
+
+
+def compare(table: str, stored: list[Row], again: list[Row]) -> list[str]:
+    """Return what differs by more than chance."""
+    by_key = {row.key: row for row in again}
+    wrong = [f"{table}: {row.key} is not measured any more" for row in stored if row.key not in by_key]
+    wrong += [f"{table}: {key} is not stored" for key in set(by_key) - {row.key for row in stored}]
+    return wrong + [
+        f"{table}: {row.key} was {row.share:.3f} in {row.runs} runs, now {by_key[row.key].share:.3f} "
+        f"in {by_key[row.key].runs}"
+        for row in stored
+        if row.key in by_key and not row.compatible(by_key[row.key])
     ]
-    for world in CASES:
-        for n in SIZES:
-            entries = [by_cell[world, n, null] for null in NULLS]
-            numbers = " | ".join(f"{100 * e.size:.1f} ± {100 * e.standard_error:.1f} ({e.runs})" for e in entries)
-            estimator = entries[0].estimator.replace("|", "\\|")
-            lines.append(f"| {world} | `{estimator}` | {n} | {numbers} |")
-    return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measure every cell and store the table."""
+def main() -> int:
+    """Measure, or repeat and compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--workers", type=int, default=None)
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--runs", type=int, default=None, help="by default those that each table states")
+    parser.add_argument("--repeat", action="store_true", help="a tenth of the runs, compared with what is stored")
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
+    wrong: list[str] = []
     with ProcessPoolExecutor(arguments.workers) as pool:
-        waiting = [pool.submit(measure, *cell) for cell in cells(arguments.runs)]
-        rows = [future.result() for future in waiting]
-    write(rows, arguments.folder)
+        for table in arguments.tables:
+            runs = arguments.runs or TABLES[table].RUNS
+            if arguments.repeat:
+                stored = read(arguments.folder / f"{table}.csv")
+                found = compare(table, stored, measure(table, runs // 10, OTHER_SEED, pool))
+                print(f"{table}: {len(stored)} shares repeated, {len(found)} differ", flush=True)
+                wrong += found
+            else:
+                store(table, measure(table, runs, SEED, pool), arguments.folder)
+                print(f"{table}: stored", flush=True)
+    print("\n".join(wrong))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

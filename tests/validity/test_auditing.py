@@ -142,6 +142,42 @@ def test_curves_that_differ_are_found():
     assert (curves_rejected(1000, 2, 0.5, 100) > 0.5).all()
 
 
+@cache
+def rare_rejected(n, share, min_expected, runs=300):
+    """Rare events, and a group of few: the share of rejections where the test is done, and in how many worlds."""
+    rng, found = np.random.default_rng([SEED, n, int(100 * share), int(min_expected)]), []
+    for _ in range(runs):
+        p, member = rng.beta(1, 19, n), rng.random(n) < share
+        sample = cs.Sample(
+            rng.random(n) < p, p, variables={"g": np.array(list("ab"))[member.astype(int)]}, labels=[0, 1]
+        )
+        try:
+            test = equal_curves_test(sample, "g", min_size=10, min_expected=min_expected, n_resamples=99, rng=rng)
+        except ValueError as error:
+            if "fewer than two groups" not in str(error):
+                raise
+            continue
+        found.append(test.pvalue <= 0.05)
+    return np.mean(found) if found else np.nan, len(found)
+
+
+@pytest.mark.parametrize(("n", "share"), [(2000, 0.1), (1000, 0.2)])
+def test_size_of_the_comparison_of_curves_of_rare_events(n, share):
+    size, answered = rare_rejected(n, share, 10)
+    assert answered >= 100
+    assert size <= 0.065 + share_error(0.065, answered)
+
+
+@pytest.mark.parametrize(("n", "share"), [(1000, 0.1), (600, 0.1), (120, 0.5)])
+def test_groups_of_too_few_events_are_not_compared(n, share):
+    assert rare_rejected(n, share, 10, 50)[1] <= 2
+
+
+def test_negative_control_without_enough_events_the_size_is_not_kept():
+    size, answered = rare_rejected(120, 0.5, 0, 600)
+    assert size > 0.065 + share_error(0.065, answered)
+
+
 def test_negative_control_permuting_groups_and_comparing_their_errors_has_not_the_size():
     rng, rejected = np.random.default_rng(SEED + 3), []
     for _ in range(100):
@@ -212,6 +248,10 @@ if __name__ == "__main__":
         for k in (2, 4):
             found = curves_rejected(number, k, 0, many)
             print(f"equal curves, n = {number}, {k} groups: both, covariance, regression", found)
+    for number, part in ((1000, 0.1), (600, 0.1), (120, 0.5), (2000, 0.1), (1000, 0.2), (3000, 0.1)):
+        for least in (0, 10):
+            size, answered = rare_rejected(number, part, least, many)
+            print(f"equal curves, rare events, n = {number}, group {part}, min_expected {least}:", size, answered)
     for world, null in ((weak_world, "weak"), (strong_world, "weak"), (strong_world, "strong")):
         found = scan_rejected(world, null, 500, many)
         print(world.__name__, null, "adjusted, unadjusted strong, first variable strong", found)

@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
-from calibstat.arrays import Array, Floats, Ints
+from calibstat.arrays import Array, Bools, Floats, Ints
 from calibstat.binnings.base import Binning
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator, Evaluator
@@ -189,15 +189,15 @@ def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
         rare = log_mass(np.clip(start + step * middle, 0, n)) <= most
         open_ = outer - inner > 1
         outer, inner = np.where(open_ & rare, middle, outer), np.where(open_ & ~rare, middle, inner)
-    other = start + step * outer
-    tails = np.where(below, bdtr(count, n, chances), _from(count, n, chances))
-    tails = tails + np.where(
-        below, _from(other, n, chances), np.where(other < 0, 0.0, bdtr(np.maximum(other, 0), n, chances))
-    )
-    return np.minimum(np.where(count == mean, 1.0, tails), 1.0)
+    counted = np.full(len(chances), count)
+    found = _tail(counted, n, chances, ~below) + _tail(start + step * outer, n, chances, below)
+    return np.minimum(np.where(count == mean, 1.0, found), 1.0)
 
 
-def _from(counts: Ints | int, n: int, chances: Floats) -> Floats:
-    """P(at least so many events)."""
-    found: Floats = np.where(np.asarray(counts) <= 0, 1.0, bdtrc(np.maximum(np.asarray(counts) - 1, 0), n, chances))
+def _tail(counts: Ints, n: int, chances: Floats, upper: Bools) -> Floats:
+    """P(at least so many events) where `upper`, else P(at most so many)."""
+    found = np.where(upper, 1.0, 0.0)
+    least, most = upper & (counts > 0), ~upper & (counts >= 0)
+    found[least] = bdtrc(counts[least] - 1, n, chances[least])
+    found[most] = bdtr(counts[most], n, chances[most])
     return found

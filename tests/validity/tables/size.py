@@ -17,9 +17,11 @@ TITLE = "Size of the tests at level 5 %"
 TEXT = """\
 How often tests reject a model that satisfies their null by construction, in percent, with its Monte Carlo standard
 error. *Redrawn labels* (`Consistency(99)`), the *exact law* (`Exact()`) and *sequential* (`Sequential(99, 10)`) are
-exact: at most 5 %, less where statistics have ties. The *multiplier* is asymptotic, asserted at 500 rows for at most
-6.5 %, in worlds that satisfy its weaker null only as well. *Large-sample laws* (`Asymptotic()`) and *redrawn
-predictions* (`Consistency(99, resample_predictions=True)`) are reported as they are."""
+exact: at most 5 %, less where statistics have ties. The *multiplier* and the *weak null* are asymptotic, asserted at
+500 rows for at most 6.5 %, in worlds that satisfy their weaker null only as well; the multiplier is out of its range
+where cells expect fewer than 10 events (ECE of rare events, classes that are rare: up to 13 % at 500 rows), which is
+reported as it is, like *large-sample laws* (`Asymptotic()`) and *redrawn predictions* (`Consistency(99,
+resample_predictions=True)`)."""
 RUNS = 1000
 LEVEL = 0.05
 SIZES = (100, 500)
@@ -108,18 +110,18 @@ def jobs() -> Iterator[Job]:
     """Yield everything that the table holds."""
     for n in SIZES:
         for scores in worlds.SCORES:
-            yield Job(scores, n, worlds.binary(scores).sample, tuple(_binary(n)))
+            yield Job(scores, n, worlds.binary(scores).sample, tuple(_binary(n, scores)))
             yield Job(f"{scores}, a variable", n, _strong(scores), tuple(_given(n)))
         for name, world in worlds.SHAPES.items():
             yield Job(name, n, world, tuple(_shaped()))
         for name in worlds.CLASSES:
-            yield Job(name, n, _classes(name), tuple(_of_classes(n)))
+            yield Job(name, n, _classes(name), tuple(_of_classes(n, name)))
     yield Job("weak null only, a variable", 500, worlds.weak, (_weak(),))
     example = cs.generators.vaicenavicius_example_1()
     yield Job("weak null only, class-wise", 500, example.sample, tuple(_class_wise()))
 
 
-def _binary(n: int) -> Iterator[Ask]:
+def _binary(n: int, scores: str) -> Iterator[Ask]:
     for name, estimator in BINARY.items():
         yield Ask(name, "redrawn labels", estimator, KEPT, LEVEL)
         if name in EXACT:
@@ -128,7 +130,7 @@ def _binary(n: int) -> Iterator[Ask]:
             yield Ask(name, "large-sample law", estimator, cs.Asymptotic())
     yield Ask("Kuiper", "sequential", cs.Kuiper(), cs.Sequential(99, 10), LEVEL)
     for name in MULTIPLIED:
-        yield Ask(name, "multiplier", BINARY[name], cs.Multiplier(99), 0.065 if n >= 500 else np.nan)
+        yield Ask(name, "multiplier", BINARY[name], cs.Multiplier(99), _in_range(n, scores, name))
     for name in MOVED:
         yield Ask(name, "redrawn predictions", BINARY[name], REDRAWN)
 
@@ -140,12 +142,18 @@ def _shaped() -> Iterator[Ask]:
         yield Ask("ECE of equal widths", method, cells, null, bound)
 
 
-def _of_classes(n: int) -> Iterator[Ask]:
+def _of_classes(n: int, world: str) -> Iterator[Ask]:
     for name, estimator in CLASSES.items():
         yield Ask(name, "redrawn labels", estimator, KEPT, LEVEL)
         if large_sample(estimator):
             yield Ask(name, "large-sample law", estimator, cs.Asymptotic())
-    yield Ask("class-wise ECE", "multiplier", CLASSES["class-wise ECE"], cs.Multiplier(99), _bound(n))
+    yield Ask(
+        "class-wise ECE",
+        "multiplier",
+        CLASSES["class-wise ECE"],
+        cs.Multiplier(99),
+        _in_range(n, world, "class-wise ECE"),
+    )
 
 
 def _given(n: int) -> Iterator[Ask]:
@@ -164,6 +172,14 @@ def _weak() -> Ask:
 
 def _bound(n: int) -> float:
     return 0.065 if n >= 500 else np.nan
+
+
+# Cells of these expect fewer than 10 events: out of the range that the multiplier states.
+FEW_EVENTS = {("rare", "ECE"), ("Dirichlet(0.3 x 10)", "class-wise ECE")}
+
+
+def _in_range(n: int, world: str, subject: str) -> float:
+    return np.nan if (world, subject) in FEW_EVENTS else _bound(n)
 
 
 def large_sample(estimator: cs.Estimator) -> bool:

@@ -1,0 +1,107 @@
+"""What limits a result: few clusters, few events, signs that change nothing, errors that cannot be larger than one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.inference import intervals
+from calibstat.inference.equivalence import equivalence_test
+from calibstat.inference.spread import NoInterval, Uniform
+from calibstat.nulls.multiplier import Multiplier
+
+ECE = cs.ECE(cs.EqualMass(5))
+
+
+def clustered(n_clusters, n=600):
+    rng = np.random.default_rng(0)
+    p = rng.random(n)
+    return cs.Sample(
+        rng.random(n) < p, p, variables={"patient": (np.arange(n) % n_clusters).astype(float)}, labels=[False, True]
+    )
+
+
+@pytest.mark.parametrize("n_clusters", [2, 5, 19])
+def test_intervals_of_few_clusters_are_refused(n_clusters):
+    message = f"'patient' has {n_clusters} clusters, but an interval from signs needs at least 20"
+    with pytest.raises(NoInterval, match=message):
+        cs.estimate(clustered(n_clusters), ECE, interval=Multiplier(groups="patient"), rng=0)
+    with pytest.raises(ValueError, match=f"equivalence_test: {message}"):
+        equivalence_test(clustered(n_clusters), ECE, 0.1, multiplier=Multiplier(groups="patient"), rng=0)
+
+
+def excludes_zero(n_clusters, runs=400):
+    """Share of calibrated samples of 400 rows, off by 0.2 up or down in each cluster, whose interval excludes zero."""
+    rng, found = np.random.default_rng(7), 0
+    for _ in range(runs):
+        p, cluster = rng.uniform(0.25, 0.75, 400), np.arange(400) % n_clusters
+        happened = rng.random(400) < p + rng.choice([-0.2, 0.2], n_clusters)[cluster]
+        sample = cs.Sample(happened, p, variables={"patient": cluster.astype(float)}, labels=[False, True])
+        signs = Multiplier(199, groups="patient")
+        spread = intervals.spread_of(cs.ECE(cs.EqualMass(1)), sample, signs, None, rng)
+        found += spread.interval(0.95).low > 0
+    return found / runs
+
+
+def test_size_of_intervals_from_clusters(monkeypatch):
+    """400 runs: 50 clusters exclude zero in at most 5 % and 4 standard errors (4.4 %) of them.
+
+    Negative control, why fewer than 20 are refused: 2 clusters do so in far more.
+    """
+    assert excludes_zero(50) <= 0.05 + 0.044
+    monkeypatch.setattr(intervals, "MINIMUM_CLUSTERS", 2)
+    assert excludes_zero(2, runs=100) > 0.05 + 4 * 0.022
+
+
+@pytest.mark.parametrize(("n_clusters", "few"), [(20, True), (49, True), (50, False), (200, False)])
+def test_the_number_of_clusters_is_told(n_clusters, few):
+    sample, signs = clustered(n_clusters), Multiplier(groups="patient")
+    found = cs.estimate(sample, ECE, interval=signs, rng=0)
+    bound = equivalence_test(sample, ECE, 0.1, multiplier=signs, rng=0)
+    tested = cs.calibration_test(sample, ECE, null=signs, rng=0)
+    for text in (found.interval_note, str(bound), " ".join(tested.notes), str(tested)):
+        assert f"{n_clusters} clusters" in text
+        assert ("clusters, fewer than 50" in text) == few
+    assert cs.calibration_test(sample, ECE, null=Multiplier(), rng=0).notes == ()
+
+
+def test_signs_have_no_power_with_one_row_in_each_cell():
+    rng = np.random.default_rng(0)
+    p = rng.random(100)
+    sample = cs.Sample(rng.random(100) < p**8, p, labels=[False, True])
+    found = cs.calibration_test(sample, cs.ECE(cs.UniqueValues()), null=Multiplier(), rng=0)
+    assert found.pvalue == 1
+    assert "this test has no power whatever the model" in str(found)
+    assert found.to_dict()["notes"] == list(found.notes)
+    coarse = cs.calibration_test(sample, cs.ECE(cs.EqualMass(5)), null=Multiplier(), rng=0)
+    assert (coarse.notes, coarse.pvalue) == ((), 0.001)
+
+
+def test_no_bound_of_an_expected_calibration_error_exceeds_one():
+    wrong = cs.Sample(np.zeros(30), np.linspace(0.5, 0.99, 30), labels=[0, 1])
+    found = cs.estimate(wrong, cs.ECE(cs.EqualMass(15)), rng=0)
+    assert found.confidence_interval.high == 1
+    assert equivalence_test(wrong, cs.ECE(cs.EqualMass(15)), 0.9, rng=0).upper_bound == 1
+    free, clipped = (Uniform(0.8, [np.full(99, 0.6)], "", limit) for limit in (np.inf, 1.0))
+    assert (free.upper(0.95), clipped.upper(0.95)) == (pytest.approx(1.4), 1.0)
+    assert free.interval(0.95).low == clipped.interval(0.95).low
+
+
+def test_few_events_are_noted_by_estimate():
+    y = np.zeros(200, dtype=int)
+    y[:4] = 1
+    sample = cs.Sample(y, np.full(200, 0.02), labels=[0, 1])
+    found = cs.estimate(sample, cs.ECE(cs.EqualMass(1)), rng=0)
+    assert "the rarest outcome was seen in 4 rows, fewer than 10" in str(found)
+    assert cs.estimate(sample, cs.PDE(cs.EqualMass(1)), rng=0).notes == ()  # there is no interval
+    assert cs.estimate(clustered(50), ECE, rng=0).notes == ()
+
+
+def test_tiny_pvalues_are_printed_as_a_bound():
+    rng = np.random.default_rng(0)
+    p = rng.random(4000)
+    sample = cs.Sample(rng.random(4000) < p, p, labels=[False, True])
+    found = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), 0.5, rng=0)
+    assert "p < 1e-12)" in found.verdict
+    assert "p = 0)" not in found.verdict

@@ -1,0 +1,79 @@
+"""Results as plain values: JSON holds them, whatever the estimator gives."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.estimators.combined.each_class import EachClass
+from calibstat.inference.plain_values import plain
+
+
+@pytest.fixture(scope="module")
+def small():
+    rng = np.random.default_rng(0)
+    p = rng.random(60)
+    return cs.Sample(rng.random(60) < p, p, variables={"site": np.where(p < 0.5, "a", "b")}, labels=[False, True])
+
+
+RECORDS = [
+    cs.Cox(),
+    cs.BrownianBridge(),
+    cs.ICI(),
+    cs.CORP(),
+    cs.LOESS(),
+    cs.BrierDecomposition(cs.EqualMass(5)),
+    cs.CalibrationBelt(),
+    cs.HosmerLemeshow(),
+    cs.ObservedToExpected(),
+    cs.WorstInterval(),
+    EachClass(cs.ECE(cs.EqualMass(5))),
+    cs.Within("site", cs.ECE(cs.EqualMass(5))),
+]
+
+
+@pytest.mark.parametrize("estimator", RECORDS, ids=repr)
+def test_records_have_a_headline_and_values(small, estimator):
+    found = cs.estimate(small, estimator, n_resamples=9, rng=0)
+    values = found.to_dict()
+    assert json.loads(json.dumps(values, allow_nan=False)) == values
+    assert values["estimate"] == pytest.approx(cs.calibration_test(small, estimator, rng=0).statistic)
+    assert values["values"]
+    assert values["null_mean"] == pytest.approx(found.headline_null_mean)
+    assert f"value     {found.headline:.4g}: " in str(found)
+    assert "an array" not in str(found)
+
+
+@pytest.mark.parametrize("estimator", [cs.HistogramRegression(cs.EqualWidth(7)), cs.IsotonicCurve()], ids=repr)
+def test_what_has_no_headline(small, estimator):
+    found = cs.estimate(small, estimator, n_resamples=9, rng=0)
+    values = found.to_dict()
+    assert values["estimate"] is values["null_mean"] is None
+    assert json.loads(json.dumps(values, allow_nan=False))["values"]
+    assert "several numbers, see .estimate" in str(found)
+
+
+def test_the_record_is_printed_if_it_is_short(small):
+    assert "  all       ObservedToExpected" not in str(cs.estimate(small, cs.ECE(), rng=0))
+    assert "  all       Ratio(ratio=" in str(cs.estimate(small, cs.ObservedToExpected(), n_resamples=9, rng=0))
+
+
+def test_a_statistic_that_is_infinite():
+    sample = cs.Sample([1, 0, 1], [0.0, 0.3, 0.6], labels=[0, 1])
+    found = cs.calibration_test(sample, cs.LogScore(clip=0), rng=0)
+    assert found.statistic == np.inf
+    values = found.to_dict()
+    assert values["statistic"] is None
+    json.dumps(values, allow_nan=False)
+    estimated = cs.estimate(sample, cs.LogScore(clip=0), rng=0)
+    assert estimated.estimate == np.inf
+    assert json.loads(json.dumps(estimated.to_dict(), allow_nan=False))["estimate"] is None
+
+
+def test_plain_values_of_many_kinds():
+    made = {1: np.float32(0.5), "b": [np.nan, np.bool_(True), np.str_("x")], "c": {"d": np.arange(2)}, "e": None}
+    assert plain(made) == {"1": 0.5, "b": [None, True, "x"], "c": {"d": [0, 1]}, "e": None}
+    assert plain(3 + 4j) == "(3+4j)"

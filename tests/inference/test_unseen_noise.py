@@ -1,0 +1,143 @@
+"""Cells whose outcomes show no noise: the interval of the debiased squared error does not collapse."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import calibstat as cs
+from calibstat.inference.equivalence import equivalence_test
+from calibstat.inference.spread import Normal
+from calibstat.inference.total_variance import CellResiduals, total_variance
+from calibstat.inference.unseen_noise import redrawn_variance, unseen_variance
+
+ONE = cs.DebiasedL2(cs.EqualMass(1))
+
+
+def tied(n, k, prediction):
+    """n rows of one prediction, k of them events."""
+    return cs.Sample(np.arange(n) < k, np.full(n, prediction), labels=[False, True])
+
+
+def coverage(n, prediction, chance, interval):
+    """Exact probability that an interval of one tied cell holds the true squared error: all counts are gone through."""
+    truth, total = (chance - prediction) ** 2, 0.0
+    masses = binom.pmf(np.arange(n + 1), n, chance)
+    for k in np.flatnonzero(masses > 1e-15):
+        low, high = interval(tied(n, k, prediction))
+        total += masses[k] * (low <= truth + 1e-15 and truth <= high + 1e-15)
+    return float(total)
+
+
+def default(sample):
+    return total_variance(ONE, sample).interval(0.95)
+
+
+def without_floors(sample):
+    cells = CellResiduals.of(ONE, sample)
+    return Normal(cells.value, float(np.sqrt(cells.linear)), "").interval(0.95)
+
+
+@pytest.mark.parametrize(("n", "prediction"), [(200, 0.01), (100, 0.01), (100, 0.99), (50, 0.03), (100, 0.5)])
+def test_coverage_at_zero_of_one_tied_cell(n, prediction):
+    assert coverage(n, prediction, prediction, default) >= 0.95
+
+
+@pytest.mark.parametrize(("n", "known"), [(200, 0.86), (100, 0.64)])
+def test_negative_control_the_variance_of_the_residuals_alone_does_not_cover(n, known):
+    assert coverage(n, 0.01, 0.01, without_floors) == pytest.approx(known, abs=0.015)
+
+
+@pytest.mark.parametrize(("prediction", "chance"), [(1.0, 0.02), (0.99, 0.02), (1.0, 0.005)])
+def test_coverage_of_confident_and_wrong_predictions(prediction, chance):
+    """Almost all outcomes are equal: the normal interval is not exact, but holds the truth in 9 of 10 samples."""
+    assert coverage(200, prediction, chance, default) >= 0.9
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_redrawn_variance_is_that_over_all_labels(n_classes, weighted):
+    rng = np.random.default_rng(0)
+    prob, index = rng.dirichlet(np.ones(n_classes), 6), np.array([0, 0, 0, 1, 1, 1])
+    components = prob[:, 1:] if n_classes == 2 else prob
+    scaled = rng.gamma(2, 1, 6) if weighted else np.full(6, 0.2)
+    mean = square = 0.0
+    for labels in product(range(n_classes), repeat=6):
+        mass = np.prod(prob[np.arange(6), labels])
+        residual = (np.eye(n_classes)[list(labels)] - prob)[:, -components.shape[1] :] * scaled[:, None]
+        products = residual @ residual.T
+        value = sum(products[i, j] for i in range(6) for j in range(6) if i != j and index[i] == index[j])
+        mean, square = mean + mass * value, square + mass * value**2
+    assert mean == pytest.approx(0, abs=1e-12)
+    assert redrawn_variance(index, scaled, components) == pytest.approx(square)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_floor_is_the_spread_of_redrawn_values(weighted):
+    """20000 redraws: the standard deviation is known to about 1 %."""
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0.01, 0.2, 60)
+    weights = rng.gamma(4, 1, 60) if weighted else None
+    sample = cs.Sample(rng.random(60) < p, p, sample_weight=weights, labels=[False, True])
+    estimator = cs.DebiasedL2(cs.EqualMass(3))
+    drawn = cs.Consistency(20_000).draw(estimator, sample, np.random.default_rng(2)).samples
+    assert total_variance(estimator, sample).null_error == pytest.approx(drawn.std(), rel=0.04)
+
+
+def test_a_cell_of_equal_outcomes_by_hand():
+    """100 rows, none an event, prediction 0.02: chance 0.03, so noise 0.0291 / 100; 4 g^2 s + 2 s^2."""
+    noise = 0.03 * 0.97 / 100
+    found = unseen_variance(np.array([1.0]), np.array([100.0]), np.array([[-0.02]]), np.array([True]))
+    assert found == pytest.approx(4 * 0.02**2 * noise + 2 * noise**2)
+    assert unseen_variance(np.array([1.0]), np.array([100.0]), np.array([[-0.02]]), np.array([False])) == 0
+    assert total_variance(ONE, tied(100, 0, 0.02)).standard_error >= np.sqrt(found)
+
+
+def test_equal_outcomes_give_a_width():
+    low, high = cs.estimate(tied(200, 0, 0.01), cs.DebiasedL2(), rng=0).confidence_interval
+    assert low == 0 < 1e-4 < high
+    assert cs.calibration_test(tied(200, 0, 0.01), cs.DebiasedL2(), rng=0).pvalue > 0.05
+
+
+def test_certain_and_wrong():
+    low, high = cs.estimate(tied(200, 0, 1.0), cs.DebiasedL2(), rng=0).confidence_interval
+    assert 0.95 < low < (1 - 3 / 200) ** 2 < high == 1
+
+
+def test_equivalence_does_not_claim_with_certainty():
+    found = equivalence_test(tied(200, 0, 0.01), cs.DebiasedL2(), 1.5e-4, rng=0)
+    assert not found.within
+    assert found.pvalue > 0.05
+
+
+def test_a_value_below_zero_is_no_evidence_of_an_error_of_zero():
+    # residuals that alternate around zero: each cell's mean residual is almost zero, far less than noise gives
+    y = np.arange(400) % 2
+    sample = cs.Sample(y, np.full(400, 0.5) + 0.001 * (np.arange(400) // 40), labels=[0, 1])
+    found = cs.estimate(sample, cs.DebiasedL2(cs.EqualMass(10)), rng=0)
+    assert found.estimate < 0 == found.confidence_interval.low < found.confidence_interval.high
+    assert "below zero by chance" in str(found)
+    bound = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), 1e-6, rng=0)
+    assert bound.upper_bound > 1e-3
+    assert not bound.within
+    assert "below zero by chance" in str(bound)
+    assert bound.to_dict()["notes"]
+    for margin in (1e-4, 1e-3, 1e-2):
+        for level in (0.5, 0.9, 0.95, 0.99):
+            one = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), margin, confidence_level=level, rng=0)
+            assert one.within == (one.pvalue <= 1 - level)
+
+
+def test_ordinary_cells_are_hardly_touched():
+    """Uniform predictions, 500 rows, 10 cells: the median standard error is that of the residuals."""
+    ratios, rng = [], np.random.default_rng(3)
+    for _ in range(51):
+        p = rng.random(500)
+        sample = cs.Sample(rng.random(500) < p, p, labels=[False, True])
+        estimator = cs.DebiasedL2(cs.EqualMass(10))
+        own = np.sqrt(CellResiduals.of(estimator, sample).linear)
+        ratios.append(total_variance(estimator, sample).standard_error / own)
+    assert np.median(ratios) < 1.01

@@ -1,0 +1,76 @@
+"""Stores of which something was deleted or garbled."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import calibstat as cs
+from calibstat.cli import main
+from calibstat.generators import GaussianMixture
+from calibstat.sweeps.store import read
+from calibstat.sweeps.sweep import Sweep
+from sweeps.comparing import same_bits
+
+
+def make():
+    estimators = {"ECE": cs.ECE(cs.EqualWidth(5)), "never": lambda n_bins: lambda y_true, y_prob: np.nan}
+    models = [GaussianMixture(0, -2), GaussianMixture(1, 1)]
+    return Sweep(models, n=[30, 50], n_bins=[5, 6], estimators=estimators, n_repeats=8, rng=0)
+
+
+@pytest.fixture
+def store(tmp_path):
+    make().run(store=tmp_path / "s", progress=False, block=4)
+    return tmp_path / "s"
+
+
+def test_a_chunk_that_was_deleted_is_computed_again(store):
+    whole = xr.open_zarr(store).load()
+    (store / "estimate" / "1.0.0.0.1").unlink()
+    assert np.isnan(xr.open_zarr(store)["estimate"].values[1, 0, 0, 0, 4:]).all()
+    with pytest.raises(
+        ValueError, match=r"lacks values of 1 blocks that it had, first of \(model, n, block\) \(1, 0, 1\)"
+    ):
+        read(store)
+    same_bits(whole, make().run(store=store, progress=False))
+    read(store)
+
+
+@pytest.mark.parametrize("chunk", ["estimate/0.0.1.0.0", "status/0.0.0"])
+def test_a_garbled_chunk_is_named_and_can_be_mended(store, chunk):
+    whole = xr.open_zarr(store).load()
+    (store / chunk).write_bytes(b"junk")
+    for look in (lambda: read(store), lambda: make().run(store=store, progress=False)):
+        with pytest.raises(ValueError, match=f"{chunk} is damaged .*: delete this file and run the sweep again"):
+            look()
+    (store / chunk).unlink()
+    same_bits(whole, make().run(store=store, progress=False))
+
+
+def test_what_is_written_once_is_not_mended(store):
+    (store / "truth" / "0.0.0").write_bytes(b"junk")
+    with pytest.raises(ValueError, match=r"truth/0.0.0 is damaged .*: delete .*/s and run the sweep again"):
+        make().run(store=store, progress=False)
+
+
+def test_a_block_of_nothing_is_not_computed_twice(store, monkeypatch):
+    def fail(*arguments):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr("calibstat.sweeps.sweep.on_threads", fail)
+    make().run(store=store, progress=False)
+
+
+def test_a_table_of_text_is_no_store(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    assert main(["summarise", "a.csv"]) == 2
+    assert "a.csv is neither a Zarr store nor a NetCDF file" in capsys.readouterr().err
+    (tmp_path / "study.toml").write_text(
+        'seed = 0\nn = [20]\n[models]\nm = "GaussianMixture(0, -2)"\n[estimators]\nECE = "ECE(EqualWidth(3))"\n'
+    )
+    for more in ([], ["--resume"]):
+        assert main(["sweep", "study.toml", "--store", "a.csv", *more]) == 2
+        assert "--store a.csv is a file, but a sweep is kept in a folder: name another place" in capsys.readouterr().err

@@ -1,0 +1,41 @@
+"""The README: which pages it links, and which commands it names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import calibstat as cs
+from calibstat.cli.parser import build_parser
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTENTS = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+def commands() -> set[str]:
+    """Every command there is."""
+    (found,) = (action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
+    return set(found)
+
+
+def test_readme_links_every_page():
+    linked = set(re.findall(r"\]\(docs/([\w-]+\.md)", README))
+    assert linked == {page.name for page in (ROOT / "docs").glob("*.md")}
+
+
+def test_readme_names_commands_and_functions_that_are_there():
+    rows = [line.split("|") for line in README.splitlines() if line.count("|") == 4 and "`" in line]
+    verbs = {name for _, _, python, _, _ in rows for name in re.findall(r"`(\w+)`", python)}
+    named = {name for *_, shell, _ in rows for name in re.findall(r"`(?:calibstat )?([\w-]+)`", shell)}
+    assert len(verbs) >= 10
+    assert verbs <= set(cs.__all__)
+    assert len(named) >= 8
+    assert named <= commands()
+
+
+@pytest.mark.parametrize("command", sorted(commands()))
+def test_contents_name_every_command(command):
+    assert f"`{command}`" in CONTENTS
