@@ -31,6 +31,7 @@ from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks.cumulative import Kuiper
 from calibstat.inference.arguments import check_asked, check_lens
+from calibstat.inference.estimation import level_between
 from calibstat.inference.spread import NoInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -202,10 +203,7 @@ def look(
 
 def _check(adjust: str, confidence_level: float, depth: int, min_size: int, n_resamples: int) -> None:
     check_adjust(adjust)
-    if not 0 < confidence_level < 1:
-        raise ValueError(
-            f"confidence_level is {confidence_level!r}, but it must lie between 0 and 1, for example 0.95."
-        )
+    level_between(confidence_level)
     for name, value in (("depth", depth), ("min_size", min_size), ("n_resamples", n_resamples)):
         at_least_one(name, value)
 

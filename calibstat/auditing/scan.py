@@ -30,6 +30,7 @@ from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens
+from calibstat.inference.estimation import level_between
 from calibstat.inference.spread import NoInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -167,10 +168,7 @@ def _check(null: str, rank_by: str, adjust: str, confidence_level: float, n_resa
         raise ValueError(f"null is {null!r}; it must be 'weak' or 'strong'.")
     if rank_by not in RANKS:
         raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
-    if not 0 < confidence_level < 1:
-        raise ValueError(
-            f"confidence_level is {confidence_level!r}, but it must lie between 0 and 1, for example 0.95."
-        )
+    level_between(confidence_level)
 
 
 def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[Levels], list[LeftOut], list[str]]:

@@ -6,8 +6,6 @@ import argparse
 import json
 from typing import Any
 
-import numpy as np
-
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.audit_result import SubgroupAudit
 from calibstat.auditing.curves import equal_curves_test
@@ -76,7 +74,7 @@ def _audit(arguments: argparse.Namespace, sample: Sample, by: By, lens: Lens) ->
         adjust=arguments.adjust,
         confidence_level=arguments.confidence_level,
         n_resamples=arguments.n_resamples,
-        rng=np.random.Generator(np.random.PCG64(arguments.seed)),
+        rng=arguments.seed,
     )
 
 
@@ -92,7 +90,7 @@ def _curves(arguments: argparse.Namespace, sample: Sample, by: By, lens: Lens) -
             min_size=arguments.min_size,
             missing=arguments.missing,
             n_resamples=arguments.n_resamples,
-            rng=np.random.Generator(np.random.PCG64(arguments.seed)),
+            rng=arguments.seed,
         )
 
     return ProgressBar().each(answer, list(by))

@@ -6,8 +6,6 @@ import argparse
 import json
 from typing import Any
 
-import numpy as np
-
 from calibstat.auditing.levels import By
 from calibstat.auditing.scan import scan_variables
 from calibstat.auditing.scan_result import VariableScan
@@ -55,5 +53,5 @@ def _scan(arguments: argparse.Namespace, sample: Sample, variables: By, lens: Le
         missing=arguments.missing,
         confidence_level=arguments.confidence_level,
         n_resamples=arguments.n_resamples,
-        rng=np.random.Generator(np.random.PCG64(arguments.seed)),
+        rng=arguments.seed,
     )

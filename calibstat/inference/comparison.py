@@ -139,8 +139,9 @@ def cells_of(estimator: Estimator, seen: Sample, verb: str = "comparison_test") 
 def own_pvalue(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
     """Return the exact p-value of "this model is calibrated"."""
     core = Headline(estimator.core)
-    value = float(core.prepare(seen.predictions)(seen.outcomes))
-    return Consistency(n_resamples).draw(core, seen, rng).pvalue(value)
+    evaluator = core.prepare(seen.predictions)
+    value = float(evaluator(seen.outcomes))
+    return Consistency(n_resamples).draw(core, seen, rng, evaluator).pvalue(value)
 
 
 def _scores(a: Sample, b: Sample, estimator: Estimator, paired: bool) -> ScoreDifference:

@@ -46,7 +46,7 @@ def spread_of(
     whole = Headline(core)
     evaluator = whole.prepare(seen.predictions)
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
-    noise = centred.draw(whole, seen, rng).samples
+    noise = centred.draw(whole, seen, rng, evaluator).samples
     if not noise.any() and (redraws is None or not redraws.any()):
         raise NoInterval(NO_NOISE)
     binned = "" if evaluator.tally is None else _BINNED
