@@ -15,6 +15,11 @@ from calibstat.variable import Variable
 
 Given: TypeAlias = tuple[str | int | EllipsisType, ...]
 
+# Rows whose probabilities sum to one up to this are taken to sum to one.
+_ROUNDING = 1e-9
+# Rows that are looked at together, so that they stay in the cache.
+_ROWS = 2**15
+
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
@@ -71,6 +76,16 @@ class Predictions:
         clipped = np.clip(self.probabilities, 0.0, 1.0)
         clipped /= clipped.sum(axis=1, keepdims=True)
         return clipped
+
+    @cached_property
+    def is_law(self) -> bool:
+        """Whether the rows are `chances` as they are, up to 1e-9: nonnegative, and summing to one."""
+        for start in range(0, len(self), _ROWS):
+            rows = self.probabilities[start : start + _ROWS]
+            sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
+            if rows.min() < 0 or sums.min() < 1 - _ROUNDING or sums.max() > 1 + _ROUNDING:
+                return False
+        return True
 
     @cached_property
     def keys(self) -> Given:

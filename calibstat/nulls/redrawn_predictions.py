@@ -14,11 +14,6 @@ from calibstat.resampling.bin_level import draw_cells, has_few_rows, sums_suffic
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
 
-# Rows whose probabilities sum to one up to this are taken to sum to one.
-_ROUNDING = 1e-9
-# Rows that are looked at together, so that they stay in the cache.
-_ROWS = 2**15
-
 
 def redraw_predictions(
     estimator: Estimator,
@@ -59,19 +54,10 @@ def _whole_cells(
     moves = plan.cells.ranks is None and (plan.cells.moves != "fixed" or plan.cells.edges is None)
     if moves:
         return None
-    drawn = draw_cells(plan.cells, predictions, _label_chance(predictions), n_resamples, rng, plan.cells.ranks)
+    chance = None if predictions.is_law else np.ascontiguousarray(predictions.chances[:, 1])
+    drawn = draw_cells(plan.cells, predictions, chance, n_resamples, rng, plan.cells.ranks)
     values = [evaluator.from_tallies(each.tally(squared=False)) for each in drawn]
     return np.concatenate([each for each in values if each is not None])
-
-
-def _label_chance(predictions: Predictions) -> Floats | None:
-    """Return the chance of the event in each row, None if it is the prediction itself: where rows sum to one."""
-    rows = predictions.probabilities
-    for start in range(0, len(rows), _ROWS):
-        other, event = rows[start : start + _ROWS].T
-        if event.min() < 0 or event.max() > 1 or np.abs(other + event - 1).max() > _ROUNDING:
-            return np.ascontiguousarray(predictions.chances[:, 1])
-    return None
 
 
 def _row_by_row(estimator: Estimator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:

@@ -73,4 +73,4 @@ def draw_cells(
         return draw_fixed(Moments.of_cells(cells.index, cells.size, event, chance), n_resamples, rng, squared)
     if few is not None:
         return few.draw_recut(ranks, n_resamples, rng)
-    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells.numbered)
+    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells)

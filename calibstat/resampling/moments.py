@@ -47,8 +47,8 @@ class Moments:
 
     @classmethod
     def from_sums(cls, sums: Floats) -> Moments:
-        """Make them of sums (6, ..., L) of 1, c, p, p c, p^2 and p^2 c (prediction p, chance c of each row)."""
-        rows, events, prediction, joint, square, joint_square = sums
+        """Make them of sums (k, ..., L): of 1 and of `terms`."""
+        rows, events, prediction, joint, square, joint_square = (sums[each] for each in all_terms(len(sums) < 6))
         others = np.maximum(rows - events, 0.0)
         of_events = _mean_and_variance(events, joint, joint_square)
         return cls(rows, events, *of_events, *_mean_and_variance(others, prediction - joint, square - joint_square))
@@ -56,7 +56,8 @@ class Moments:
     @classmethod
     def of_cells(cls, index: Ints, size: int, prediction: Floats, chance: Array) -> Moments:
         """Add up the rows (n,) of each cell; `chance` may be `prediction` itself, which saves two passes."""
-        return cls.from_sums(add_up(index, size, prediction, chance)[all_terms(chance is prediction)])
+        rows = np.bincount(index, minlength=size)[None]
+        return cls.from_sums(np.concatenate([rows, add_up_terms(index, size, prediction, chance)]))
 
     @classmethod
     def of_values(cls, index: Ints, values: Floats, chance: Array) -> Moments:
@@ -76,7 +77,7 @@ class Moments:
 
 
 def all_terms(same: bool) -> list[int]:
-    """Which of the sums of `add_up` are those of 1, c, p, p c, p^2, p^2 c: all in turn, or fewer where c is p."""
+    """Which of the sums of 1 and of `terms` are those of 1, c, p, p c, p^2, p^2 c: all in turn, or fewer if c is p."""
     return [0, 1, 1, 2, 2, 3] if same else [0, 1, 2, 3, 4, 5]
 
 
@@ -88,16 +89,15 @@ def terms(prediction: Floats, chance: Array) -> list[Floats]:
     return [chance, prediction, prediction * chance, square, square * chance]
 
 
-def add_up(index: Ints, size: int, prediction: Floats, chance: Array) -> Floats:
-    """Return the number of rows and the sums of `terms` of each cell, (k, L), some rows at a time."""
+def add_up_terms(index: Ints, size: int, prediction: Floats, chance: Array) -> Floats:
+    """Return the sums of `terms` of each cell, (k - 1, L), some rows at a time."""
     same = chance is prediction
-    totals = np.zeros((max(all_terms(same)) + 1, size))
+    totals = np.zeros((max(all_terms(same)), size))
     for start in range(0, len(index), _ROWS):
         rows = slice(start, start + _ROWS)
-        p, cell = prediction[rows], index[rows].astype(np.intp, copy=False)
-        totals[0] += np.bincount(cell, minlength=size)
-        for total, term in zip(totals[1:], terms(p, p if same else chance[rows]), strict=True):
-            total += np.bincount(cell, term, minlength=size)
+        p = prediction[rows]
+        for total, term in zip(totals, terms(p, p if same else chance[rows]), strict=True):
+            total += np.bincount(index[rows], term, minlength=size)
     return totals
 
 

@@ -1,8 +1,9 @@
 """Rows drawn with replacement and cut anew into cells of equal mass, in each replicate, without a sort.
 
 Sorted, n rows drawn with replacement are n uniform order statistics read off the sorted rows of the sample. Those at
-the edges follow one another as beta variables; between two edges the rest are independent and uniform. Copies of the
-row at an edge stay below it, as ties do when rows are cut. All numbers of rows and labels so had are exact.
+the edges are sums of gamma variables, divided by the sum of all; between two edges the rest are independent and
+uniform. Copies of the row at an edge stay below it, as ties do when rows are cut. All numbers of rows and labels so had
+are exact.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
-from calibstat.binnings.selection import Numbered
+from calibstat.binnings.base import Cells
 from calibstat.resampling.fixed_cells import Drawn, cell_blocks
-from calibstat.resampling.moments import Moments
+from calibstat.resampling.moments import Moments, all_terms
 from calibstat.resampling.sorted_rows import SortedRows
 
 # From so many rows on only those near the edges are sorted.
@@ -25,23 +26,22 @@ _MANY = 50_000
 
 @final
 @dataclass(frozen=True, eq=False)
-class Borders:
-    """Where replicates (R, L) are cut: each cell holds rows between two positions, and copies of its last row.
+class Edges:
+    """Where replicates are cut into L cells: each but the last ends with a row, and takes the copies of this row.
 
     Parameters
     ----------
-    first : (R, L) ints
-        The group of sorted rows that a cell begins with.
-    last : (R, L) ints
-        The group that the cell ends in, and whose copies it takes.
-    position : (R, L) floats
-        Where in this group.
-    inside, copies : (R, L) ints
-        How many rows are drawn before the position, and how many copies of the last row.
+    group : (R, L - 1) ints
+        The group of sorted rows that a cell ends in.
+    position : (R, L - 1) floats
+        Where among the sorted rows.
+    inside : (R, L) ints
+        How many rows of a cell are drawn before this group.
+    copies : (R, L - 1) ints
+        How many are drawn from the group, or zero where a cell before has taken them: then the cell is empty.
     """
 
-    first: Ints
-    last: Ints
+    group: Ints
     position: Floats
     inside: Ints
     copies: Ints
@@ -54,7 +54,7 @@ def draw_recut(
     ranks: Ints,
     n_resamples: int,
     rng: np.random.Generator,
-    numbered: Numbered | None = None,
+    cells: Cells | None = None,
 ) -> Iterator[Drawn]:
     """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample.
 
@@ -69,62 +69,64 @@ def draw_recut(
         As in `Cells.ranks`.
     n_resamples : int
     rng : Generator
-    numbered : Numbered, optional
-        The histogram of `column`, if the caller has it.
+    cells : Cells, optional
+        Those of the sample, cut at these ranks; with their histogram, many rows need not be sorted.
     """
-    some = len(column) >= _MANY
-    rows = SortedRows.near_ranks(column, prediction, chance, ranks, numbered) if some else None
-    rows = SortedRows.of_all(column, prediction, chance) if rows is None else rows
+    rows = None
+    if cells is not None and len(column) >= _MANY:
+        rows = SortedRows.near_edges(column, prediction, chance, ranks, cells)
+    if rows is None:
+        rows = SortedRows.of_all(column, prediction, chance)
     for stream, size, kept in cell_blocks(n_resamples, 6 * (len(ranks) + 1), rng):
         beginning = stream.bit_generator.state
-        borders = _draw_borders(rows, ranks, size, stream)
-        if rows.coarse[borders.last[:, :-1]].any():  # an edge fell where rows are not sorted: sort all, draw the same
+        edges = _draw_edges(rows, ranks, size, stream)
+        if edges is None:  # an edge fell where rows are left out: sort all, draw the same
             rows, stream.bit_generator.state = SortedRows.of_all(column, prediction, chance), beginning
-            borders = _draw_borders(rows, ranks, size, stream)
-        yield _fill(rows, borders, stream).first(kept)
+            edges = _draw_edges(rows, ranks, size, stream)
+        assert edges is not None, "all rows are sorted"
+        yield _fill(rows, edges, stream).first(kept)
 
 
-def _draw_borders(rows: SortedRows, ranks: Ints, size: int, stream: np.random.Generator) -> Borders:
-    """Go from edge to edge; `taken` rows are already in a cell, all of them in groups before `start`."""
-    n, n_cells = rows.n, len(ranks) + 1
-    found = Borders(*(np.zeros((size, n_cells), dtype=kind) for kind in (np.intp, np.intp, float, np.intp, np.intp)))
-    start, taken = np.zeros(size, dtype=np.intp), np.zeros(size, dtype=np.intp)
-    for cell, rank in enumerate(ranks):
-        origin = rows.rows_below[start]
-        ahead = rank - taken
-        cut = ahead > 0  # else copies of the last row already reach beyond this rank, and the cell is empty
-        ahead = np.maximum(ahead, 1)
-        behind = np.maximum(n - taken - ahead, 0)
-        lower, upper = stream.standard_gamma(ahead), stream.standard_gamma(behind + 1.0)
-        position = np.minimum(origin + (n - origin) * (lower / (lower + upper)), n)
-        group = np.maximum(rows.group_at(position), np.minimum(start, len(rows.own) - 1))
-        end = rows.rows_below[group + 1]
-        chance = np.divide(end - position, n - position, out=np.ones(size), where=n > position)
-        copies = 1 + stream.binomial(behind, chance.clip(0, 1))
-        found.first[:, cell], found.last[:, cell] = start, np.where(cut, group, start - 1)
-        found.position[:, cell] = np.where(cut, position, origin)
-        found.inside[:, cell], found.copies[:, cell] = np.where(cut, ahead - 1, 0), np.where(cut, copies, 0)
-        start = np.where(cut, group + 1, start)
-        taken = np.where(cut, taken + ahead - 1 + copies, taken)
-    found.first[:, -1], found.last[:, -1] = start, len(rows.own) - 1
-    found.position[:, -1], found.inside[:, -1] = n, n - taken
-    return found
+def _draw_edges(rows: SortedRows, ranks: Ints, size: int, stream: np.random.Generator) -> Edges | None:
+    """Draw where replicates are cut; None if it is among rows that are left out."""
+    between = np.diff(ranks, prepend=0, append=rows.n + 1) - 1  # so many rows stand between two edges
+    passed = np.cumsum(stream.standard_gamma(between + 1.0, (size, len(between))), axis=1)
+    position = rows.n * (passed[:, :-1] / passed[:, -1:])
+    group, some_left_out = rows.group_at(position)
+    if some_left_out:
+        return None
+    # rows between that fall into the group of the edge below them
+    reach = rows.below[0][group] + rows.own[0][group] - position
+    room = np.diff(position, axis=1, append=rows.n)
+    share = np.divide(reach, room, out=np.ones(room.shape), where=room > 0).clip(0, 1)
+    found = stream.binomial(between[1:], share)
+    copies, inside = 1 + found, np.broadcast_to(between, (size, len(between))).copy()
+    inside[:, 1:] -= found
+    _hand_back(copies, group[:, 1:] == group[:, :-1])
+    return Edges(group, position, inside, copies)
 
 
-def _fill(rows: SortedRows, borders: Borders, stream: np.random.Generator) -> Drawn:
+def _hand_back(copies: Ints, again: Array) -> None:
+    """Give the copies of an edge to the edge before it, where both are in one group."""
+    for edge in np.flatnonzero(again.any(axis=0))[::-1]:
+        copies[:, edge] += np.where(again[:, edge], copies[:, edge + 1], 0)
+        copies[:, edge + 1][again[:, edge]] = 0
+
+
+def _fill(rows: SortedRows, edges: Edges, stream: np.random.Generator) -> Drawn:
     """Draw labels and predictions of the rows of each cell."""
-    last = np.maximum(borders.last, 0)
-    between = rows.between(borders.first, borders.position, last)
-    events, prediction = _draw_part(np.maximum(between, 0.0), borders.inside, stream)
-    of_last, predicted_of_last = _draw_part(rows.of_groups(last), borders.copies, stream, rows.by_prediction)
-    total = (borders.inside + borders.copies).astype(float)
-    return Drawn(total, events + of_last, prediction + predicted_of_last, total)
+    events, prediction = _draw_part(rows.between(edges.group, edges.position), edges.inside, stream)
+    of_edges = _draw_part(rows.own[:, edges.group], edges.copies, stream, rows.by_prediction)
+    total = edges.inside.astype(float)
+    for all_rows, of_edge in zip((events, prediction, total), (*of_edges, edges.copies), strict=True):
+        all_rows[:, :-1] += of_edge
+    return Drawn(total, events, prediction, total)
 
 
 def _draw_part(sums: Floats, count: Ints, stream: np.random.Generator, equal: bool = False) -> tuple[Floats, Floats]:
-    """Draw the number of events, and the sum of predictions, of so many rows with these sums (6, R, L)."""
+    """Draw the number of events, and the sum of predictions, of so many rows with these sums (k, R, L)."""
     chance = np.divide(sums[1], sums[0], out=np.zeros(count.shape), where=sums[0] > 0).clip(0, 1)
     events = stream.binomial(count, chance).astype(float)
     if equal:
-        return events, count * (sums[2] / sums[0])
+        return events, count * (sums[all_terms(len(sums) < 6)[2]] / sums[0])
     return events, Moments.from_sums(sums).sum_of_predictions(count, events, stream)

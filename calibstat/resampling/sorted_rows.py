@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from calibstat.arrays import Array, Bools, Floats, Ints
-from calibstat.binnings.selection import N_STEPS, Numbered
-from calibstat.resampling.moments import add_up, all_terms, terms
+from calibstat.binnings.base import Cells
+from calibstat.resampling.moments import add_up_terms, terms
 
 # So many standard deviations about the rank of an edge are sorted: less than 1e-8 of the draws fall outside.
 _DEVIATIONS = 6.0
@@ -19,91 +18,129 @@ _DEVIATIONS = 6.0
 @final
 @dataclass(frozen=True, eq=False)
 class SortedRows:
-    """Groups of rows in increasing order of one column; each group is one value of it, or a stretch of several.
+    """Groups of rows with equal values of one column, in increasing order; stretches of rows between may be left out.
+
+    Sums are of 1, c, p, p c, p^2, p^2 c (prediction p, chance c), or without those that repeat others.
 
     Parameters
     ----------
-    own : (G, k) floats
-        Sums over each group: of 1, c, p, p c, p^2, p^2 c (prediction p, chance c), or without those that repeat others.
-    coarse : (G,) booleans
-        Whether a group holds rows of several values, whose order is not known.
+    own : (k, G) floats
+        Sums over each group.
+    below : (k, G) floats
+        Sums over all rows before each group, those left out among them.
+    whole : (k,) floats
+        Sums over all rows.
     by_prediction : bool
-        Whether the column is the prediction itself, so that all rows of a value have the same.
+        Whether the column is the prediction itself, so that all rows of a group have the same.
     """
 
     own: Floats
-    coarse: Bools
-    by_prediction: bool = False
+    below: Floats
+    whole: Floats
+    by_prediction: bool
 
     @classmethod
     def of_all(cls, column: Floats, prediction: Floats, chance: Array) -> SortedRows:
         """Sort all rows."""
         own = _sorted_runs(column, prediction, chance)
-        return cls(own, np.zeros(len(own), dtype=bool), column is prediction)
+        return cls(own, _before(own), own.sum(axis=1), column is prediction)
 
     @classmethod
-    def near_ranks(
-        cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, numbered: Numbered | None = None
-    ) -> SortedRows:
-        """Sort only rows near these ranks; the others are added up in the steps of a histogram (of the column)."""
-        numbered = Numbered.of(column) if numbered is None else numbered
-        if numbered is None:
-            return cls.of_all(column, prediction, chance)
-        steps = np.ascontiguousarray(add_up(numbered.step, N_STEPS, prediction, chance).T)
-        counts, n = steps[:, 0], len(column)
-        reach = _DEVIATIONS * np.sqrt(ranks * (1 - ranks / n)) + _DEVIATIONS
-        first, last = (np.searchsorted(np.cumsum(counts), ranks + side * reach, side="right") for side in (-1, 1))
-        turns = np.zeros(N_STEPS + 2)
-        np.add.at(turns, first, 1)
-        np.add.at(turns, last + 1, -1)
-        chosen = np.cumsum(turns)[:N_STEPS] > 0
-        rows = numbered.among(chosen)
+    def near_edges(
+        cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, cells: Cells
+    ) -> SortedRows | None:
+        """Sort only rows near these ranks; those left out are added up, cell by cell.
+
+        Parameters
+        ----------
+        column, prediction : (n,) floats
+        chance : (n,) floats
+        ranks : (L - 1,) ints
+        cells : Cells
+            Of the column, cut at these ranks.
+
+        Returns
+        -------
+        rows : SortedRows or None
+            None if cells have no histogram, or if one holds several stretches of rows that are not near a rank.
+        """
+        numbered = cells.numbered
+        if numbered is None or cells.edges is None:
+            return None
+        near = _steps_near(ranks, numbered.counts)
+        far = np.flatnonzero(~near & (numbered.counts > 0))
+        _, first, stretch = np.unique(np.cumsum(near)[far], return_index=True, return_inverse=True)
+        home = np.searchsorted(numbered.number(cells.edges[1:-1]), far[first], side="left")
+        rows = numbered.among(near)
+        if len(np.unique(home)) < len(home) or not len(rows):
+            return None
         one, same = column[rows], chance is prediction
         p = one if column is prediction else prediction[rows]
-        fine = _sorted_runs(one, p, p if same else chance[rows])
-        # sorted rows fill their steps; each stretch of others stands before the sorted rows of higher steps
-        stretches = np.flatnonzero(~chosen & (counts > 0))
-        before = np.cumsum(np.where(chosen, counts, 0))[stretches]
-        place = np.searchsorted(np.cumsum(fine[:, 0]), before, side="right")
-        own = np.insert(fine, place, steps[stretches], axis=0)
-        return cls(own, np.insert(np.zeros(len(fine), dtype=bool), place, True), column is prediction)
-
-    @cached_property
-    def below(self) -> Floats:
-        """(G + 1, k) the same sums over all rows before each group, and over all."""
-        return np.concatenate([np.zeros((1, self.own.shape[1])), np.cumsum(self.own, axis=0)])
-
-    @cached_property
-    def rows_below(self) -> Floats:
-        """(G + 1,) the number of rows before each group, and of all."""
-        return np.ascontiguousarray(self.below[:, 0])
+        c = p if same else chance[rows]
+        own = _sorted_runs(one, p, c)
+        whole = add_up_terms(cells.index, cells.size, prediction, chance)
+        left_out = np.empty((len(own), len(first)))
+        left_out[0] = np.bincount(stretch, numbered.counts[far])
+        left_out[1:] = (whole - add_up_terms(cells.index[rows], cells.size, p, c))[:, home]
+        # sorted rows fill their steps; each stretch stands before the sorted rows of higher steps
+        before = np.cumsum(np.where(near, numbered.counts, 0))[far[first]]
+        place = np.searchsorted(np.cumsum(own[0]), before, side="right")
+        times = np.diff(place, prepend=0, append=own.shape[1])
+        passed = np.cumsum(np.insert(left_out, 0, 0.0, axis=1), axis=1)
+        total = np.concatenate([[len(column)], whole.sum(axis=1)])
+        return cls(own, _before(own) + np.repeat(passed, times, axis=1), total, column is prediction)
 
     @property
     def n(self) -> int:
         """Number of rows."""
-        return round(self.rows_below[-1])
+        return round(self.whole[0])
 
-    def group_at(self, position: Floats) -> Ints:
-        """Return the group at positions 0 <= x <= n among the sorted rows."""
-        found = np.searchsorted(self.rows_below, position, side="right") - 1
-        return np.minimum(found, len(self.own) - 1)
+    def group_at(self, position: Floats) -> tuple[Ints, bool]:
+        """Return the group at positions 0 <= x <= n among the sorted rows, and whether some rows there are left out."""
+        starts = self.below[0]
+        # edge after edge, for the same stretch of memory serves all replicates of one
+        group = np.maximum(np.searchsorted(starts, np.ascontiguousarray(position.T), side="right") - 1, 0).T
+        ahead = position - starts[group]
+        left_out = (ahead < 0) | (ahead > self.own[0][group])
+        return group, bool(left_out.any())
 
-    def between(self, first: Ints, position: Floats, group: Ints) -> Floats:
-        """Return all sums (6, ...) from the beginning of groups up to positions, in proportion inside a group."""
-        own = self.own[group]
-        share = (position - self.rows_below[group]) / own[..., 0]
-        return self._all_sums(self.below[group] - self.below[first] + share[..., None] * own)
+    def between(self, group: Ints, position: Floats) -> Floats:
+        """Return the sums (k, R, L) from the end of the group of each edge (R, L - 1) to the next edge's position.
 
-    def of_groups(self, group: Ints) -> Floats:
-        """Return all sums (6, ...) of groups."""
-        return self._all_sums(self.own[group])
+        Inside the group of an edge they grow in proportion.
+        """
+        n_replicates, n_edges = group.shape
+        sums = np.empty((len(self.own), n_replicates, n_edges + 1))
+        sums[:, :, -1] = self.whole[:, None]
+        share = (position - self.below[0][group]) / self.own[0][group]
+        for total, all_below, all_own in zip(sums, self.below, self.own, strict=True):
+            below, own = all_below[group], all_own[group]
+            total[:, :-1] = below + share * own
+            total[:, 1:] -= below + own
+        return np.maximum(sums, 0.0, out=sums)
 
-    def _all_sums(self, sums: Floats) -> Floats:
-        return np.moveaxis(sums, -1, 0)[all_terms(sums.shape[-1] < 6)]
+
+def _before(own: Floats) -> Floats:
+    """Add up all groups before each: (k, G)."""
+    sums = np.zeros(own.shape)
+    np.cumsum(own[:, :-1], axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _steps_near(ranks: Ints, counts: Ints) -> Bools:
+    """Tell which steps of a histogram hold rows that may stand at these ranks when rows are drawn with replacement."""
+    n = counts.sum()
+    reach = _DEVIATIONS * np.sqrt(ranks * (1 - ranks / n)) + _DEVIATIONS
+    first, last = (np.searchsorted(np.cumsum(counts), ranks + side * reach, side="right") for side in (-1, 1))
+    turns = np.zeros(len(counts) + 2)
+    np.add.at(turns, first, 1)
+    np.add.at(turns, last + 1, -1)
+    near: Bools = np.cumsum(turns)[: len(counts)] > 0
+    return near
 
 
 def _sorted_runs(column: Floats, prediction: Floats, chance: Array) -> Floats:
-    """Sort rows by a column and add up those of equal values: (G, k)."""
+    """Sort rows by a column and add up those of equal values: (k, G)."""
     if column is prediction and chance is prediction:
         column = prediction = chance = np.sort(prediction)
     else:
@@ -111,10 +148,6 @@ def _sorted_runs(column: Floats, prediction: Floats, chance: Array) -> Floats:
         same = chance is prediction
         column, prediction = column[order], prediction[order]
         chance = prediction if same else chance[order]
-    each = terms(prediction, chance)
-    sums = np.empty((len(column), 1 + len(each)))
-    sums[:, 0] = 1
-    for number, term in enumerate(each):
-        sums[:, 1 + number] = term
+    sums = np.stack([np.ones(len(column)), *terms(prediction, chance)])
     starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
-    return sums if len(starts) == len(column) else np.add.reduceat(sums, starts, axis=0)
+    return sums if len(starts) == len(column) else np.add.reduceat(sums, starts, axis=1)

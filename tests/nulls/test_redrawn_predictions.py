@@ -7,12 +7,14 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
+from calibstat.binnings.base import Cells
 from calibstat.binnings.equal_mass import group_ranks
-from calibstat.nulls.redrawn_predictions import _label_chance, redraw_predictions
+from calibstat.binnings.selection import Numbered
+from calibstat.nulls.redrawn_predictions import redraw_predictions
 from calibstat.progress import listening
 from calibstat.resampling import bin_level, recut_cells, sorted_rows
 from calibstat.resampling.few_values import FewValues
-from calibstat.resampling.moments import Moments
+from calibstat.resampling.moments import Moments, all_terms
 from calibstat.resampling.sorted_rows import SortedRows
 
 N_DRAWS = 20_000
@@ -93,10 +95,10 @@ class TestLaw:
 
     @pytest.mark.parametrize("cut", [cs.EqualMass(10), cs.EqualWidth(10)], ids=repr)
     def test_predictions_that_are_kept_have_another_law(self, cut):
-        """The negative control: so has the exact test, which keeps the predictions."""
-        sample = sample_of(scores("near one", 60))
-        kept = cs.Consistency(N_DRAWS).draw(cs.ECE(cut), sample, cs.as_generator(3)).samples.round(9)
-        assert pvalue(whole(cs.ECE(cut), sample), kept) < 1e-6
+        """The negative control: so has the exact test, which keeps the predictions (KS 0.024 for equal mass)."""
+        sample, n_draws = sample_of(scores("near one", 60)), 4 * N_DRAWS
+        kept = cs.Consistency(n_draws).draw(cs.ECE(cut), sample, cs.as_generator(3)).samples.round(9)
+        assert pvalue(whole(cs.ECE(cut), sample, n_resamples=n_draws), kept) < 1e-6
 
     @pytest.mark.parametrize(
         "estimator",
@@ -132,8 +134,9 @@ def test_labels_follow_rows_that_do_not_quite_sum_to_one():
     p = scores("beta", 4000)
     sums_to_one = cs.Sample((p > 0.5).astype(int), np.stack([1 - p, p], axis=1))
     falls_short = cs.Sample((p > 0.5).astype(int), np.stack([1 - p, p], axis=1) * (1 - 9e-5))
-    assert _label_chance(sums_to_one.predictions) is None
-    np.testing.assert_allclose(_label_chance(falls_short.predictions), p, rtol=1e-12)
+    assert sums_to_one.predictions.is_law
+    assert not falls_short.predictions.is_law
+    np.testing.assert_allclose(falls_short.predictions.chances[:, 1], p, rtol=1e-12)
     first, second = (whole(cs.ECE(cs.EqualWidth(5)), each, n_resamples=500) for each in (sums_to_one, falls_short))
     assert np.abs(first - second).max() < 2e-4
 
@@ -167,19 +170,39 @@ def test_sorting_near_the_edges_gives_the_draws_of_sorting_all(monkeypatch):
         np.testing.assert_allclose(after_all, every, rtol=1e-12)
 
 
-def test_groups_of_sorted_rows_add_up_to_all():
+def cells_of(column, ranks):
+    """Cells of rows up to these ranks, with their histogram."""
+    edges = np.concatenate([[column.min()], np.sort(column)[ranks - 1], [column.max()]])
+    index = np.searchsorted(edges[1:-1], column, side="left")
+    return Cells(len(edges) - 1, index, "ranks", edges, ranks=ranks, numbered=Numbered.of(column))
+
+
+def test_groups_near_edges_are_those_of_all_sorted_rows():
     p, age = scores("beta", 5000), np.random.Generator(np.random.PCG64(1)).integers(0, 700, 5000).astype(float)
+    ranks = np.array([1000, 2500])
     for column, chance in ((p, p), (age, p), (age, (p > 0.5).astype(float))):
-        near = SortedRows.near_ranks(column, p, chance, np.array([1000, 2500]))
+        near = SortedRows.near_edges(column, p, chance, ranks, cells_of(column, ranks))
         every = SortedRows.of_all(column, p, chance)
         assert near.n == every.n == 5000
-        assert 0 < near.coarse.sum() < len(near.own) < len(every.own) + 1
-        np.testing.assert_allclose(near.own.sum(axis=0), every.own.sum(axis=0), rtol=1e-12)
-        for group in np.flatnonzero(~near.coarse)[::50]:
-            rows = column == np.sort(column)[round(near.rows_below[group])]
-            sums = near.of_groups(group)
+        assert 0 < near.own.shape[1] < every.own.shape[1]
+        np.testing.assert_allclose(near.whole, every.whole, rtol=1e-12)
+        place = np.searchsorted(every.below[0], near.below[0])
+        np.testing.assert_allclose(near.below, every.below[:, place], rtol=1e-9)
+        np.testing.assert_allclose(near.own, every.own[:, place], rtol=1e-9)
+        for group in range(0, len(place), 50):
+            rows = column == np.sort(column)[round(near.below[0, group])]
             expected = [rows.sum(), *((chance * rows).sum(), (p * rows).sum(), (p * chance * rows).sum())]
-            np.testing.assert_allclose(sums[:4], expected, rtol=1e-9)
+            found = near.own[all_terms(chance is p), group][:4]
+            np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_positions_among_rows_left_out_are_told():
+    p, ranks = scores("beta", 5000), np.array([1000, 2500])
+    near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks)), SortedRows.of_all(p, p, p)
+    assert not near.group_at(ranks[None] + 0.5)[1]
+    for position in (10.0, 1700.0, 4990.0):
+        assert near.group_at(np.array([[1000.5, position]]))[1]
+        assert not every.group_at(np.array([[1000.5, position]]))[1]
 
 
 def test_moments_agree_with_a_plain_loop():
