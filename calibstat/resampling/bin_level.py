@@ -53,8 +53,8 @@ def draw_cells(
     cells : Cells
     predictions : Predictions
         Of two classes, without weights.
-    chance : (n,) floats, optional
-        Of the event in each row, for example its label; None if it is the prediction.
+    chance : (n,) floats or ints, optional
+        Of the event in each row; ints are labels, 0 or 1; None if it is the prediction.
     n_resamples : int
     rng : Generator
     ranks : (L - 1,) ints, optional

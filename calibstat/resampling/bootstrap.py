@@ -80,7 +80,7 @@ class Bootstrap(Resampler):
         if plan is None or not sums_suffice(evaluator):
             return None
         squared = "weight2" in plan.needs
-        labels = seen.outcomes.astype(float)
+        labels = seen.outcomes
         drawn = draw_cells(plan.cells, seen.predictions, labels, self.n_resamples, rng, squared=squared)
         values = [evaluator.from_tallies(each.tally(squared)) for each in drawn]
         return np.concatenate([each for each in values if each is not None])

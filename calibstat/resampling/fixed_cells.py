@@ -72,30 +72,42 @@ def draw_fixed(moments: Moments, n_resamples: int, rng: np.random.Generator, squ
     squared : bool
         Whether to draw `Drawn.repeats` (for observed labels).
     """
-    weights = np.concatenate([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
-    occupied = np.flatnonzero(weights > 0)
-    n, n_cells = int(moments.rows.sum()), len(moments.rows)
-    chances = weights[occupied] / weights[occupied].sum()
-    for stream, size, kept in cell_blocks(n_resamples, 2 * n_cells, rng):
-        counts = np.zeros((size, 2 * n_cells))
+    members = np.stack([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
+    occupied = np.flatnonzero(members > 0)
+    n, chances = int(moments.rows.sum()), members.ravel()[occupied] / members.sum()
+    for stream, size, kept in cell_blocks(n_resamples, members.size, rng):
+        counts = np.zeros((size, members.size))
         counts[:, occupied] = stream.multinomial(n, chances, size=size)
-        events, others = counts[:, :n_cells], counts[:, n_cells:]
-        rows = events + others
+        of_labels = counts.reshape(size, *members.shape)
+        rows, events = of_labels.sum(axis=1), of_labels[:, 0]
         prediction = moments.sum_of_predictions(rows, events, stream)
-        repeats = sum_of_squares(counts, weights, stream) if squared else np.zeros((size, 2 * n_cells))
-        yield Drawn(rows, events, prediction, repeats[:, :n_cells] + repeats[:, n_cells:]).first(kept)
+        repeats = sum_of_squares(of_labels, members, stream) if squared else rows
+        yield Drawn(rows, events, prediction, repeats).first(kept)
 
 
 def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator) -> Floats:
-    r"""Draw the sum over the members of a group of the squared number of times that each was drawn.
+    r"""Draw the sum over the rows of each cell of the squared number of times that each was drawn.
 
-    Of W draws from N members any two are equal with chance 1/N, and these events are independent in pairs, so that the
-    number C of equal pairs has mean W (W - 1) / (2 N) and variance W (W - 1) / 2 (1/N) (1 - 1/N); the sum of squares
-    is W + 2 C. C is drawn from the normal law with both, at least 0.
+    Of W draws from the N members of a group any two are equal with chance 1/N, and these events are independent in
+    pairs, so that the number C of equal pairs has mean W (W - 1) / (2 N) and variance W (W - 1) / 2 (1/N) (1 - 1/N);
+    the sum of squares is W + 2 C. C is drawn from the normal law with both, for all groups of a cell at once.
+
+    Parameters
+    ----------
+    counts : (R, m, L) floats
+        How many were drawn of the m groups of each cell.
+    members : (m, L) floats
+    stream : Generator
+
+    Returns
+    -------
+    sums : (R, L) floats
     """
     pairs, chance = counts * (counts - 1) / 2, 1 / np.maximum(members, 1)
-    equal = pairs * chance + np.sqrt(pairs * chance * (1 - chance)) * stream.standard_normal(counts.shape)
-    return counts + 2 * equal.clip(0, pairs)
+    mean = (pairs * chance).sum(axis=1)
+    deviation = np.sqrt((pairs * (chance * (1 - chance))).sum(axis=1))
+    equal = mean + deviation * stream.standard_normal(mean.shape)
+    return counts.sum(axis=1) + 2 * equal.clip(0, pairs.sum(axis=1))
 
 
 def add_up_cells(values: Floats, home: Ints, size: int) -> Floats:

@@ -55,9 +55,21 @@ class Moments:
 
     @classmethod
     def of_cells(cls, index: Ints, size: int, prediction: Floats, chance: Array) -> Moments:
-        """Add up the rows (n,) of each cell; `chance` may be `prediction` itself, which saves two passes."""
+        """Add up the rows (n,) of each cell; `chance` may be `prediction` itself, or labels as ints: fewer passes."""
+        if chance.dtype.kind in "biu":
+            return cls._of_labels(2 * index + chance, size, prediction)
         rows = np.bincount(index, minlength=size)[None]
         return cls.from_sums(np.concatenate([rows, add_up_terms(index, size, prediction, chance)]))
+
+    @classmethod
+    def _of_labels(cls, code: Ints, size: int, prediction: Floats) -> Moments:
+        """Add up the rows with and without the event, numbered 2 * cell + label."""
+        rows = np.bincount(code, minlength=2 * size).astype(float)
+        mean, variance = _mean_and_variance(rows, *add_up_terms(code, 2 * size, prediction))
+        (others, events), (of_others, of_events), (other_variance, event_variance) = (
+            each.reshape(size, 2).T for each in (rows, mean, variance)
+        )
+        return cls(others + events, events, of_events, event_variance, of_others, other_variance)
 
     @classmethod
     def of_values(cls, index: Ints, values: Floats, chance: Array) -> Moments:
@@ -81,24 +93,26 @@ def all_terms(same: bool) -> list[int]:
     return [0, 1, 1, 2, 2, 3] if same else [0, 1, 2, 3, 4, 5]
 
 
-def terms(prediction: Floats, chance: Array) -> list[Floats]:
-    """Return what is added up besides the number of rows, each once."""
+def terms(prediction: Floats, chance: Array | None) -> list[Floats]:
+    """Return what is added up besides the number of rows, each once; without a chance p and p^2."""
     square = prediction * prediction
+    if chance is None:
+        return [prediction, square]
     if chance is prediction:
         return [prediction, square, square * prediction]
     return [chance, prediction, prediction * chance, square, square * chance]
 
 
-def add_up_terms(index: Ints, size: int, prediction: Floats, chance: Array) -> Floats:
+def add_up_terms(index: Ints, size: int, prediction: Floats, chance: Array | None = None) -> Floats:
     """Return the sums of `terms` of each cell, (k - 1, L), some rows at a time."""
-    same = chance is prediction
-    totals = np.zeros((max(all_terms(same)), size))
-    for start in range(0, len(index), _ROWS):
+    sums: list[Floats] = []
+    for start in range(0, max(len(index), 1), _ROWS):
         rows = slice(start, start + _ROWS)
         p = prediction[rows]
-        for total, term in zip(totals, terms(p, p if same else chance[rows]), strict=True):
-            total += np.bincount(index[rows], term, minlength=size)
-    return totals
+        c = None if chance is None else p if chance is prediction else chance[rows]
+        sums.append(np.stack([np.bincount(index[rows], term, minlength=size) for term in terms(p, c)]))
+    total: Floats = np.sum(sums, axis=0)
+    return total
 
 
 def _mean_and_variance(mass: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:

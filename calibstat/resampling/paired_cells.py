@@ -100,7 +100,7 @@ class Pairs:
             counts = stream.multinomial(n, self.rows / n, size=size).astype(float)
             noise = stream.standard_normal((2, *counts.shape))
             noise[1] = self.correlation * noise[0] + np.sqrt(1 - self.correlation**2) * noise[1]
-            repeats = sum_of_squares(counts, self.rows, stream) if squared else counts
+            repeats = sum_of_squares(counts[:, None], self.rows[None], stream) if squared else counts
             sums = counts * self.mean[:, None] + np.sqrt(counts) * self.deviation[:, None] * noise
             one, other = (
                 Drawn(counts, counts * event, sums[model].clip(0, counts), repeats).first(kept).added(home, n_cells)

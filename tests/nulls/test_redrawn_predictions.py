@@ -222,6 +222,10 @@ def test_moments_agree_with_a_plain_loop():
     assert found.rows[4] == found.event_mean[4] == found.other_variance[4] == 0
     same, apart = Moments.of_cells(index, 5, p, p), Moments.of_cells(index, 5, p, p.copy())
     np.testing.assert_allclose(same.event_variance, apart.event_variance, rtol=1e-12)
+    labels = (chance < 0.3).astype(int)
+    counted, added = Moments.of_cells(index, 5, p, labels), Moments.of_cells(index, 5, p, labels.astype(float))
+    for name in vars(counted):
+        np.testing.assert_allclose(getattr(counted, name), getattr(added, name), rtol=1e-9, atol=1e-12)
 
 
 def test_few_values_are_drawn_exactly():

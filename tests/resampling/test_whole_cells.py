@@ -92,16 +92,28 @@ def test_sums_of_squared_counts_have_the_mean_and_variance_of_enumerated_draws(m
     rng, n_drawn = np.random.Generator(np.random.PCG64(6)), 30
     counts = rng.multinomial(n_drawn, np.full(members, 1 / members), size=40_000)
     squares = (counts**2).sum(axis=1)
-    drawn = sum_of_squares(np.full((40_000, 1), float(n_drawn)), np.full(1, float(members)), rng)[:, 0]
+    drawn = sum_of_squares(np.full((40_000, 1, 1), float(n_drawn)), np.full((1, 1), float(members)), rng)[:, 0]
     assert abs(drawn.mean() - squares.mean()) <= 4 * np.sqrt(2 * squares.var() / 40_000) + 1e-9
     assert drawn.var() == pytest.approx(squares.var(), rel=0.06 if members > 1 else 0, abs=1e-9)
 
 
 def test_a_row_that_is_drawn_once_has_no_twin():
     rng = np.random.Generator(np.random.PCG64(7))
-    assert sum_of_squares(np.array([[0.0, 1.0, 1.0, 5.0]]), np.array([3.0, 1.0, 9.0, 1.0]), rng).tolist() == [
-        [0, 1, 1, 25]
-    ]
+    counts, members = np.array([[[0.0, 1.0, 1.0, 5.0]]]), np.array([[3.0, 1.0, 9.0, 1.0]])
+    assert sum_of_squares(counts, members, rng).tolist() == [[0, 1, 1, 25]]
+
+
+def test_squares_of_the_groups_of_a_cell_add_up():
+    """Two groups of a cell, against enumerated draws: mean and variance."""
+    rng, members, n_drawn = np.random.Generator(np.random.PCG64(8)), (3, 8), (10, 25)
+    squares = sum(
+        (rng.multinomial(n, np.full(m, 1 / m), size=40_000) ** 2).sum(axis=1)
+        for m, n in zip(members, n_drawn, strict=True)
+    )
+    counts = np.broadcast_to(np.array(n_drawn, dtype=float)[:, None], (40_000, 2, 1))
+    drawn = sum_of_squares(counts, np.array(members, dtype=float)[:, None], rng)[:, 0]
+    assert abs(drawn.mean() - squares.mean()) <= 4 * np.sqrt(2 * squares.var() / 40_000)
+    assert drawn.var() == pytest.approx(squares.var(), rel=0.06)
 
 
 class TestPolicy:
