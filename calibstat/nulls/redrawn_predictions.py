@@ -10,7 +10,7 @@ from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.nulls.labels import LabelLaw
 from calibstat.predictions import Predictions
-from calibstat.resampling.bin_level import draw_cells, has_few_rows, sums_suffice
+from calibstat.resampling.bin_level import draw_cells, has_few_rows, needs_squares, sums_suffice
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
 
@@ -49,14 +49,15 @@ def _whole_cells(
 ) -> Floats | None:
     """Draw the sums over cells; None where they do not suffice or cells move in another way than is known."""
     plan = evaluator.tally
-    if plan is None or not sums_suffice(evaluator):
+    if plan is None or not sums_suffice(evaluator, squares=True):
         return None
     moves = plan.cells.ranks is None and (plan.cells.moves != "fixed" or plan.cells.edges is None)
     if moves:
         return None
     chance = None if predictions.is_law else np.ascontiguousarray(predictions.chances[:, 1])
-    drawn = draw_cells(plan.cells, predictions, chance, n_resamples, rng, plan.cells.ranks)
-    values = [evaluator.from_tallies(each.tally(squared=False)) for each in drawn]
+    squares = needs_squares(evaluator)
+    drawn = draw_cells(plan.cells, predictions, chance, n_resamples, rng, plan.cells.ranks, squares=squares)
+    values = [evaluator.from_tallies(each.tally()) for each in drawn]
     return np.concatenate([each for each in values if each is not None])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from calibstat.predictions import Predictions
 from calibstat.resampling.few_values import FewValues
 from calibstat.resampling.fixed_cells import Drawn, draw_fixed
 from calibstat.resampling.moments import Moments
+from calibstat.resampling.power_sums import degree_for
 from calibstat.resampling.recut_cells import draw_recut
 
 # Up to so many rows are drawn one by one: a thousand replicates of them take a second at most.
@@ -20,6 +22,7 @@ FEW_ROWS = 3000
 # Cells of fewer rows than this on average are not drawn whole: rows cost no more.
 ROWS_FOR_A_CELL = 8.0
 _KNOWN = frozenset({"weight", "prediction", "outcome", "weight2"})
+_SQUARES = "square"
 
 
 def has_few_rows(predictions: Predictions) -> bool:
@@ -27,14 +30,29 @@ def has_few_rows(predictions: Predictions) -> bool:
     return len(predictions) <= FEW_ROWS
 
 
-def sums_suffice(evaluator: Evaluator) -> bool:
-    """Whether counts of two outcomes and sums of predictions, without weights, in few cells are all that is needed."""
+def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
+    """Whether counts of two outcomes and sums of predictions, without weights, in few cells are all that is needed.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+    squares : bool
+        Whether sums of squared residuals can be drawn too: of rows that each count once.
+    """
     plan = evaluator.tally
     if plan is None or plan.predictions.n_classes != 2 or plan.predictions.weights is not None:
         return False
     if plan.cells.size * ROWS_FOR_A_CELL > len(plan.predictions):
         return False
-    return plan.needs <= _KNOWN and evaluator.from_tallies(plan.complete(plan.prediction)) is not None
+    if not plan.needs <= (_KNOWN | {_SQUARES} if squares else _KNOWN):
+        return False
+    expected = replace(plan.complete(plan.prediction), square=np.zeros(plan.cells.size))
+    return evaluator.from_tallies(expected) is not None
+
+
+def needs_squares(evaluator: Evaluator) -> bool:
+    """Whether sums of squared residuals are among those that a statistic needs."""
+    return evaluator.tally is not None and _SQUARES in evaluator.tally.needs
 
 
 def draw_cells(
@@ -44,7 +62,9 @@ def draw_cells(
     n_resamples: int,
     rng: np.random.Generator,
     ranks: Ints | None = None,
-    squared: bool = False,
+    *,
+    repeats: bool = False,
+    squares: bool = False,
 ) -> Iterator[Drawn]:
     """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
 
@@ -59,8 +79,10 @@ def draw_cells(
     rng : Generator
     ranks : (L - 1,) ints, optional
         Where cells are cut anew in every replicate, in order of the one conditioned column; None if they stay.
-    squared : bool
-        Whether to draw `Drawn.repeats`, where cells stay.
+    repeats : bool
+        Whether rows that were drawn several times count as one of more weight, where cells stay.
+    squares : bool
+        Whether to draw sums of squared residuals.
     """
     event = np.ascontiguousarray(predictions.event)
     chance = event if chance is None else chance
@@ -69,8 +91,9 @@ def draw_cells(
     few = FewValues.of(cells, column, event, chance)
     if ranks is None:
         if few is not None:
-            return few.draw_fixed(n_resamples, rng, squared)
-        return draw_fixed(Moments.of_cells(cells.index, cells.size, event, chance), n_resamples, rng, squared)
+            return few.draw_fixed(n_resamples, rng, repeats=repeats, squares=squares)
+        moments = Moments.of_cells(cells.index, cells.size, event, chance, degree_for(squares))
+        return draw_fixed(moments, n_resamples, rng, repeats=repeats, squares=squares)
     if few is not None:
-        return few.draw_recut(ranks, n_resamples, rng)
-    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells)
+        return few.draw_recut(ranks, n_resamples, rng, squares=squares)
+    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells, squares=squares)

@@ -79,10 +79,9 @@ class Bootstrap(Resampler):
         plan = evaluator.tally
         if plan is None or not sums_suffice(evaluator):
             return None
-        squared = "weight2" in plan.needs
-        labels = seen.outcomes
-        drawn = draw_cells(plan.cells, seen.predictions, labels, self.n_resamples, rng, squared=squared)
-        values = [evaluator.from_tallies(each.tally(squared)) for each in drawn]
+        repeats = "weight2" in plan.needs
+        drawn = draw_cells(plan.cells, seen.predictions, seen.outcomes, self.n_resamples, rng, repeats=repeats)
+        values = [evaluator.from_tallies(each.tally()) for each in drawn]
         return np.concatenate([each for each in values if each is not None])
 
     def paired_replicates(self, estimator: Estimator, first: Sample, second: Sample, *, rng: RNG = None) -> Floats:

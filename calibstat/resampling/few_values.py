@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -68,18 +69,22 @@ class FewValues:
         run = found // len(values)
         return cls(moments, run // len(cuts), np.searchsorted(run, run, side="right") - 1, cells.size)
 
-    def draw_fixed(self, n_resamples: int, rng: np.random.Generator, squared: bool = False) -> Iterator[Drawn]:
+    def draw_fixed(
+        self, n_resamples: int, rng: np.random.Generator, *, repeats: bool = False, squares: bool = False
+    ) -> Iterator[Drawn]:
         """Draw rows with replacement and count them in the cells as they are."""
-        for drawn in draw_fixed(self.moments, n_resamples, rng, squared):
+        for drawn in draw_fixed(self.moments, n_resamples, rng, repeats=repeats, squares=squares):
             yield drawn.added(self.home, self.size)
 
-    def draw_recut(self, ranks: Ints, n_resamples: int, rng: np.random.Generator) -> Iterator[Drawn]:
+    def draw_recut(
+        self, ranks: Ints, n_resamples: int, rng: np.random.Generator, *, squares: bool = False
+    ) -> Iterator[Drawn]:
         """Draw rows with replacement and cut them anew at `ranks`, as ``EqualMass`` cuts a sample."""
-        for drawn in draw_fixed(self.moments, n_resamples, rng):
+        for drawn in draw_fixed(self.moments, n_resamples, rng, squares=squares):
             reached = np.cumsum(drawn.rows, axis=1)
             last = [(reached < rank).sum(axis=1) for rank in ranks]
             ends = np.stack([*(self.run_end[each] for each in last), np.full(len(reached), len(self.home) - 1)], axis=1)
-            yield Drawn(*(_between(each, ends) for each in (drawn.rows, drawn.events, drawn.prediction, drawn.rows)))
+            yield drawn.each(partial(_between, ends=ends))
 
 
 def _between(values: Floats, ends: Ints) -> Floats:

@@ -1,13 +1,13 @@
 """Rows drawn with replacement, seen by cells that stay: how many of each cell and label, whole.
 
-The numbers of rows with and without the event in each cell are multinomial, which is exact; only the sum of the
-predictions is drawn from a normal law (see `Moments`).
+The numbers of rows with and without the event in each cell are multinomial, which is exact; only the sums of
+predictions and of squared residuals are drawn from a normal law (see `Moments`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import final
 
 import numpy as np
@@ -31,27 +31,34 @@ class Drawn:
     rows, events, prediction : (R, L) floats
         Number of rows, number of events, sum of predictions.
     repeats : (R, L) floats
-        Sum over rows of the squared number of times that each was drawn.
+        Sum over rows of their squared weights: one for each row drawn, or, where rows that were drawn several times
+        count as one of more weight, the squared number of times.
+    square : (R, L) floats
+        Sum of squared residuals, empty unless asked for.
     """
 
     rows: Floats
     events: Floats
     prediction: Floats
     repeats: Floats
+    square: Floats = field(default_factory=lambda: np.empty(0))
 
-    def tally(self, squared: bool) -> Tally:
-        """Turn them into a tally; squared weights are those of rows that were weighted, or one for each row."""
-        weight2 = self.repeats if squared else self.rows
-        return Tally(self.rows, self.prediction[..., None], self.events[..., None], weight2)
+    def tally(self) -> Tally:
+        """Turn them into a tally."""
+        return Tally(self.rows, self.prediction[..., None], self.events[..., None], self.repeats, self.square)
+
+    def each(self, change: Callable[[Floats], Floats]) -> Drawn:
+        """Change all sums that there are."""
+        parts = (self.rows, self.events, self.prediction, self.repeats, self.square)
+        return Drawn(*(change(part) if part.size else part for part in parts))
 
     def first(self, kept: int) -> Drawn:
         """Return the first replicates."""
-        return Drawn(self.rows[:kept], self.events[:kept], self.prediction[:kept], self.repeats[:kept])
+        return self.each(lambda part: part[:kept])
 
     def added(self, home: Ints, size: int) -> Drawn:
         """Add up fine cells to the coarse cells `home` (L,) that they are part of."""
-        parts = (self.rows, self.events, self.prediction, self.repeats)
-        return Drawn(*(add_up_cells(each, home, size) for each in parts))
+        return self.each(lambda part: add_up_cells(part, home, size))
 
 
 def cell_blocks(
@@ -61,7 +68,9 @@ def cell_blocks(
     return blocks(n_resamples, max(_AS_MANY_ROWS, n_cells), rng)
 
 
-def draw_fixed(moments: Moments, n_resamples: int, rng: np.random.Generator, squared: bool = False) -> Iterator[Drawn]:
+def draw_fixed(
+    moments: Moments, n_resamples: int, rng: np.random.Generator, *, repeats: bool = False, squares: bool = False
+) -> Iterator[Drawn]:
     """Draw as many rows as there are, with replacement, and count them in cells (L,), some replicates at a time.
 
     Parameters
@@ -69,8 +78,10 @@ def draw_fixed(moments: Moments, n_resamples: int, rng: np.random.Generator, squ
     moments : Moments
     n_resamples : int
     rng : Generator
-    squared : bool
-        Whether to draw `Drawn.repeats` (for observed labels).
+    repeats : bool
+        Whether rows that were drawn several times count as one of more weight (`Drawn.repeats`); for observed labels.
+    squares : bool
+        Whether to draw `Drawn.square`.
     """
     members = np.stack([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
     occupied = np.flatnonzero(members > 0)
@@ -80,9 +91,9 @@ def draw_fixed(moments: Moments, n_resamples: int, rng: np.random.Generator, squ
         counts[:, occupied] = stream.multinomial(n, chances, size=size)
         of_labels = counts.reshape(size, *members.shape)
         rows, events = of_labels.sum(axis=1), of_labels[:, 0]
-        prediction = moments.sum_of_predictions(rows, events, stream)
-        repeats = sum_of_squares(of_labels, members, stream) if squared else rows
-        yield Drawn(rows, events, prediction, repeats).first(kept)
+        prediction, square = moments.draw(rows, events, stream, squares)
+        weight2 = sum_of_squares(of_labels, members, stream) if repeats else rows
+        yield Drawn(rows, events, prediction, weight2, square).first(kept)
 
 
 def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator) -> Floats:

@@ -1,8 +1,8 @@
-"""What is known of the predictions in a cell, and the sum of those that are drawn from it.
+"""What is known of the predictions in a cell, and the sums of those that are drawn from it.
 
 Rows drawn with replacement from a cell are independent. Given how many of them are events, their predictions are
-independent draws from two laws (of events and of the others), so the sum has a known mean and variance; it is drawn
-from the normal law that has both.
+independent draws from two laws (of events and of the others), so their sum has a known mean and variance; it is drawn
+from the normal law that has both. The sum of squared residuals is drawn with it, from the normal law of the two.
 """
 
 from __future__ import annotations
@@ -14,108 +14,134 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.estimators.tally import ratio
+from calibstat.resampling.power_sums import PowerSums, add_up
 
 # Variances this small beside the mean square are rounding: sums of a million squares keep ten digits.
 _ROUNDING = 1e-12
-# Rows that are added up at once, so that they stay in the cache.
-_ROWS = 2**15
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """Mean and variance of p^2, and its covariance with p."""
+
+    mean: Floats
+    variance: Floats
+    covariance: Floats
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RowLaw:
+    """The law of the prediction p of a row that is drawn: mean and variance (..., L), and of p^2 where it matters."""
+
+    mean: Floats
+    variance: Floats
+    squares: Squares | None = None
+
+    @classmethod
+    def from_powers(cls, mass: Floats, *powers: Floats) -> RowLaw:
+        """Make it of the number of rows and their sums of p, p^2, and p^3 and p^4 if p^2 matters."""
+        mean, mean2, *higher = (ratio(each, mass) for each in powers)
+        variance = _variance(mean2, mean)
+        if not higher:
+            return cls(mean, variance)
+        covariance = np.where(variance > 0, higher[0] - mean * mean2, 0.0)
+        return cls(mean, variance, Squares(mean2, _variance(higher[1], mean2), covariance))
+
+    @classmethod
+    def of_value(cls, value: Floats) -> RowLaw:
+        """Make that of rows with this prediction."""
+        nothing = np.zeros(value.shape)
+        return cls(value, nothing, Squares(value**2, nothing, nothing))
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Means and variances of the predictions of cells, of any common shape (..., L).
+    """Rows of cells, of any common shape (..., L).
 
     Parameters
     ----------
-    rows : floats
+    rows : (..., L) floats
         Number of rows.
-    events : floats
+    events : (..., L) floats
         Sum of the chances of the event (the number of events, for observed labels).
-    event_mean, event_variance : floats
-        Of the prediction of a row that is drawn with replacement, given that it is an event.
-    other_mean, other_variance : floats
-        Given that it is none.
+    event, other : RowLaw
+        Of a row that is drawn with replacement, given that it is an event, and that it is none.
     """
 
     rows: Floats
     events: Floats
-    event_mean: Floats
-    event_variance: Floats
-    other_mean: Floats
-    other_variance: Floats
+    event: RowLaw
+    other: RowLaw
 
     @classmethod
-    def from_sums(cls, sums: Floats) -> Moments:
-        """Make them of sums (k, ..., L): of 1 and of `terms`."""
-        rows, events, prediction, joint, square, joint_square = (sums[each] for each in all_terms(len(sums) < 6))
+    def from_sums(cls, sums: PowerSums) -> Moments:
+        """Make them of sums of at least p^2; of p^4 where sums of squared residuals are to be drawn."""
+        rows, events = sums.total(0), sums.of_events(0)
+        of_events = [sums.of_events(power) for power in range(1, sums.degree + 1)]
+        of_others = [sums.total(power) - each for power, each in enumerate(of_events, start=1)]
         others = np.maximum(rows - events, 0.0)
-        of_events = _mean_and_variance(events, joint, joint_square)
-        return cls(rows, events, *of_events, *_mean_and_variance(others, prediction - joint, square - joint_square))
+        return cls(rows, events, RowLaw.from_powers(events, *of_events), RowLaw.from_powers(others, *of_others))
 
     @classmethod
-    def of_cells(cls, index: Ints, size: int, prediction: Floats, chance: Array) -> Moments:
+    def of_cells(cls, index: Ints, size: int, prediction: Floats, chance: Array, degree: int = 2) -> Moments:
         """Add up the rows (n,) of each cell; `chance` may be `prediction` itself, or labels as ints: fewer passes."""
-        if chance.dtype.kind in "biu":
-            return cls._of_labels(2 * index + chance, size, prediction)
-        rows = np.bincount(index, minlength=size)[None]
-        return cls.from_sums(np.concatenate([rows, add_up_terms(index, size, prediction, chance)]))
-
-    @classmethod
-    def _of_labels(cls, code: Ints, size: int, prediction: Floats) -> Moments:
-        """Add up the rows with and without the event, numbered 2 * cell + label."""
-        rows = np.bincount(code, minlength=2 * size).astype(float)
-        mean, variance = _mean_and_variance(rows, *add_up_terms(code, 2 * size, prediction))
-        (others, events), (of_others, of_events), (other_variance, event_variance) = (
-            each.reshape(size, 2).T for each in (rows, mean, variance)
-        )
-        return cls(others + events, events, of_events, event_variance, of_others, other_variance)
+        if chance.dtype.kind not in "biu":
+            return cls.from_sums(add_up(index, size, prediction, chance, degree))
+        sums = add_up(2 * index + chance, 2 * size, prediction, None, degree)
+        others, events = sums.values.reshape(-1, size, 2).transpose(2, 0, 1)
+        return cls(others[0] + events[0], events[0], RowLaw.from_powers(*events), RowLaw.from_powers(*others))
 
     @classmethod
     def of_values(cls, index: Ints, values: Floats, chance: Array) -> Moments:
         """Make those of cells of equal predictions `values` (L,), whose sums need no normal law."""
         rows = np.bincount(index, minlength=len(values)).astype(float)
-        nothing = np.zeros(len(values))
         events: Floats = np.bincount(index, chance, minlength=len(values)).astype(float, copy=False)
-        return cls(rows, events, values, nothing, values, nothing)
+        law = RowLaw.of_value(values)
+        return cls(rows, events, law, law)
 
-    def sum_of_predictions(self, rows: Array, events: Array, stream: np.random.Generator) -> Floats:
-        """Draw the sum of the predictions of this many rows, of which so many are events."""
-        others = rows - events
-        mean = events * self.event_mean + others * self.other_mean
-        variance = events * self.event_variance + others * self.other_variance
-        drawn: Floats = mean + np.sqrt(variance) * stream.standard_normal(np.shape(mean))
-        return np.where(variance > 0, drawn.clip(0, rows), mean)
+    def draw(
+        self, rows: Array, events: Array, stream: np.random.Generator, squared: bool = False
+    ) -> tuple[Floats, Floats]:
+        """Draw the sum of the predictions of this many rows, of which so many are events, and of squared residuals.
+
+        Parameters
+        ----------
+        rows, events : (..., L) floats
+        stream : Generator
+        squared : bool
+            Whether to draw the sum of squared residuals, (1 - p)^2 of events and p^2 of others; else it is empty.
+
+        Returns
+        -------
+        prediction, square : (..., L) floats
+        """
+        event, other, others = self.event, self.other, rows - events
+        mean = events * event.mean + others * other.mean
+        variance = events * event.variance + others * other.variance
+        noise = np.sqrt(variance) * stream.standard_normal(np.shape(mean))
+        prediction = np.where(variance > 0, (mean + noise).clip(0, rows), mean)
+        return prediction, self._draw_squares(events, others, variance, noise, stream) if squared else np.empty(0)
+
+    def _draw_squares(
+        self, events: Array, others: Array, variance: Floats, noise: Floats, stream: np.random.Generator
+    ) -> Floats:
+        """Draw the sum of squared residuals, given by how much the sum of predictions is off its mean."""
+        event, of_events, of_others = self.event, self.event.squares, self.other.squares
+        if of_events is None or of_others is None:
+            raise ValueError("sums of squared residuals need the fourth powers of predictions; add up to degree 4.")
+        mean = events * (1 - 2 * event.mean + of_events.mean) + others * of_others.mean
+        shared = events * (of_events.covariance - 2 * event.variance) + others * of_others.covariance
+        spread = events * (4 * (event.variance - of_events.covariance) + of_events.variance)
+        spread += others * of_others.variance
+        slope = ratio(shared, variance)
+        rest = np.maximum(spread - slope * shared, 0.0)
+        square: Floats = mean + slope * noise + np.sqrt(rest) * stream.standard_normal(mean.shape)
+        return square.clip(0, events + others)
 
 
-def all_terms(same: bool) -> list[int]:
-    """Which of the sums of 1 and of `terms` are those of 1, c, p, p c, p^2, p^2 c: all in turn, or fewer if c is p."""
-    return [0, 1, 1, 2, 2, 3] if same else [0, 1, 2, 3, 4, 5]
-
-
-def terms(prediction: Floats, chance: Array | None) -> list[Floats]:
-    """Return what is added up besides the number of rows, each once; without a chance p and p^2."""
-    square = prediction * prediction
-    if chance is None:
-        return [prediction, square]
-    if chance is prediction:
-        return [prediction, square, square * prediction]
-    return [chance, prediction, prediction * chance, square, square * chance]
-
-
-def add_up_terms(index: Ints, size: int, prediction: Floats, chance: Array | None = None) -> Floats:
-    """Return the sums of `terms` of each cell, (k - 1, L), some rows at a time."""
-    sums: list[Floats] = []
-    for start in range(0, max(len(index), 1), _ROWS):
-        rows = slice(start, start + _ROWS)
-        p = prediction[rows]
-        c = None if chance is None else p if chance is prediction else chance[rows]
-        sums.append(np.stack([np.bincount(index[rows], term, minlength=size) for term in terms(p, c)]))
-    total: Floats = np.sum(sums, axis=0)
-    return total
-
-
-def _mean_and_variance(mass: Floats, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    mean, mean_square = ratio(first, mass), ratio(second, mass)
+def _variance(mean_square: Floats, mean: Floats) -> Floats:
     variance = mean_square - mean**2
-    return mean, np.where(variance > _ROUNDING * mean_square, variance, 0.0)
+    return np.where(variance > _ROUNDING * mean_square, variance, 0.0)

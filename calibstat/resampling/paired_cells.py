@@ -40,11 +40,11 @@ def paired_cells(
     pairs = Pairs.of(plans, samples)
     if len(pairs.rows) > min(_AT_MOST, _FOR_A_ROW * len(samples[0])):
         return None
-    squared = "weight2" in plans[0].needs
+    repeats = "weight2" in plans[0].needs
     values: list[list[Floats]] = [[], []]
-    for both in pairs.draw(n_resamples, rng, squared):
+    for both in pairs.draw(n_resamples, rng, repeats):
         for kept, evaluator, drawn in zip(values, evaluators, both, strict=True):
-            value = evaluator.from_tallies(drawn.tally(squared))
+            value = evaluator.from_tallies(drawn.tally())
             kept.extend([] if value is None else [value])
     return np.stack([np.concatenate(each) for each in values])
 
@@ -93,17 +93,17 @@ class Pairs:
         sizes = (plans[0].cells.size, plans[1].cells.size)
         return cls(rows, tuple(first), tuple(second), sizes, mean, deviation, correlation)  # type: ignore[arg-type]
 
-    def draw(self, n_resamples: int, rng: np.random.Generator, squared: bool) -> Iterator[tuple[Drawn, Drawn]]:
+    def draw(self, n_resamples: int, rng: np.random.Generator, repeats: bool) -> Iterator[tuple[Drawn, Drawn]]:
         """Draw as many rows as there are, with replacement, some replicates at a time."""
         n = int(self.rows.sum())
         for stream, size, kept in cell_blocks(n_resamples, len(self.rows), rng):
             counts = stream.multinomial(n, self.rows / n, size=size).astype(float)
             noise = stream.standard_normal((2, *counts.shape))
             noise[1] = self.correlation * noise[0] + np.sqrt(1 - self.correlation**2) * noise[1]
-            repeats = sum_of_squares(counts[:, None], self.rows[None], stream) if squared else counts
+            weight2 = sum_of_squares(counts[:, None], self.rows[None], stream) if repeats else counts
             sums = counts * self.mean[:, None] + np.sqrt(counts) * self.deviation[:, None] * noise
             one, other = (
-                Drawn(counts, counts * event, sums[model].clip(0, counts), repeats).first(kept).added(home, n_cells)
+                Drawn(counts, counts * event, sums[model].clip(0, counts), weight2).first(kept).added(home, n_cells)
                 for model, (home, n_cells, event) in enumerate(zip(self.home, self.size, self.event, strict=True))
             )
             yield one, other

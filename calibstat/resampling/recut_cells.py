@@ -17,7 +17,8 @@ import numpy as np
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.resampling.fixed_cells import Drawn, cell_blocks
-from calibstat.resampling.moments import Moments, all_terms
+from calibstat.resampling.moments import Moments, RowLaw
+from calibstat.resampling.power_sums import PowerSums, degree_for
 from calibstat.resampling.sorted_rows import SortedRows
 
 # From so many rows on only those near the edges are sorted.
@@ -55,6 +56,8 @@ def draw_recut(
     n_resamples: int,
     rng: np.random.Generator,
     cells: Cells | None = None,
+    *,
+    squares: bool = False,
 ) -> Iterator[Drawn]:
     """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample.
 
@@ -71,20 +74,22 @@ def draw_recut(
     rng : Generator
     cells : Cells, optional
         Those of the sample, cut at these ranks; with their histogram, many rows need not be sorted.
+    squares : bool
+        Whether to draw `Drawn.square`.
     """
-    rows = None
+    rows, degree = None, degree_for(squares)
     if cells is not None and len(column) >= _MANY:
-        rows = SortedRows.near_edges(column, prediction, chance, ranks, cells)
+        rows = SortedRows.near_edges(column, prediction, chance, ranks, cells, degree)
     if rows is None:
-        rows = SortedRows.of_all(column, prediction, chance)
+        rows = SortedRows.of_all(column, prediction, chance, degree)
     for stream, size, kept in cell_blocks(n_resamples, 6 * (len(ranks) + 1), rng):
         beginning = stream.bit_generator.state
         edges = _draw_edges(rows, ranks, size, stream)
         if edges is None:  # an edge fell where rows are left out: sort all, draw the same
-            rows, stream.bit_generator.state = SortedRows.of_all(column, prediction, chance), beginning
+            rows, stream.bit_generator.state = SortedRows.of_all(column, prediction, chance, degree), beginning
             edges = _draw_edges(rows, ranks, size, stream)
         assert edges is not None, "all rows are sorted"
-        yield _fill(rows, edges, stream).first(kept)
+        yield _fill(rows, edges, stream, squares).first(kept)
 
 
 def _draw_edges(rows: SortedRows, ranks: Ints, size: int, stream: np.random.Generator) -> Edges | None:
@@ -113,20 +118,28 @@ def _hand_back(copies: Ints, again: Array) -> None:
         copies[:, edge + 1][again[:, edge]] = 0
 
 
-def _fill(rows: SortedRows, edges: Edges, stream: np.random.Generator) -> Drawn:
-    """Draw labels and predictions of the rows of each cell."""
-    events, prediction = _draw_part(rows.between(edges.group, edges.position), edges.inside, stream)
-    of_edges = _draw_part(rows.own[:, edges.group], edges.copies, stream, rows.by_prediction)
-    total = edges.inside.astype(float)
-    for all_rows, of_edge in zip((events, prediction, total), (*of_edges, edges.copies), strict=True):
-        all_rows[:, :-1] += of_edge
-    return Drawn(total, events, prediction, total)
+def _fill(rows: SortedRows, edges: Edges, stream: np.random.Generator, squares: bool) -> Drawn:
+    """Draw labels, predictions and squared residuals of the rows of each cell: those inside, and copies at its edge."""
+    inside = _draw_part(rows.between(edges.group, edges.position), edges.inside, stream, squares)
+    of_edges = _draw_part(rows.at(edges.group), edges.copies, stream, squares, rows.by_prediction)
+    parts = zip((edges.inside.astype(float), *inside), (edges.copies, *of_edges), strict=True)
+    total, events, prediction, square = (_join(*part) for part in parts)
+    return Drawn(total, events, prediction, total, square)
 
 
-def _draw_part(sums: Floats, count: Ints, stream: np.random.Generator, equal: bool = False) -> tuple[Floats, Floats]:
-    """Draw the number of events, and the sum of predictions, of so many rows with these sums (k, R, L)."""
-    chance = np.divide(sums[1], sums[0], out=np.zeros(count.shape), where=sums[0] > 0).clip(0, 1)
+def _join(inside: Floats, of_edge: Array) -> Floats:
+    if inside.size:
+        inside[:, :-1] += of_edge
+    return inside
+
+
+def _draw_part(
+    sums: PowerSums, count: Ints, stream: np.random.Generator, squares: bool, equal: bool = False
+) -> tuple[Floats, Floats, Floats]:
+    """Draw events, sum of predictions and of squared residuals of so many rows with these sums (k, R, L)."""
+    rows, chances = sums.total(0), sums.of_events(0)
+    chance = np.divide(chances, rows, out=np.zeros(count.shape), where=rows > 0).clip(0, 1)
     events = stream.binomial(count, chance).astype(float)
-    if equal:
-        return events, count * (sums[all_terms(len(sums) < 6)[2]] / sums[0])
-    return events, Moments.from_sums(sums).sum_of_predictions(count, events, stream)
+    law = RowLaw.of_value(sums.total(1) / rows) if equal else None
+    moments = Moments.from_sums(sums) if law is None else Moments(rows, chances, law, law)
+    return events, *moments.draw(count, events, stream, squares)

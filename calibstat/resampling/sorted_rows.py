@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Bools, Floats, Ints
 from calibstat.binnings.base import Cells
-from calibstat.resampling.moments import add_up_terms, terms
+from calibstat.resampling.power_sums import PowerSums, add_up_terms, power_terms
 
 # So many standard deviations about the rank of an edge are sorted: less than 1e-8 of the draws fall outside.
 _DEVIATIONS = 6.0
@@ -20,7 +20,7 @@ _DEVIATIONS = 6.0
 class SortedRows:
     """Groups of rows with equal values of one column, in increasing order; stretches of rows between may be left out.
 
-    Sums are of 1, c, p, p c, p^2, p^2 c (prediction p, chance c), or without those that repeat others.
+    Sums are those of `PowerSums`.
 
     Parameters
     ----------
@@ -30,6 +30,8 @@ class SortedRows:
         Sums over all rows before each group, those left out among them.
     whole : (k,) floats
         Sums over all rows.
+    same : bool
+        As in `PowerSums`.
     by_prediction : bool
         Whether the column is the prediction itself, so that all rows of a group have the same.
     """
@@ -37,17 +39,18 @@ class SortedRows:
     own: Floats
     below: Floats
     whole: Floats
+    same: bool
     by_prediction: bool
 
     @classmethod
-    def of_all(cls, column: Floats, prediction: Floats, chance: Array) -> SortedRows:
+    def of_all(cls, column: Floats, prediction: Floats, chance: Array, degree: int) -> SortedRows:
         """Sort all rows."""
-        own = _sorted_runs(column, prediction, chance)
-        return cls(own, _before(own), own.sum(axis=1), column is prediction)
+        own = _sorted_runs(column, prediction, chance, degree)
+        return cls(own, _before(own), own.sum(axis=1), chance is prediction, column is prediction)
 
     @classmethod
     def near_edges(
-        cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, cells: Cells
+        cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, cells: Cells, degree: int
     ) -> SortedRows | None:
         """Sort only rows near these ranks; those left out are added up, cell by cell.
 
@@ -58,6 +61,8 @@ class SortedRows:
         ranks : (L - 1,) ints
         cells : Cells
             Of the column, cut at these ranks.
+        degree : int
+            The highest power of predictions that is needed.
 
         Returns
         -------
@@ -77,18 +82,18 @@ class SortedRows:
         one, same = column[rows], chance is prediction
         p = one if column is prediction else prediction[rows]
         c = p if same else chance[rows]
-        own = _sorted_runs(one, p, c)
-        whole = add_up_terms(cells.index, cells.size, prediction, chance)
+        own = _sorted_runs(one, p, c, degree)
+        whole = add_up_terms(cells.index, cells.size, prediction, chance, degree)
         left_out = np.empty((len(own), len(first)))
         left_out[0] = np.bincount(stretch, numbered.counts[far])
-        left_out[1:] = (whole - add_up_terms(cells.index[rows], cells.size, p, c))[:, home]
+        left_out[1:] = (whole - add_up_terms(cells.index[rows], cells.size, p, c, degree))[:, home]
         # sorted rows fill their steps; each stretch stands before the sorted rows of higher steps
         before = np.cumsum(np.where(near, numbered.counts, 0))[far[first]]
         place = np.searchsorted(np.cumsum(own[0]), before, side="right")
         times = np.diff(place, prepend=0, append=own.shape[1])
         passed = np.cumsum(np.insert(left_out, 0, 0.0, axis=1), axis=1)
         total = np.concatenate([[len(column)], whole.sum(axis=1)])
-        return cls(own, _before(own) + np.repeat(passed, times, axis=1), total, column is prediction)
+        return cls(own, _before(own) + np.repeat(passed, times, axis=1), total, same, column is prediction)
 
     @property
     def n(self) -> int:
@@ -104,7 +109,11 @@ class SortedRows:
         left_out = (ahead < 0) | (ahead > self.own[0][group])
         return group, bool(left_out.any())
 
-    def between(self, group: Ints, position: Floats) -> Floats:
+    def at(self, group: Ints) -> PowerSums:
+        """Return the sums (k, R, L) over groups."""
+        return PowerSums(self.own[:, group], self.same)
+
+    def between(self, group: Ints, position: Floats) -> PowerSums:
         """Return the sums (k, R, L) from the end of the group of each edge (R, L - 1) to the next edge's position.
 
         Inside the group of an edge they grow in proportion.
@@ -117,7 +126,7 @@ class SortedRows:
             below, own = all_below[group], all_own[group]
             total[:, :-1] = below + share * own
             total[:, 1:] -= below + own
-        return np.maximum(sums, 0.0, out=sums)
+        return PowerSums(np.maximum(sums, 0.0, out=sums), self.same)
 
 
 def _before(own: Floats) -> Floats:
@@ -139,7 +148,7 @@ def _steps_near(ranks: Ints, counts: Ints) -> Bools:
     return near
 
 
-def _sorted_runs(column: Floats, prediction: Floats, chance: Array) -> Floats:
+def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int) -> Floats:
     """Sort rows by a column and add up those of equal values: (k, G)."""
     if column is prediction and chance is prediction:
         column = prediction = chance = np.sort(prediction)
@@ -148,6 +157,6 @@ def _sorted_runs(column: Floats, prediction: Floats, chance: Array) -> Floats:
         same = chance is prediction
         column, prediction = column[order], prediction[order]
         chance = prediction if same else chance[order]
-    sums = np.stack([np.ones(len(column)), *terms(prediction, chance)])
+    sums = np.stack([np.ones(len(column)), *power_terms(prediction, chance, degree)])
     starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
     return sums if len(starts) == len(column) else np.add.reduceat(sums, starts, axis=1)

@@ -14,7 +14,7 @@ from calibstat.nulls.redrawn_predictions import redraw_predictions
 from calibstat.progress import listening
 from calibstat.resampling import bin_level, recut_cells, sorted_rows
 from calibstat.resampling.few_values import FewValues
-from calibstat.resampling.moments import Moments, all_terms
+from calibstat.resampling.moments import Moments
 from calibstat.resampling.sorted_rows import SortedRows
 
 N_DRAWS = 20_000
@@ -102,11 +102,18 @@ class TestLaw:
 
     @pytest.mark.parametrize(
         "estimator",
-        [cs.DebiasedCE(cs.EqualMass(4)), cs.MaximumMiscalibration(cs.EqualWidth(3)), cs.PearsonCE(cs.EqualMass(4))],
+        [
+            cs.DebiasedCE(cs.EqualMass(4)),
+            cs.MaximumMiscalibration(cs.EqualWidth(3)),
+            cs.PearsonCE(cs.EqualMass(4)),
+            cs.DebiasedL2(cs.EqualMass(4)),
+            cs.DebiasedL2(cs.EqualWidth(3)),
+        ],
         ids=repr,
     )
-    def test_other_functions_of_tallies(self, estimator):
-        sample = sample_of(scores("beta", 60))
+    @pytest.mark.parametrize("shape", ["beta", "half ties", "lattice"])
+    def test_other_functions_of_tallies(self, estimator, shape):
+        sample = sample_of(scores(shape, 60))
         plain = redraw_predictions(estimator, sample, 2500, cs.as_generator(4), shortcuts=False).round(9)
         assert pvalue(whole(estimator, sample, n_resamples=N_DRAWS), plain) > LEVEL
 
@@ -181,8 +188,8 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
     p, age = scores("beta", 5000), np.random.Generator(np.random.PCG64(1)).integers(0, 700, 5000).astype(float)
     ranks = np.array([1000, 2500])
     for column, chance in ((p, p), (age, p), (age, (p > 0.5).astype(float))):
-        near = SortedRows.near_edges(column, p, chance, ranks, cells_of(column, ranks))
-        every = SortedRows.of_all(column, p, chance)
+        near = SortedRows.near_edges(column, p, chance, ranks, cells_of(column, ranks), 2)
+        every = SortedRows.of_all(column, p, chance, 2)
         assert near.n == every.n == 5000
         assert 0 < near.own.shape[1] < every.own.shape[1]
         np.testing.assert_allclose(near.whole, every.whole, rtol=1e-12)
@@ -192,40 +199,74 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
         for group in range(0, len(place), 50):
             rows = column == np.sort(column)[round(near.below[0, group])]
             expected = [rows.sum(), *((chance * rows).sum(), (p * rows).sum(), (p * chance * rows).sum())]
-            found = near.own[all_terms(chance is p), group][:4]
+            sums = near.at(np.array([group]))
+            found = [each(power)[0] for power in (0, 1) for each in (sums.total, sums.of_events)]
             np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
 def test_positions_among_rows_left_out_are_told():
     p, ranks = scores("beta", 5000), np.array([1000, 2500])
-    near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks)), SortedRows.of_all(p, p, p)
+    near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, 2)
     assert not near.group_at(ranks[None] + 0.5)[1]
     for position in (10.0, 1700.0, 4990.0):
         assert near.group_at(np.array([[1000.5, position]]))[1]
         assert not every.group_at(np.array([[1000.5, position]]))[1]
 
 
+def assert_same_moments(first, second):
+    for one, other in ((first, second), (first.event, second.event), (first.other, second.other)):
+        for name, values in vars(one).items():
+            if isinstance(values, np.ndarray):
+                np.testing.assert_allclose(values, getattr(other, name), rtol=1e-9, atol=1e-12)
+    for one, other in ((first.event, second.event), (first.other, second.other)):
+        for name, values in vars(one.squares).items():
+            np.testing.assert_allclose(values, getattr(other.squares, name), rtol=1e-9, atol=1e-12)
+
+
+def test_sums_of_residuals_have_the_mean_and_covariance_of_rows_drawn():
+    """Both sums of 12 rows of which 5 are events, drawn from the rows themselves."""
+    rng = np.random.Generator(np.random.PCG64(3))
+    p, zero, n_draws = rng.beta(2, 1, 40), np.zeros(40, dtype=int), 200_000
+    events, others = rng.choice(p, (n_draws, 5), p=p / p.sum()), rng.choice(p, (n_draws, 7), p=(1 - p) / (1 - p).sum())
+    expected = np.stack([events.sum(1) + others.sum(1), ((1 - events) ** 2).sum(1) + (others**2).sum(1)])
+    moments = Moments.of_cells(zero, 1, p, p, degree=4)
+    rows, some = np.full((n_draws, 1), 12.0), np.full((n_draws, 1), 5.0)
+    drawn = np.stack([each[:, 0] for each in moments.draw(rows, some, rng, squared=True)])
+    error = np.sqrt((expected.var(axis=1) + drawn.var(axis=1)) / n_draws)
+    assert (np.abs(expected.mean(axis=1) - drawn.mean(axis=1)) < 4 * error).all()
+    np.testing.assert_allclose(np.cov(drawn), np.cov(expected), rtol=0.03)
+
+
+def test_squared_residuals_of_equal_predictions_have_no_noise():
+    moments = Moments.of_values(np.zeros(10, dtype=int), np.array([0.2]), np.full(10, 0.2))
+    _, square = moments.draw(np.array([[10.0]]), np.array([[3.0]]), cs.as_generator(0), squared=True)
+    assert square[0, 0] == pytest.approx(3 * 0.64 + 7 * 0.04, rel=1e-12)
+
+
+def test_squared_residuals_need_fourth_powers():
+    moments = Moments.of_cells(np.zeros(3, dtype=int), 1, np.array([0.2, 0.4, 0.5]), np.array([0.1, 0.3, 0.5]))
+    with pytest.raises(ValueError, match="degree 4"):
+        moments.draw(np.array([[3.0]]), np.array([[1.0]]), cs.as_generator(0), squared=True)
+
+
 def test_moments_agree_with_a_plain_loop():
     rng = np.random.Generator(np.random.PCG64(2))
     p, chance, index = rng.random(300), rng.random(300), rng.integers(0, 4, 300)
-    found = Moments.of_cells(index, 5, p, chance)
+    found = Moments.of_cells(index, 5, p, chance, degree=4)
     for cell in range(4):
         rows = index == cell
-        for weight, mean, variance in (
-            (chance[rows], found.event_mean, found.event_variance),
-            (1 - chance[rows], found.other_mean, found.other_variance),
-        ):
-            expected = sum(w * x for w, x in zip(weight, p[rows], strict=True)) / sum(weight)
-            spread = sum(w * (x - expected) ** 2 for w, x in zip(weight, p[rows], strict=True)) / sum(weight)
-            assert mean[cell] == pytest.approx(expected, rel=1e-12)
-            assert variance[cell] == pytest.approx(spread, rel=1e-9)
-    assert found.rows[4] == found.event_mean[4] == found.other_variance[4] == 0
-    same, apart = Moments.of_cells(index, 5, p, p), Moments.of_cells(index, 5, p, p.copy())
-    np.testing.assert_allclose(same.event_variance, apart.event_variance, rtol=1e-12)
+        for weight, law in ((chance[rows], found.event), (1 - chance[rows], found.other)):
+            share, one = weight / sum(weight), p[rows]
+            mean, mean2 = sum(share * one), sum(share * one**2)
+            assert law.mean[cell] == pytest.approx(mean, rel=1e-12)
+            assert law.variance[cell] == pytest.approx(sum(share * (one - mean) ** 2), rel=1e-9)
+            assert law.squares.mean[cell] == pytest.approx(mean2, rel=1e-12)
+            assert law.squares.variance[cell] == pytest.approx(sum(share * (one**2 - mean2) ** 2), rel=1e-9)
+            assert law.squares.covariance[cell] == pytest.approx(sum(share * (one - mean) * (one**2 - mean2)), rel=1e-9)
+    assert found.rows[4] == found.event.mean[4] == found.other.variance[4] == found.other.squares.mean[4] == 0
+    assert_same_moments(*(Moments.of_cells(index, 5, p, each, degree=4) for each in (p, p.copy())))
     labels = (chance < 0.3).astype(int)
-    counted, added = Moments.of_cells(index, 5, p, labels), Moments.of_cells(index, 5, p, labels.astype(float))
-    for name in vars(counted):
-        np.testing.assert_allclose(getattr(counted, name), getattr(added, name), rtol=1e-9, atol=1e-12)
+    assert_same_moments(*(Moments.of_cells(index, 5, p, each, degree=4) for each in (labels, labels.astype(float))))
 
 
 def test_few_values_are_drawn_exactly():
@@ -247,7 +288,6 @@ class TestPolicy:
         [
             (ESTIMATOR, sample_of(scores("beta", 3000))),
             (ESTIMATOR, sample_of(scores("beta", 3100), sample_weight=1 + np.arange(3100) % 2)),
-            (cs.DebiasedL2(cs.EqualMass(5)), sample_of(scores("beta", 3100))),
             (cs.ECE(cs.VarianceTree(500)), sample_of(scores("beta", 3100))),
             (cs.ECE(cs.EqualWidth(2) * cs.EqualMass(2)), sample_of(scores("beta", 3100))),
             (cs.PDE(cs.EqualMass(5)), sample_of(scores("beta", 3100))),
@@ -256,7 +296,6 @@ class TestPolicy:
         ids=[
             "few rows",
             "weights",
-            "squares",
             "cells that move otherwise",
             "crossed cells",
             "needs rows",

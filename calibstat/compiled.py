@@ -1,0 +1,106 @@
+"""Numpy functions that have a compiled twin, which stands in for them where the user asks for it.
+
+The numpy function is the definition; the twin (in `calibstat.accel`, by numba) takes the same arguments and returns the
+same numbers up to rounding. Random numbers are drawn before either is called, so that draws do not depend on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Final, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass
+class _Setting:
+    """Whether twins stand in, in this process, and how many threads one call of them may use."""
+
+    on: bool = False
+    n_threads: int = 1
+
+
+_setting: Final = _Setting(on=os.environ.get("CALIBSTAT_ACCEL", "") == "1")
+TWINS: Final[dict[str, str]] = {}
+"""Where the twin of each function is: "module:name" of the function -> "module:name" of the twin."""
+
+
+def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
+    """Use compiled inner loops in this process from now on, or no longer.
+
+    Without it everything is done by numpy, which gives the same numbers: draws are the same, values differ by rounding
+    (1e-10 relative; 1e-6 where kernels of pairs are evaluated in single precision), and so the number of draws that
+    reach the observed value is the same. The environment variable ``CALIBSTAT_ACCEL=1`` does it for a process and the
+    workers that it starts. Loops are compiled when first used (seconds) and kept on disk for the next process.
+
+    Parameters
+    ----------
+    on : bool
+    n_threads : int
+        How many threads one call may use, where its work can be split; no value depends on it.
+
+    Raises
+    ------
+    ImportError
+        If numba is not installed (the extra ``accel``).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> cs.accelerate(False)
+    """
+    if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
+        raise ValueError(f"n_threads is {n_threads!r}; it must be a whole number of at least 1.")
+    if on:
+        _expect_numba()
+    _setting.on, _setting.n_threads = bool(on), n_threads
+
+
+def threads() -> int:
+    """Return how many threads one call of a twin may use."""
+    return _setting.n_threads
+
+
+def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let a compiled function stand in for the decorated one while acceleration is on.
+
+    Parameters
+    ----------
+    twin : str
+        Where it is, "module:name". It may return ``NotImplemented`` for arguments that it does not serve.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        TWINS[f"{function.__module__}:{function.__qualname__}"] = twin
+
+        @wraps(function)
+        def either(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _setting.on:
+                result = _load(twin)(*args, **kwargs)
+                if result is not NotImplemented:
+                    return result
+            return function(*args, **kwargs)
+
+        return either
+
+    return decorate
+
+
+def _load(twin: str) -> Callable[..., Any]:
+    _expect_numba()
+    module, name = twin.split(":")
+    return getattr(import_module(module), name)
+
+
+def _expect_numba() -> None:
+    if find_spec("numba") is None:
+        raise ImportError(
+            "acceleration needs numba, which is not installed; install the extra with "
+            '`python -m pip install "calibstat[accel]"`, or leave it off (unset CALIBSTAT_ACCEL).'
+        )
