@@ -22,6 +22,7 @@ _MODULES = {
     "predictions": ["Predictions"],
     "arrays": ["as_generator"],
     "checks": ["SmallCellsWarning"],
+    "compiled": ["accelerate"],
     "lenses.base": ["Lens"],
     "lenses.canonical": ["Canonical"],
     "lenses.class_wise": ["ClassWise"],

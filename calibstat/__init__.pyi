@@ -11,6 +11,7 @@ from calibstat.binnings.simplex_grid import SimplexGrid as SimplexGrid
 from calibstat.binnings.unique import UniqueValues as UniqueValues
 from calibstat.binnings.variance_tree import VarianceTree as VarianceTree
 from calibstat.checks import SmallCellsWarning as SmallCellsWarning
+from calibstat.compiled import accelerate as accelerate
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.estimators.base import Estimator as Estimator
 from calibstat.estimators.base import Evaluator as Evaluator

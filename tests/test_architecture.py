@@ -30,7 +30,7 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BORDER = {"arrays", "variable", "checks"}
+BORDER = {"arrays", "variable", "checks", "compiled"}
 SEEN = BORDER | {"predictions", "sample"}
 MEASURED = SEEN | {"lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"nulls", "resampling", "progress"}
@@ -41,6 +41,8 @@ LAYERS = {
     "__main__": {"cli"},
     "arrays": set(),
     "progress": set(),
+    "compiled": set(),
+    "accel": {"arrays", "compiled"},
     "variable": {"arrays"},
     "checks": {"arrays", "variable"},
     "reading": BORDER,
@@ -83,7 +85,7 @@ DOORS = {
     "zarr": ("sweeps/",),
     "statsmodels": ("inference/multiplicity.py",),
     "sklearn": ("calibrators/", "binnings/tree_leaves.py", "cli/demo.py"),
-    "numba": (),
+    "numba": ("accel/",),
     "torch": (),
     "polars": (),
 }
