@@ -84,15 +84,17 @@ def draw_fixed(
         Whether to draw `Drawn.square`.
     """
     members = np.stack([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
-    occupied = np.flatnonzero(members > 0)
-    n, chances = int(moments.rows.sum()), members.ravel()[occupied] / members.sum()
+    n, occupied = int(moments.rows.sum()), members.ravel() > 0
+    chances = members.ravel()[occupied] / members.sum()
     for stream, size, kept in cell_blocks(n_resamples, members.size, rng):
-        counts = np.zeros((size, members.size))
-        counts[:, occupied] = stream.multinomial(n, chances, size=size)
-        of_labels = counts.reshape(size, *members.shape)
-        rows, events = of_labels.sum(axis=1), of_labels[:, 0]
+        drawn = stream.multinomial(n, chances, size=size).astype(float)
+        if not occupied.all():
+            drawn, of_occupied = np.zeros((size, members.size)), drawn
+            drawn[:, occupied] = of_occupied
+        counts = drawn.reshape(size, *members.shape)
+        rows, events = counts[:, 0] + counts[:, 1], counts[:, 0]
         prediction, square = moments.draw(rows, events, stream, squares)
-        weight2 = sum_of_squares(of_labels, members, stream) if repeats else rows
+        weight2 = sum_of_squares(counts, members, stream) if repeats else rows
         yield Drawn(rows, events, prediction, weight2, square).first(kept)
 
 
@@ -114,11 +116,16 @@ def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator)
     -------
     sums : (R, L) floats
     """
-    pairs, chance = counts * (counts - 1) / 2, 1 / np.maximum(members, 1)
-    mean = (pairs * chance).sum(axis=1)
-    deviation = np.sqrt((pairs * (chance * (1 - chance))).sum(axis=1))
-    equal = mean + deviation * stream.standard_normal(mean.shape)
-    return counts.sum(axis=1) + 2 * equal.clip(0, pairs.sum(axis=1))
+    chance = 1 / np.maximum(members, 1)
+    drawn, pairs, mean, variance = np.zeros((4, len(counts), counts.shape[2]))
+    for group, one in enumerate(np.moveaxis(counts, 1, 0)):
+        among = one * (one - 1) / 2
+        drawn += one
+        pairs += among
+        mean += among * chance[group]
+        variance += among * (chance[group] * (1 - chance[group]))
+    equal = mean + np.sqrt(variance) * stream.standard_normal(mean.shape)
+    return drawn + 2 * equal.clip(0, pairs)
 
 
 def add_up_cells(values: Floats, home: Ints, size: int) -> Floats:
