@@ -17,8 +17,8 @@ from calibstat.estimators.tally import Tally
 from calibstat.resampling.moments import Moments
 from calibstat.resampling.streams import blocks
 
-# Replicates of cells are drawn in blocks as if each had so many rows: 512 replicates, or fewer of many cells.
-_AS_MANY_ROWS = 512
+# Replicates of cells are drawn in blocks as if each had so many rows: 500 replicates, or fewer of many cells.
+_AS_MANY_ROWS = 524
 
 
 @final

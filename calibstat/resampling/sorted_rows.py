@@ -11,8 +11,8 @@ from calibstat.arrays import Array, Bools, Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.resampling.power_sums import PowerSums, add_up_terms, power_terms
 
-# So many standard deviations about the rank of an edge are sorted: less than 1e-8 of the draws fall outside.
-_DEVIATIONS = 6.0
+# So many standard deviations about the rank of an edge are sorted: less than 1e-6 of the draws fall outside.
+_DEVIATIONS = 5.0
 
 
 @final
@@ -30,6 +30,10 @@ class SortedRows:
         Sums over all rows before each group, those left out among them.
     whole : (k,) floats
         Sums over all rows.
+    group_of : (m,) ints
+        The group of each sorted row that is not left out.
+    left_out : (L - 1, 1) ints
+        How many rows are left out before the rank of each edge.
     same : bool
         As in `PowerSums`.
     by_prediction : bool
@@ -39,14 +43,18 @@ class SortedRows:
     own: Floats
     below: Floats
     whole: Floats
+    group_of: Ints
+    left_out: Ints
     same: bool
     by_prediction: bool
 
     @classmethod
-    def of_all(cls, column: Floats, prediction: Floats, chance: Array, degree: int) -> SortedRows:
+    def of_all(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, degree: int) -> SortedRows:
         """Sort all rows."""
-        own = _sorted_runs(column, prediction, chance, degree)
-        return cls(own, _before(own), own.sum(axis=1), chance is prediction, column is prediction)
+        own, group_of = _sorted_runs(column, prediction, chance, degree)
+        below, whole = _before(own, group_of[:0], own[:, :0]), own.sum(axis=1)
+        left_out = np.zeros((len(ranks), 1), dtype=np.intp)
+        return cls(own, below, whole, group_of, left_out, chance is prediction, column is prediction)
 
     @classmethod
     def near_edges(
@@ -82,18 +90,19 @@ class SortedRows:
         one, same = column[rows], chance is prediction
         p = one if column is prediction else prediction[rows]
         c = p if same else chance[rows]
-        own = _sorted_runs(one, p, c, degree)
+        own, group_of = _sorted_runs(one, p, c, degree)
         whole = add_up_terms(cells.index, cells.size, prediction, chance, degree)
-        left_out = np.empty((len(own), len(first)))
-        left_out[0] = np.bincount(stretch, numbered.counts[far])
-        left_out[1:] = (whole - add_up_terms(cells.index[rows], cells.size, p, c, degree))[:, home]
+        stretches = np.empty((len(own), len(first)))
+        stretches[0] = np.bincount(stretch, numbered.counts[far])
+        stretches[1:] = (whole - add_up_terms(cells.index[rows], cells.size, p, c, degree))[:, home]
         # sorted rows fill their steps; each stretch stands before the sorted rows of higher steps
-        before = np.cumsum(np.where(near, numbered.counts, 0))[far[first]]
-        place = np.searchsorted(np.cumsum(own[0]), before, side="right")
-        times = np.diff(place, prepend=0, append=own.shape[1])
-        passed = np.cumsum(np.insert(left_out, 0, 0.0, axis=1), axis=1)
+        ahead = np.cumsum(np.where(near, numbered.counts, 0))[far[first]]
+        inner = ahead < len(rows)
+        below = _before(own, group_of[ahead[inner]], stretches[:, inner])
+        beginning = np.cumsum(numbered.counts)[far[first]] - numbered.counts[far[first]]
+        left_out = (beginning < ranks[:, None]) @ stretches[0].astype(np.intp)
         total = np.concatenate([[len(column)], whole.sum(axis=1)])
-        return cls(own, _before(own) + np.repeat(passed, times, axis=1), total, same, column is prediction)
+        return cls(own, below, total, group_of, left_out[:, None], same, column is prediction)
 
     @property
     def n(self) -> int:
@@ -101,39 +110,41 @@ class SortedRows:
         return round(self.whole[0])
 
     def group_at(self, position: Floats) -> tuple[Ints, bool]:
-        """Return the group at positions 0 <= x <= n among the sorted rows, and whether some rows there are left out."""
-        starts = self.below[0]
-        # edge after edge, for the same stretch of memory serves all replicates of one
-        group = np.maximum(np.searchsorted(starts, np.ascontiguousarray(position.T), side="right") - 1, 0).T
-        ahead = position - starts[group]
-        left_out = (ahead < 0) | (ahead > self.own[0][group])
-        return group, bool(left_out.any())
+        """Return the group at positions (L - 1, R) among the sorted rows, and whether some rows there are left out.
+
+        Positions are between 0 and n, those of an edge near its rank.
+        """
+        row = np.clip(position.astype(np.intp) - self.left_out, 0, len(self.group_of) - 1)
+        group = self.group_of[row]
+        ahead = position - self.below[0][group]
+        return group, bool(((ahead < 0) | (ahead > self.own[0][group])).any())
 
     def at(self, group: Ints) -> PowerSums:
-        """Return the sums (k, R, L) over groups."""
+        """Return the sums (k, ...) over groups."""
         return PowerSums(self.own[:, group], self.same)
 
     def between(self, group: Ints, position: Floats) -> PowerSums:
-        """Return the sums (k, R, L) from the end of the group of each edge (R, L - 1) to the next edge's position.
+        """Return the sums (k, L, R) from the end of the group of each edge (L - 1, R) to the next edge's position.
 
         Inside the group of an edge they grow in proportion.
         """
-        n_replicates, n_edges = group.shape
-        sums = np.empty((len(self.own), n_replicates, n_edges + 1))
-        sums[:, :, -1] = self.whole[:, None]
+        n_edges, n_replicates = group.shape
+        sums = np.empty((len(self.own), n_edges + 1, n_replicates))
+        sums[:, -1] = self.whole[:, None]
         share = (position - self.below[0][group]) / self.own[0][group]
         for total, all_below, all_own in zip(sums, self.below, self.own, strict=True):
             below, own = all_below[group], all_own[group]
-            total[:, :-1] = below + share * own
-            total[:, 1:] -= below + own
+            total[:-1] = below + share * own
+            total[1:] -= below + own
         return PowerSums(np.maximum(sums, 0.0, out=sums), self.same)
 
 
-def _before(own: Floats) -> Floats:
-    """Add up all groups before each: (k, G)."""
+def _before(own: Floats, place: Ints, stretches: Floats) -> Floats:
+    """Add up all groups before each, (k, G), and stretches that stand before the groups at `place`."""
     sums = np.zeros(own.shape)
-    np.cumsum(own[:, :-1], axis=1, out=sums[:, 1:])
-    return sums
+    sums[:, 1:] = own[:, :-1]
+    sums[:, place] += stretches
+    return np.cumsum(sums, axis=1, out=sums)
 
 
 def _steps_near(ranks: Ints, counts: Ints) -> Bools:
@@ -148,8 +159,8 @@ def _steps_near(ranks: Ints, counts: Ints) -> Bools:
     return near
 
 
-def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int) -> Floats:
-    """Sort rows by a column and add up those of equal values: (k, G)."""
+def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int) -> tuple[Floats, Ints]:
+    """Sort rows by a column and add up those of equal values, (k, G); return these and the group of each row."""
     if column is prediction and chance is prediction:
         column = prediction = chance = np.sort(prediction)
     else:
@@ -158,5 +169,7 @@ def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int)
         column, prediction = column[order], prediction[order]
         chance = prediction if same else chance[order]
     sums = np.stack([np.ones(len(column)), *power_terms(prediction, chance, degree)])
-    starts = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
-    return sums if len(starts) == len(column) else np.add.reduceat(sums, starts, axis=1)
+    first = np.concatenate([[True], column[1:] != column[:-1]])
+    if first.all():
+        return sums, np.arange(len(column))
+    return np.add.reduceat(sums, np.flatnonzero(first), axis=1), np.cumsum(first) - 1

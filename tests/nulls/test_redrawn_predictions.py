@@ -189,7 +189,7 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
     ranks = np.array([1000, 2500])
     for column, chance in ((p, p), (age, p), (age, (p > 0.5).astype(float))):
         near = SortedRows.near_edges(column, p, chance, ranks, cells_of(column, ranks), 2)
-        every = SortedRows.of_all(column, p, chance, 2)
+        every = SortedRows.of_all(column, p, chance, ranks, 2)
         assert near.n == every.n == 5000
         assert 0 < near.own.shape[1] < every.own.shape[1]
         np.testing.assert_allclose(near.whole, every.whole, rtol=1e-12)
@@ -206,11 +206,14 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
 
 def test_positions_among_rows_left_out_are_told():
     p, ranks = scores("beta", 5000), np.array([1000, 2500])
-    near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, 2)
-    assert not near.group_at(ranks[None] + 0.5)[1]
+    near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, ranks, 2)
+    for shift in (-20.0, 0.0, 20.0):
+        (found, some), (expected, none) = (each.group_at(ranks[:, None] + shift + 0.5) for each in (near, every))
+        assert not some and not none
+        np.testing.assert_allclose(near.below[:, found], every.below[:, expected], rtol=1e-12)
     for position in (10.0, 1700.0, 4990.0):
-        assert near.group_at(np.array([[1000.5, position]]))[1]
-        assert not every.group_at(np.array([[1000.5, position]]))[1]
+        assert near.group_at(np.array([[1000.5], [position]]))[1]
+        assert not every.group_at(np.array([[1000.5], [position]]))[1]
 
 
 def assert_same_moments(first, second):
