@@ -81,28 +81,22 @@ class SortedRows:
         if numbered is None or cells.edges is None:
             return None
         near = _steps_near(ranks, numbered.counts)
-        far = np.flatnonzero(~near & (numbered.counts > 0))
-        _, first, stretch = np.unique(np.cumsum(near)[far], return_index=True, return_inverse=True)
-        home = np.searchsorted(numbered.number(cells.edges[1:-1]), far[first], side="left")
-        rows = numbered.among(near)
+        rows, found = numbered.among(near), _Stretches.of(near, numbered.counts)
+        home = np.searchsorted(numbered.number(cells.edges[1:-1]), found.step, side="left")
         if len(np.unique(home)) < len(home) or not len(rows):
             return None
         one, same = column[rows], chance is prediction
         p = one if column is prediction else prediction[rows]
         c = p if same else chance[rows]
         own, group_of = _sorted_runs(one, p, c, degree)
-        whole = add_up_terms(cells.index, cells.size, prediction, chance, degree)
-        stretches = np.empty((len(own), len(first)))
-        stretches[0] = np.bincount(stretch, numbered.counts[far])
-        stretches[1:] = (whole - add_up_terms(cells.index[rows], cells.size, p, c, degree))[:, home]
-        # sorted rows fill their steps; each stretch stands before the sorted rows of higher steps
-        ahead = np.cumsum(np.where(near, numbered.counts, 0))[far[first]]
-        inner = ahead < len(rows)
-        below = _before(own, group_of[ahead[inner]], stretches[:, inner])
-        beginning = np.cumsum(numbered.counts)[far[first]] - numbered.counts[far[first]]
-        left_out = (beginning < ranks[:, None]) @ stretches[0].astype(np.intp)
-        total = np.concatenate([[len(column)], whole.sum(axis=1)])
-        return cls(own, below, total, group_of, left_out[:, None], same, column is prediction)
+        all_cells = add_up_terms(cells.index, cells.size, prediction, chance, degree)
+        far = all_cells - add_up_terms(cells.index[rows], cells.size, p, c, degree)
+        stretches = np.concatenate([found.rows[None], far[:, home]])
+        inner = found.kept_before < len(rows)
+        below = _before(own, group_of[found.kept_before[inner]], stretches[:, inner])
+        left_out = (found.rows_before < ranks[:, None]) @ found.rows
+        whole = np.concatenate([[len(column)], all_cells.sum(axis=1)])
+        return cls(own, below, whole, group_of, left_out[:, None], same, column is prediction)
 
     @property
     def n(self) -> int:
@@ -137,6 +131,36 @@ class SortedRows:
             total[:-1] = below + share * own
             total[1:] -= below + own
         return PowerSums(np.maximum(sums, 0.0, out=sums), self.same)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """Stretches of rows that are left out, S of them.
+
+    Parameters
+    ----------
+    step : (S,) ints
+        The first step of the histogram in each.
+    rows : (S,) ints
+        How many rows it holds.
+    rows_before, kept_before : (S,) ints
+        How many rows stand before it, and how many of them are not left out.
+    """
+
+    step: Ints
+    rows: Ints
+    rows_before: Ints
+    kept_before: Ints
+
+    @classmethod
+    def of(cls, near: Bools, counts: Ints) -> _Stretches:
+        """Put together the steps between those near edges."""
+        far = np.flatnonzero(~near & (counts > 0))
+        _, first, which = np.unique(np.cumsum(near)[far], return_index=True, return_inverse=True)
+        rows, step = np.bincount(which, counts[far]).astype(np.intp), far[first]
+        kept = np.cumsum(np.where(near, counts, 0))
+        return cls(step, rows, (np.cumsum(counts) - counts)[step], kept[step])
 
 
 def _before(own: Floats, place: Ints, stretches: Floats) -> Floats:
