@@ -137,10 +137,10 @@ from calibstat.sweeps.sweep import Sweep as Sweep
 
 __version__: str
 from calibstat.auditing.audit import subgroup_audit as subgroup_audit
-from calibstat.auditing.audit_result import GroupFinding as GroupFinding
 from calibstat.auditing.audit_result import SubgroupAudit as SubgroupAudit
 from calibstat.auditing.curves import equal_curves_test as equal_curves_test
 from calibstat.auditing.curves_result import EqualCurvesTest as EqualCurvesTest
+from calibstat.auditing.group_finding import GroupFinding as GroupFinding
 from calibstat.auditing.groups import LeftOut as LeftOut
 from calibstat.auditing.scan import scan_variables as scan_variables
 from calibstat.auditing.scan_findings import CellFinding as CellFinding

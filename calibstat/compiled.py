@@ -35,9 +35,9 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
     """Use compiled inner loops in this process from now on, or no longer.
 
     Without it everything is done by numpy, which gives the same numbers: draws are the same, values differ by rounding
-    (1e-10 relative; 1e-6 where kernels of pairs are evaluated in single precision), and so the number of draws that
-    reach the observed value is the same. The environment variable ``CALIBSTAT_ACCEL=1`` does it for a process and the
-    workers that it starts. Loops are compiled when first used (seconds) and kept on disk for the next process.
+    (1e-10 relative), and so the number of draws that reach the observed value is the same. The environment variable
+    ``CALIBSTAT_ACCEL=1`` does it for a process and the workers that it starts. Loops are compiled when first used
+    (seconds) and kept on disk for the next process.
 
     Parameters
     ----------

@@ -42,7 +42,9 @@ LAYERS = {
     "arrays": set(),
     "progress": set(),
     "compiled": set(),
-    "accel": {"arrays", "compiled"},
+    "live_line": set(),
+    "whole_files": set(),
+    "accel": {"arrays", "compiled", "binnings"},
     "variable": {"arrays"},
     "checks": {"arrays", "variable"},
     "reading": BORDER,
@@ -50,20 +52,22 @@ LAYERS = {
     "sample": BORDER | {"predictions", "reading"},
     "lenses": SEEN,
     "binnings": SEEN,
-    "estimators": SEEN | {"lenses", "binnings"},
+    "estimators": SEEN | {"lenses", "binnings", "progress"},
     "resampling": MEASURED | {"progress"},
     "nulls": MEASURED | {"resampling", "progress"},
     "inference": DRAWN,
     "generators": MEASURED,
-    "calibrators": SEEN | {"binnings"},
+    "calibrators": SEEN | {"binnings", "whole_files"},
     "displays": JUDGED,
     "reports": JUDGED,
-    "sweeps": WORLDS,
+    "sweeps": WORLDS | {"live_line"},
     "comparisons": WORLDS,
     "planning": WORLDS,
     "auditing": JUDGED,
-    "monitoring": MEASURED,
-    "cli": WORLDS | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "auditing", "monitoring"},
+    "monitoring": MEASURED | {"progress", "whole_files"},
+    "cli": WORLDS
+    | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "auditing", "monitoring"}
+    | {"live_line", "whole_files"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
 # panel of statistics under their names.
@@ -83,8 +87,9 @@ DOORS = {
     "dask": ("sweeps/",),
     "distributed": ("sweeps/",),
     "zarr": ("sweeps/",),
+    "threadpoolctl": ("sweeps/",),
     "statsmodels": ("inference/multiplicity.py",),
-    "sklearn": ("calibrators/", "binnings/tree_leaves.py", "cli/demo.py"),
+    "sklearn": ("calibrators/", "cli/demo.py"),
     "numba": ("accel/",),
     "torch": (),
     "polars": (),
@@ -93,6 +98,7 @@ DOORS = {
 INSIDE = {
     ("cli/other_columns.py", "pandas"),
     ("estimators/cells/histogram.py", "xarray"),
+    ("inference/multiplicity.py", "scipy.stats"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
     ("monitoring/path.py", "xarray"),
@@ -262,7 +268,7 @@ USED = "import calibstat as cs; cs.Sample; cs.ECE; cs.calibration_test"
     ("statement", "absent"),
     [
         ("import calibstat", LIGHT),
-        (USED, ["pandas", "matplotlib", "sklearn", "dask", "statsmodels"]),
+        (USED, ["pandas", "matplotlib", "sklearn", "dask", "statsmodels", "scipy.special"]),
         (
             f"{USED}; cs.calibration_test(cs.Sample([0, 1], [0.2, 0.7]), cs.ECE(cs.EqualWidth(1)))",
             ["pandas", "sklearn"],

@@ -7,24 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.arrays import RNG, Floats, as_generator
-from calibstat.auditing.audit_result import GroupFinding, SubgroupAudit
+from calibstat.arrays import RNG, as_generator
+from calibstat.auditing.audit_result import SubgroupAudit
 from calibstat.auditing.direction import Means, direction, is_top_label
+from calibstat.auditing.group_finding import GroupFinding
 from calibstat.auditing.groups import Group, LeftOut, form_groups
-from calibstat.auditing.joint import (
-    Member,
-    adjust_pvalues,
-    alpha,
-    check_adjust,
-    check_resamples,
-    few_resamples,
-    interval,
-    multiply,
-    redraw,
-    simultaneous,
-    standardise,
-)
-from calibstat.auditing.levels import By, Levels, cut_levels, read_columns
+from calibstat.auditing.joint import Member, alpha, check_adjust, check_resamples, few_resamples
+from calibstat.auditing.levels import By
+from calibstat.auditing.looking import look
+from calibstat.auditing.measured import Measured, measure
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
@@ -32,7 +23,6 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks.cumulative import Kuiper
 from calibstat.inference.arguments import check_asked, check_lens
 from calibstat.inference.estimation import level_between
-from calibstat.inference.spread import NoInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
 from calibstat.nulls.consistency import Consistency
@@ -96,8 +86,9 @@ def subgroup_audit(
     Raises
     ------
     ValueError
-        If a variable is not there, no variable has two levels of `min_size` rows, values are missing, or resamples
-        are too few for any adjusted p-value to reach one minus the confidence level.
+        If a variable is not there, no variable has two levels of `min_size` rows, values are missing, the statistic
+        is not a number in a group, or resamples are too few for any adjusted p-value to reach one minus the
+        confidence level.
 
     Examples
     --------
@@ -127,32 +118,13 @@ def subgroup_audit(
         )
     level = alpha(confidence_level)
     check_resamples(adjust, len(groups), n_resamples, level)
-    core = whole.core
-    members = [Member.of(core, seen, group.rows) for group in groups]
-    values = np.array([member.value for member in members])
-    drawn = redraw(members, seen, n_resamples, generator)
-    standardised, draws, scales = standardise(core, members, values, drawn)
-    pvalues, adjusted = adjust_pvalues(standardised, [draws], adjust)
-    half_widths, note = _half_widths(core, members, seen, drawn, scales, confidence_level, generator)
-    findings = tuple(
-        GroupFinding(
-            name=group.name,
-            levels=group.levels,
-            n=len(group.rows),
-            statistic=float(values[j]),
-            null_mean=float(drawn[:, j].mean()),
-            standardized=float(standardised[j]),
-            pvalue=float(pvalues[j]),
-            pvalue_adjusted=float(adjusted[j]),
-            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j]),
-            **_means(member.sample, whole.lens, bool(adjusted[j] <= level), level / len(groups)),
-        )
-        for j, (group, member) in enumerate(zip(groups, members, strict=True))
-    )
+    members = [Member.of(whole.core, seen, group.rows) for group in groups]
+    _refuse_undefined(groups, members, whole)
+    measured = measure(whole.core, members, seen, adjust, confidence_level, n_resamples, generator)
     null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
     return SubgroupAudit(
-        groups=findings,
-        pvalue=float(adjust_pvalues(standardised, [draws], "max-t")[1].min()),
+        groups=_findings(groups, members, measured, whole.lens, level),
+        pvalue=measured.pvalue,
         left_out=tuple(left_out),
         adjust=adjust,
         confidence_level=confidence_level,
@@ -160,8 +132,38 @@ def subgroup_audit(
         n_resamples=n_resamples,
         estimator=whole,
         hypothesis=f"in every group, {null}; all groups on the same draws",
-        notes=tuple(each for each in (note, few_resamples(adjust, len(groups), n_resamples, level)) if each),
+        notes=tuple(each for each in (measured.note, few_resamples(adjust, len(groups), n_resamples, level)) if each),
         source=seen.predictions.source,
+    )
+
+
+def _refuse_undefined(groups: list[Group], members: list[Member], estimator: Estimator) -> None:
+    """Refuse a statistic that is not a number in some group: there is nothing to test there."""
+    for group, member in zip(groups, members, strict=True):
+        if np.isnan(member.value):
+            raise ValueError(
+                f"{estimator!r} is not a number (NaN) in the group {group.name!r} ({len(group.rows)} rows), so that "
+                "there is nothing to test; take a larger min_size, or another estimator."
+            )
+
+
+def _findings(
+    groups: list[Group], members: list[Member], measured: Measured, lens: Lens, level: float
+) -> tuple[GroupFinding, ...]:
+    return tuple(
+        GroupFinding(
+            name=group.name,
+            levels=group.levels,
+            n=len(group.rows),
+            statistic=float(measured.values[j]),
+            null_mean=float(measured.null_means[j]),
+            standardized=float(measured.standardized[j]),
+            pvalue=float(measured.pvalues[j]),
+            pvalue_adjusted=float(measured.adjusted[j]),
+            confidence_interval=measured.interval(j),
+            **_means(member.sample, lens, bool(measured.adjusted[j] <= level), level / len(groups)),
+        )
+        for j, (group, member) in enumerate(zip(groups, members, strict=True))
     )
 
 
@@ -173,32 +175,6 @@ def _with_weight(groups: list[Group], left_out: list[LeftOut], seen: Sample) -> 
     empty = [group for group in groups if not weights[group.rows].any()]
     more = [LeftOut(group.name, len(group.rows), "has no row of positive weight") for group in empty]
     return [group for group in groups if group not in empty], left_out + more
-
-
-def look(
-    sample: Sample,
-    by: By,
-    lens: Lens,
-    binning: Binning | Mapping[str, Binning],
-    missing: str,
-    argument: str = "by",
-) -> tuple[list[Levels], Sample]:
-    """Look at a sample through a lens and cut the variables in the rows that are left."""
-    columns = read_columns(sample, by, missing, argument)
-    view = lens.look(sample.predictions)
-    seen = lens(sample)
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
-    if view.rows is not None:
-        columns = {name: column.take(view.rows) for name, column in columns.items()}
-    rules = binning if isinstance(binning, Mapping) else dict.fromkeys(columns, binning)
-    unknown = [name for name in rules if name not in columns]
-    if unknown:
-        raise ValueError(f"binning names {unknown[0]!r}, which is not among the variables: {', '.join(columns)}.")
-    default = EqualMass(4)
-    return [
-        cut_levels(name, column, seen.predictions, rules.get(name, default)) for name, column in columns.items()
-    ], seen
 
 
 def _check(adjust: str, confidence_level: float, depth: int, min_size: int, n_resamples: int) -> None:
@@ -215,24 +191,6 @@ def _means(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any
     means = Means.of(sample)
     words = direction(sample, means, is_top_label(lens, sample), level) if off else ""
     return {"mean_prediction": means.predicted, "mean_outcome": means.happened, "direction": words}
-
-
-def _half_widths(
-    core: Estimator,
-    members: list[Member],
-    seen: Sample,
-    drawn: Floats,
-    scales: Floats,
-    confidence_level: float,
-    rng: np.random.Generator,
-) -> tuple[Floats | None, str]:
-    if core.residual_form != "seminorm":
-        return None, f"no intervals: none is known to cover for {core!r}; Kuiper() and ECE() have one"
-    noise = multiply(members, seen, len(drawn), rng)
-    try:
-        return simultaneous([noise, core.evidence(drawn)], scales, confidence_level), ""
-    except NoInterval as error:
-        return None, f"no intervals: {error}"
 
 
 def _list(left_out: list[LeftOut]) -> str:

@@ -6,80 +6,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+from calibstat.auditing.audit_table import left_out, means, table
+from calibstat.auditing.group_finding import GroupFinding
 from calibstat.auditing.groups import LeftOut
 from calibstat.auditing.joint import ADJUSTMENTS, alpha
-from calibstat.auditing.tables import hang, layout, number_cell, pvalue_cell
+from calibstat.auditing.tables import hang
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import frame
+from calibstat.inference.words import pvalue_cell
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_SHOWN = 25
-
-
-@final
-@dataclass(frozen=True)
-class GroupFinding:
-    """What was found in one group.
-
-    Parameters
-    ----------
-    name : str
-    levels : tuple of (variable, level)
-        Empty for all rows.
-    n : int
-    mean_prediction, mean_outcome : float
-        What was predicted and what happened, on average; NaN for more than two outcomes.
-    statistic : float
-        The estimator on the group's rows.
-    null_mean : float
-        What is expected of a calibrated model with the same predictions.
-    standardized : float
-        The statistic divided by its scale under calibration.
-    pvalue : float
-        Exact, of this group alone.
-    pvalue_adjusted : float
-        Adjusted for all groups.
-    confidence_interval : (float, float), optional
-        All of them cover together.
-    direction : str
-        In words, where there is evidence; else "".
-    """
-
-    name: str
-    levels: tuple[tuple[str, str], ...]
-    n: int
-    mean_prediction: float
-    mean_outcome: float
-    statistic: float
-    null_mean: float
-    standardized: float
-    pvalue: float
-    pvalue_adjusted: float
-    confidence_interval: tuple[float, float] | None
-    direction: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; what is not known is None."""
-        low, high = self.confidence_interval or (None, None)
-        two = self.mean_outcome == self.mean_outcome
-        return {
-            "group": self.name,
-            "levels": dict(self.levels),
-            "n": self.n,
-            "mean_prediction": self.mean_prediction if two else None,
-            "mean_outcome": self.mean_outcome if two else None,
-            "statistic": self.statistic,
-            "null_mean": self.null_mean,
-            "standardized": self.standardized,
-            "low": low,
-            "high": high,
-            "pvalue": self.pvalue,
-            "pvalue_adjusted": self.pvalue_adjusted,
-            "direction": self.direction,
-        }
 
 
 @final
@@ -156,10 +94,10 @@ class SubgroupAudit:
             return self._none_rejected(f"{where}, {self.n_resamples} redraws, {p})")
         first = rejected[0]
         what = f": {first.direction}" if first.direction else ""
-        means = "" if not first.direction else f" ({_means(first)})"
+        happened = f" ({means(first)})" if first.direction else ""
         return (
             f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}, {self.n_resamples} redraws, "
-            f"{p}). Strongest: {first.name}{what}{means}."
+            f"{p}). Strongest: {first.name}{what}{happened}."
         )
 
     def _none_rejected(self, where: str) -> str:
@@ -205,48 +143,15 @@ class SubgroupAudit:
             (f"{level:g} %", "intervals for the error in each group that cover all together"),
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {100 - level:.3g} %"),
             ("null", self.hypothesis),
-            ("left out", _left_out(self.left_out)),
+            ("left out", left_out(self.left_out)),
             ("data", f"n = {self.n}; {self.source}"),
             *[("note", note) for note in self.notes],
         ]
         if self.groups[0].confidence_interval is None:
             del notes[1]
         lines = [line for name, text in notes if text for line in hang(name, text)]
-        return "\n".join([*hang("", self.verdict, 0), "", *self._table(), "", *lines])
+        return "\n".join(
+            [*hang("", self.verdict, 0), "", *table(self.ranked, alpha(self.confidence_level)), "", *lines]
+        )
 
     __repr__ = __str__
-
-    def _table(self) -> list[str]:
-        ranked = self.ranked
-        rows = [[*_HEADER]] + [self._row(group) for group in ranked[:_SHOWN]]
-        more = [f"... and {len(ranked) - _SHOWN} more groups: see .to_frame()"] if len(ranked) > _SHOWN else []
-        return [*layout(rows, numbers=range(1, 8)), *more]
-
-    def _row(self, group: GroupFinding) -> list[str]:
-        two = group.mean_outcome == group.mean_outcome
-        interval = group.confidence_interval
-        star = " *" if group.pvalue_adjusted <= alpha(self.confidence_level) else ""
-        return [
-            group.name,
-            str(group.n),
-            f"{group.mean_prediction:.3f}" if two else "",
-            f"{group.mean_outcome:.3f}" if two else "",
-            number_cell(group.statistic),
-            number_cell(group.null_mean),
-            "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
-            pvalue_cell(group.pvalue_adjusted) + star,
-            group.direction,
-        ]
-
-
-_HEADER = ("group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", "")
-
-
-def _means(group: GroupFinding) -> str:
-    return f"{group.mean_prediction:.3f} predicted, {group.mean_outcome:.3f} happened"
-
-
-def _left_out(left_out: tuple[LeftOut, ...]) -> str:
-    """List what was left out, up to five of each kind."""
-    shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:6]]
-    return "; ".join(shown) + (f"; and {len(left_out) - 6} more: see .left_out" if len(left_out) > 6 else "")

@@ -8,16 +8,16 @@ import numpy as np
 from scipy.special import chdtrc
 
 from calibstat.arrays import RNG, Floats, Ints, as_generator
-from calibstat.auditing.audit import look
 from calibstat.auditing.curves_groups import large_enough
 from calibstat.auditing.curves_result import EqualCurvesTest
 from calibstat.auditing.levels import Levels
+from calibstat.auditing.looking import look
 from calibstat.auditing.smooths import logits, maximal_log_likelihood, n_knots, residuals, spline_basis
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
 from calibstat.estimators.logistic.fits import orthonormal
-from calibstat.inference.arguments import check_lens
+from calibstat.inference.arguments import check_lens, check_number
 from calibstat.inference.multiplicity import single_step
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
@@ -27,6 +27,8 @@ from calibstat.sample import Sample
 
 # A logistic regression of G costs some columns for each level; more knots would cost it its size.
 _KNOTS_OF_REGRESSION = 6
+# Events, and non-events, that a group must expect by default.
+MIN_EXPECTED = 10.0
 
 
 def equal_curves_test(
@@ -36,7 +38,7 @@ def equal_curves_test(
     lens: Lens | None = None,
     binning: Binning = EqualMass(4),
     min_size: int = 50,
-    min_expected: float = 10,
+    min_expected: float = MIN_EXPECTED,
     missing: str = "raise",
     n_resamples: int = 999,
     rng: RNG = None,
@@ -100,6 +102,11 @@ def equal_curves_test(
     """
     at_least_one("n_resamples", n_resamples)
     at_least_one("min_size", min_size)
+    check_number("min_expected", min_expected, "10")
+    if not min_expected >= 0:
+        raise ValueError(
+            f"min_expected is {min_expected!r}; it must be a number of events, at least 0: for example 10."
+        )
     lens = Canonical() if lens is None else check_lens(lens)
     variables, seen = look(sample, by, lens, binning, missing)
     levels = _the_one(variables)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from calibstat.auditing.groups import LeftOut
-from calibstat.auditing.tables import hang, layout, pvalue_cell
+from calibstat.auditing.tables import hang, layout
 from calibstat.inference.results import frame
-from calibstat.inference.words import LEVEL
+from calibstat.inference.words import LEVEL, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class EqualCurvesTest:
     @property
     def verdict(self) -> str:
         """One sentence: evidence that the curves differ, or no evidence."""
-        where = f"through {self.lens!r} (n = {self.n}, p = {self.pvalue:.3g})"
+        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
         what = f"that the calibration curves of the {len(self.groups)} groups of {self.variable!r} differ {where}"
         if self.pvalue > LEVEL:
             return f"No evidence {what}."
@@ -132,7 +132,7 @@ class EqualCurvesTest:
                 "regression",
                 f"group and group x logit beside a spline of the prediction: likelihood ratio "
                 f"{self.regression_statistic:.4g}, {self.regression_df} degrees of freedom, "
-                f"p = {self.regression_pvalue:.3g}",
+                f"p {small_pvalue(self.regression_pvalue)}",
             ),
             ("p", "twice the smaller of the two"),
             ("null", self.hypothesis),

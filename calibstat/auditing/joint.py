@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -15,10 +15,15 @@ from calibstat.estimators.tally import ratio
 from calibstat.inference.multiplicity import benjamini_hochberg, holm, single_step, step_down
 from calibstat.inference.spread import Uniform
 from calibstat.nulls.distributions import TIE_TOLERANCE, EmpiricalNull
-from calibstat.nulls.labels import LabelLaw
+from calibstat.nulls.labels import LabelLaw, label_batches
 from calibstat.nulls.multiplier import signed_values
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
+
+# Replicates that go through each member at once: with few rows each, calls would cost more than sums.
+_MOST_AT_ONCE = 128
+# Labels, or signs, held in memory at once.
+_NUMBERS = 2**23
 
 ADJUSTMENTS = {
     "max-t": "by the maximum over all, on the same draws (max-T, single step)",
@@ -67,11 +72,8 @@ class Member:
 def redraw(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Evaluate all members on the same labels drawn from the predictions: (R, m)."""
     law, n = LabelLaw(seen.predictions), len(seen)
-    drawn = []
-    for stream, size, kept in blocks(n_resamples, n, rng):
-        labels = law.invert(stream.random((size, n))[:kept])
-        drawn.append(np.stack([member.evaluator(member.on(labels)) for member in members], axis=-1))
-    return np.concatenate(drawn)
+    batches = label_batches(law, n, n_resamples, rng, _batch_size(n))
+    return np.concatenate([_each(members, labels, _on_labels) for labels in batches])
 
 
 def multiply(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
@@ -79,16 +81,39 @@ def multiply(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.
 
     The signs are centred over the rows of each member: that is the noise of a mean over these rows.
     """
-    n, drawn = len(seen), []
-    for stream, size, kept in blocks(n_resamples, n, rng):
-        signs = 2.0 * stream.integers(0, 2, size=(size, n))[:kept] - 1.0
-        drawn.append(np.stack([_signed(member, member.on(signs)) for member in members], axis=-1))
-    return np.concatenate(drawn)
+    batches = _sign_batches(len(seen), n_resamples, rng)
+    return np.concatenate([_each(members, signs, _on_signs) for signs in batches])
 
 
-def _signed(member: Member, signs: Floats) -> Floats:
+def _each(members: Sequence[Member], rows: Array, evaluate: Callable[[Member, Array], Floats]) -> Floats:
+    """Evaluate each member on its part of replicates (R, n): (R, m)."""
+    return np.stack([evaluate(member, member.on(rows)) for member in members], axis=-1)
+
+
+def _on_labels(member: Member, labels: Array) -> Floats:
+    return member.evaluator(labels)
+
+
+def _on_signs(member: Member, signs: Array) -> Floats:
     centred = signs - np.average(signs, axis=-1, weights=member.sample.predictions.weights)[:, None]
     return signed_values(member.evaluator, member.sample, centred)
+
+
+def _sign_batches(n_rows: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
+    """Draw signs (R, n) as small integers, several blocks at a time."""
+    waiting: list[Array] = []
+    for stream, size, kept in blocks(n_resamples, n_rows, rng):
+        waiting.append(2 * stream.integers(0, 2, size=(size, n_rows))[:kept].astype(np.int8) - np.int8(1))
+        if sum(map(len, waiting)) >= _batch_size(n_rows):
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _batch_size(n_rows: int) -> int:
+    """How many replicates hundreds of small members are given at once; no value depends on it."""
+    return min(_MOST_AT_ONCE, max(1, _NUMBERS // n_rows))
 
 
 def standardise(estimator: Estimator, members: Sequence[Member], values: Floats, draws: Floats) -> tuple[Floats, ...]:

@@ -7,31 +7,27 @@ from collections.abc import Mapping
 import numpy as np
 
 from calibstat.arrays import RNG, Floats, as_generator
-from calibstat.auditing.audit import look
 from calibstat.auditing.cells import merge_levels
 from calibstat.auditing.direction import is_top_label
 from calibstat.auditing.groups import LeftOut
 from calibstat.auditing.joint import (
-    adjust_pvalues,
     alpha,
     check_adjust,
     check_resamples,
     few_resamples,
-    interval,
-    root_mean_square,
-    simultaneous,
 )
 from calibstat.auditing.levels import By, Levels, expect_sample
+from calibstat.auditing.looking import look
+from calibstat.auditing.measured_variables import MeasuredVariables, measure_variables
 from calibstat.auditing.residual_sums import ResidualSums
 from calibstat.auditing.scan_findings import CellFinding, VariableFinding
 from calibstat.auditing.scan_result import VariableScan
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.checks import at_least_one
-from calibstat.estimators.tally import TallyPlan, ratio
+from calibstat.estimators.tally import TallyPlan
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.estimation import level_between
-from calibstat.inference.spread import NoInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
 from calibstat.sample import Sample
@@ -116,35 +112,11 @@ def scan_variables(
     kept, left_out, notes = _usable(cut, seen, min_expected)
     level = alpha(confidence_level)
     check_resamples(adjust, len(kept), n_resamples, level)
-    generator = as_generator(rng)
     sums = ResidualSums(seen.predictions, kept)
-    observed = sums.residuals(seen.outcomes[None, :])
-    values = sums.errors(observed)[0][0]
-    drawn, maxima = sums.redrawn(n_resamples, generator)
-    noise = sums.signed(seen.outcomes, n_resamples, generator)
-    scales = root_mean_square(values, drawn)
-    standardised, draws, signed = (ratio(each, scales) for each in (values, drawn, noise))
-    pvalues = {
-        "strong": adjust_pvalues(standardised, [draws], adjust),
-        "weak": adjust_pvalues(standardised, [draws, signed], adjust),
-    }
-    half_widths, note = _half_widths([noise, drawn], scales, confidence_level)
-    findings = [
-        VariableFinding(
-            variable=levels.variable,
-            vece=float(values[j]),
-            null_mean=float(drawn[:, j].mean()),
-            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j]),
-            pvalue_weak=float(pvalues["weak"][0][j]),
-            pvalue_strong=float(pvalues["strong"][0][j]),
-            pvalue_adjusted=float(pvalues[null][1][j]),
-            cells=_cells(levels, seen),
-            worst_expected=float(maxima[:, j].mean()),
-        )
-        for j, levels in enumerate(kept)
-    ]
+    measured = measure_variables(sums, seen, adjust, confidence_level, n_resamples, as_generator(rng))
+    findings = _findings(kept, seen, measured, measured.weak if null == "weak" else measured.strong)
     key = (lambda found: -found.vece) if rank_by == "vece" else (lambda found: -found.excess)
-    notes += [note, few_resamples(adjust, len(kept), n_resamples, level)]
+    notes += [measured.note, few_resamples(adjust, len(kept), n_resamples, level)]
     return VariableScan(
         variables=tuple(sorted(findings, key=key)),
         null=null,
@@ -195,11 +167,23 @@ def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[
     return kept, left_out, [says] if merged else []
 
 
-def _half_widths(noises: list[Floats], scales: Floats, confidence_level: float) -> tuple[Floats | None, str]:
-    try:
-        return simultaneous(noises, scales, confidence_level), ""
-    except NoInterval as error:
-        return None, f"no intervals: {error}"
+def _findings(
+    kept: list[Levels], seen: Sample, measured: MeasuredVariables, chosen: tuple[Floats, Floats]
+) -> list[VariableFinding]:
+    return [
+        VariableFinding(
+            variable=levels.variable,
+            vece=float(measured.values[j]),
+            null_mean=float(measured.null_means[j]),
+            confidence_interval=measured.interval(j),
+            pvalue_weak=float(measured.weak[0][j]),
+            pvalue_strong=float(measured.strong[0][j]),
+            pvalue_adjusted=float(chosen[1][j]),
+            cells=_cells(levels, seen),
+            worst_expected=float(measured.worst_expected[j]),
+        )
+        for j, levels in enumerate(kept)
+    ]
 
 
 def _cells(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:

@@ -10,8 +10,9 @@ from calibstat.auditing.direction import sign_words
 from calibstat.auditing.groups import LeftOut
 from calibstat.auditing.joint import ADJUSTMENTS, alpha
 from calibstat.auditing.scan_findings import CellFinding, VariableFinding
-from calibstat.auditing.tables import hang, layout, number_cell, pvalue_cell
+from calibstat.auditing.tables import hang, layout, number_cell
 from calibstat.inference.results import frame
+from calibstat.inference.words import pvalue_cell
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:

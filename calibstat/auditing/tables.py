@@ -42,17 +42,6 @@ def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
     )
 
 
-def pvalue_cell(pvalue: float) -> str:
-    """Write a p-value out as it is: the smallest that redraws can give, 1 / (1 + R), is a p-value, not a bound.
-
-    Examples
-    --------
-    >>> pvalue_cell(0.001), pvalue_cell(0.2)
-    ('0.001', '0.2')
-    """
-    return f"{pvalue:.3g}"
-
-
 def number_cell(value: float) -> str:
     """Four decimals, or four digits of a small number.
 

@@ -15,7 +15,7 @@ from calibstat.checks import at_least_one
 from calibstat.predictions import Predictions
 
 # From so many rows on a histogram finds the same cells faster than a partial sort.
-_MANY = 50_000
+_MANY = 5000
 
 
 @final
@@ -54,7 +54,7 @@ class EqualMass(Binning):
         low, high = borders(predictions)
         if not len(values):
             return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
-        numbered = Numbered.of(values) if len(values) >= _MANY else None
+        numbered = Numbered.of(values, (low, high)) if len(values) >= _MANY else None
         if predictions.weights is None:
             ranks = group_ranks(len(values), self.n_bins)
             below, above = _neighbours(predictions, values, ranks, numbered)

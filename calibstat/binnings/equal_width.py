@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -11,10 +12,12 @@ from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Binning, Cells, Moves, one_column, warn_of_small_cells
 from calibstat.binnings.intervals import borders, closed_left, is_probability
 from calibstat.checks import at_least_one
+from calibstat.compiled import has_twin
 from calibstat.predictions import Predictions
 
-# A value this close to an edge, in cells, is compared with the edge itself; rounding moves it by far less.
-_NEAR = 1e-6
+# Cells are divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
+# with the edges. With fewer than 2**6 steps all are.
+_MOST_BITS, _FEWEST_BITS, _ALL_BITS = 20, 6, 30
 # Rows that are cut at once, so that they stay in the cache.
 _ROWS = 2**15
 
@@ -55,19 +58,41 @@ class EqualWidth(Binning):
 
 
 def _equal_width_index(values: Floats, edges: Floats) -> Ints:
-    """Do as `closed_left` by arithmetic, searching only for the values next to an edge."""
-    n_bins = len(edges) - 1
-    width = edges[-1] - edges[0]
+    """Do as `closed_left`, by arithmetic where floats allow it."""
+    width = float(edges[-1] - edges[0])
     if not width > 0:
         return np.zeros(len(values), dtype=np.intp)
-    index = np.empty(len(values), dtype=np.intp)
+    bits = _bits(edges, width)
+    return _by_arithmetic(values, edges, bits) if bits >= _FEWEST_BITS else closed_left(values, edges)
+
+
+def _bits(edges: Floats, width: float) -> int:
+    """Return the power of two into which cells can be divided so that rounding moves nothing by half a step.
+
+    Positions and edges together are off by less than 16 units in the last place of the largest edge.
+    """
+    n_bins = len(edges) - 1
+    with np.errstate(over="ignore"):
+        scale = np.float64(n_bins << _MOST_BITS) / width  # infinite: then there is no such power
+        off = math.ldexp(16 * float(scale * np.spacing(np.abs(edges).max())), -_MOST_BITS)
+    return min(_MOST_BITS, _ALL_BITS - n_bins.bit_length(), -math.frexp(off)[1] - 1)
+
+
+@has_twin("calibstat.accel.cells:by_arithmetic")
+def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
+    """Multiply by the number of steps for each unit; search only for values in a step beside an edge."""
+    index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
+    scale = end / (edges[-1] - edges[0])
     for start in range(0, len(values), _ROWS):
         some = values[start : start + _ROWS]
-        position = some * (n_bins / width) if edges[0] == 0 else (some - edges[0]) * (n_bins / width)
-        cell = position.astype(np.intp)
-        position -= cell
-        np.clip(cell, 0, n_bins - 1, out=cell)
-        near = np.flatnonzero((position < _NEAR) | (position > 1 - _NEAR))
-        cell[near] = closed_left(some[near], edges)
-        index[start : start + _ROWS] = cell
+        step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
+        beside = (step + 1) & mask
+        # nothing lies below the first edge
+        near = np.flatnonzero((beside <= 1) & (step > 1)) if beside.min() <= 1 else ()
+        if step.view(np.uint32).max() >= end:  # negative numbers are large ones there
+            np.clip(step, 0, end - 1, out=step)
+        step >>= bits
+        if len(near):
+            step[near] = closed_left(some[near], edges)
+        index[start : start + _ROWS] = step
     return index

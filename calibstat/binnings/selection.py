@@ -13,23 +13,26 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Bools, Floats, Ints
+from calibstat.arrays import Array, Bools, Floats, Ints
 from calibstat.binnings.intervals import closed_right
+from calibstat.compiled import has_twin
 
 # What is nearer than 2**-30 of the range to one of its ends shares a step; 45 bits of 52 are left out.
-_TINY, _BITS_LEFT_OUT = 2.0**-30, 45
+TINY, BITS_LEFT_OUT = 2.0**-30, 45
 
 # Rows that are numbered at once, so that they stay in the cache.
 _ROWS = 2**15
 
 
-def _height(shares: Floats) -> Ints:
-    """Number shares of the range, >= 0, by their leading bits: never smaller for a larger share."""
-    return (shares + _TINY).view(np.int64) >> _BITS_LEFT_OUT
+def _scores(shares: Floats) -> Ints:
+    """Add up two numbers that never fall: the bits of the height above the low end, and minus those below the high."""
+    scores = (shares + TINY).view(np.int64)
+    scores -= ((1 + TINY) - shares).view(np.int64)
+    return scores
 
 
-_LOWEST = int(_height(np.zeros(1))[0] - _height(np.ones(1))[0])
-N_STEPS = 1 - 2 * _LOWEST
+LOWEST, _HIGHEST = map(int, _scores(np.array([0.0, 1.0])))
+N_STEPS = ((_HIGHEST - LOWEST) >> BITS_LEFT_OUT) + 1
 
 
 @final
@@ -49,18 +52,25 @@ class Numbered:
     """
 
     values: Floats
-    step: Ints
+    step: Array
     counts: Ints
     low: float
     scale: float
 
     @classmethod
-    def of(cls, values: Floats) -> Numbered | None:
-        """Number the values; None where there is no range that floats can divide."""
+    def of(cls, values: Floats, span: tuple[float, float] | None = None) -> Numbered | None:
+        """Number the values; None where there is no range that floats can divide.
+
+        Parameters
+        ----------
+        values : (n,) floats
+        span : (low, high), optional
+            The range, where it is known; values beyond share a step with its ends.
+        """
         if not len(values):
             return None
         values = np.ascontiguousarray(values)
-        low, high = float(values.min()), float(values.max())
+        low, high = span or (float(values.min()), float(values.max()))
         if low == high:
             return None
         if low >= 0 and high <= 1:  # probabilities are numbered as they are
@@ -69,26 +79,16 @@ class Numbered:
             scale = float(1 / np.float64(high - low))
         if not 0 < scale < np.inf:
             return None
-        step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
-        for start in range(0, len(values), _ROWS):
-            part = _number(values[start : start + _ROWS], low, scale)
-            counts += np.bincount(part, minlength=N_STEPS)
-            step[start : start + _ROWS] = part
-        return cls(values, step, counts, low, scale)  # type: ignore[arg-type]
+        step, counts = _count_steps(values, low, scale)
+        return cls(values, step, counts, low, scale)
 
     def number(self, points: Floats) -> Ints:
         """Return the steps of points inside the range of the values."""
         return _number(points, self.low, self.scale)
 
-    def parts(self) -> Iterator[tuple[slice, Ints]]:
-        """Yield the steps as indices, some rows at a time."""
-        for start in range(0, len(self.values), _ROWS):
-            rows = slice(start, start + _ROWS)
-            yield rows, self.step[rows].astype(np.intp)
-
     def among(self, chosen: Bools) -> Ints:
         """Return the rows whose step is chosen, (N_STEPS,) booleans."""
-        return np.concatenate([rows.start + np.flatnonzero(chosen[step]) for rows, step in self.parts()])
+        return _rows_among(self.step, chosen)
 
     def order_statistics(self, ranks: Ints) -> Floats:
         """Return what stands at these ranks (0 is the smallest) when the values are sorted."""
@@ -108,22 +108,54 @@ class Numbered:
         cell[border] = ~cell[border]  # negative: some rows of the step lie beyond an edge, to be looked at
         edge = np.full(N_STEPS, np.nan)
         edge[border] = np.where(how_many == 1, inner[first], np.nan)
-        index = np.empty(len(self.values), dtype=np.intp)
-        for rows, step in self.parts():
-            part, values = index[rows], self.values[rows]
-            np.take(cell, step, out=part, mode="clip")
-            near = np.flatnonzero(part < 0)
-            one = edge[step[near]]
-            part[near] = ~part[near] + (values[near] > one)
-            several = near[np.isnan(one)]
-            part[several] = closed_right(values[several], edges)
-        return index
+        return _cut_steps(self.values, self.step, cell, edge, edges)
 
 
 def _number(values: Floats, low: float, scale: float) -> Ints:
-    """Add up two numbers that never fall: the height above the low end, and minus that below the high end."""
-    shares = values if (low, scale) == (0.0, 1.0) else np.clip((values - low) * scale, 0.0, 1.0)
-    steps = _height(shares)
-    steps -= _height(1.0 - shares)
-    steps -= _LOWEST
+    """Number values by the leading bits of their scores: never smaller for a larger value."""
+    shares = values if (low, scale) == (0.0, 1.0) else (values - low) * scale
+    inside = shares.min(initial=0.0) >= 0 and shares.max(initial=1.0) <= 1
+    steps = _scores(shares if inside else np.clip(shares, 0.0, 1.0))
+    steps -= LOWEST
+    bits = steps.view(np.uint64)  # not negative, and unsigned numbers are shifted faster
+    bits >>= BITS_LEFT_OUT
     return steps
+
+
+@has_twin("calibstat.accel.steps:count_steps")
+def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]:
+    """Number all values, in as few bits as numbers need, and count the values of each step."""
+    step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
+    for start in range(0, len(values), _ROWS):
+        part = _number(values[start : start + _ROWS], low, scale)
+        counts += np.bincount(part, minlength=N_STEPS)
+        step[start : start + _ROWS] = part
+    return step, counts
+
+
+def _parts(step: Array) -> Iterator[tuple[slice, Ints]]:
+    """Yield the steps as indices, some rows at a time."""
+    for start in range(0, len(step), _ROWS):
+        rows = slice(start, start + _ROWS)
+        yield rows, step[rows].astype(np.intp)
+
+
+@has_twin("calibstat.accel.steps:rows_among")
+def _rows_among(step: Array, chosen: Bools) -> Ints:
+    """Return the rows whose step is chosen."""
+    return np.concatenate([rows.start + np.flatnonzero(chosen[some]) for rows, some in _parts(step)])
+
+
+@has_twin("calibstat.accel.steps:cut_steps")
+def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats) -> Ints:
+    """Look up the cell of each step; where it is negative, compare with the edge of the step, or with all (NaN)."""
+    index = np.empty(len(values), dtype=np.intp)
+    for rows, some in _parts(step):
+        part, column = index[rows], values[rows]
+        np.take(cell, some, out=part, mode="clip")
+        near = np.flatnonzero(part < 0)
+        one = edge[some[near]]
+        part[near] = ~part[near] + (column[near] > one)
+        several = near[np.isnan(one)]
+        part[several] = closed_right(column[several], edges)
+    return index

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Binning, Cells, occupied
+from calibstat.binnings.ties import ROUNDING, first_of_ties
 from calibstat.predictions import Predictions
 
 
@@ -17,11 +18,20 @@ from calibstat.predictions import Predictions
 class UniqueValues(Binning):
     """One cell for each distinct value of what is conditioned on: binned errors then become unbinned ones.
 
-    Values closer than `tolerance` are the same value (float noise would otherwise turn a true zero into 0.1).
+    Values are equal if they differ by rounding only: by at most four units in the last place of the value itself
+    (float noise would otherwise turn a true zero into 0.1). So 1e-17 and 1e-30 are different predictions. Where all
+    columns of three or more classes are conditioned on together, rounding is that of their sum, which is one: there it
+    is 8.9e-16 in each column, because one of them may be what the others leave.
 
     Parameters
     ----------
-    tolerance : float
+    tolerance : float, >= 0
+        Values that are this close are the same too; absolute, counted from the smallest value of the cell.
+
+    Raises
+    ------
+    ValueError
+        If `tolerance` is negative or not finite.
 
     Examples
     --------
@@ -31,24 +41,31 @@ class UniqueValues(Binning):
     2
     """
 
-    tolerance: float = 1e-12
+    tolerance: float = 0.0
     columns: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < np.inf:
+            raise ValueError(f"tolerance is {self.tolerance!r}, but it must be a finite number, 0 or more.")
 
     def cut(self, predictions: Predictions) -> Cells:
         """Pool equal rows."""
         index = np.zeros(len(predictions), dtype=np.intp)
-        for column in predictions.conditioned.T:
-            pooled = self._pool(column)
+        whole = sum(not isinstance(key, str) for key in predictions.keys) > 1
+        for key, column in zip(predictions.keys, predictions.conditioned.T, strict=True):
+            rounding = ROUNDING if whole and not isinstance(key, str) else 0.0
+            pooled = _pool(column, max(self.tolerance, rounding))
             index = occupied(index * (int(pooled.max(initial=0)) + 1) + pooled, "data").index
         return Cells(int(index.max(initial=0)) + 1, index, "data")
 
-    def _pool(self, values: Floats) -> Ints:
-        """Number the groups of values without a gap above the tolerance, from small to large."""
-        order = np.argsort(values, kind="stable")
-        group = np.concatenate([[0], np.cumsum(np.diff(values[order]) > self.tolerance)])
-        index = np.empty(len(values), dtype=np.intp)
-        index[order] = group[: len(values)]
-        return index
-
     def __repr__(self) -> str:
-        return "UniqueValues()" if self.tolerance == 1e-12 else f"UniqueValues({self.tolerance!r})"
+        return f"UniqueValues({self.tolerance!r})" if self.tolerance else "UniqueValues()"
+
+
+def _pool(values: Floats, tolerance: float) -> Ints:
+    """Number the groups of equal values, from small to large."""
+    order = np.argsort(values, kind="stable")
+    starts = first_of_ties(values[order], tolerance)
+    index = np.empty(len(values), dtype=np.intp)
+    index[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
+    return index

@@ -12,6 +12,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.calibrators.base import Calibrator
+from calibstat.whole_files import written_whole
 
 FORMAT = "calibstat calibrator 1"
 # What may be made from a file, by name, and the module that defines it.
@@ -55,7 +56,8 @@ def save(calibrator: Calibrator, path: str | Path) -> None:
         If it holds something that cannot be written.
     """
     content = {"format": FORMAT, "calibrator": _written(calibrator)}
-    Path(path).write_text(json.dumps(content) + "\n", encoding="utf-8")
+    with written_whole(path) as place:
+        place.write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 def load(path: str | Path) -> Calibrator:

@@ -53,8 +53,9 @@ def own(rows: Array) -> Floats:
         owned = np.empty((len(rows), 2), order="F")
         owned[:, 1] = rows
         np.subtract(1.0, owned[:, 1], out=owned[:, 0])
-    owned.setflags(write=False)
-    return owned
+    held = owned.view()  # not the owner itself: what is only read may then be marked writeable again (see TopK)
+    held.setflags(write=False)
+    return held
 
 
 def check_range(rows: Array) -> None:

@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from calibstat.cli.hints import one_line
+from calibstat.cli.interrupts import Interrupts
 from calibstat.cli.parser import build_parser
 
 
@@ -30,19 +31,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     # What a terminal cannot show is shown as a question mark.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
-    try:
-        arguments = build_parser().parse_args(argv)
-        # What a command needs is imported when it runs, so that help and errors come at once.
-        code = import_module(f"calibstat.cli.{arguments.command}").run(arguments) or 0
-        if sys.stdout:  # None where it was closed
-            sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _say("interrupted", 130)
-    except BrokenPipeError:
-        _leave_closed_pipe()
-        return 141
-    except (ValueError, TypeError, OSError, ImportError) as error:
-        return _say(f"error: {one_line(error)}", 2)
+    with Interrupts() as interrupts:
+        try:
+            return _run(argv)
+        except KeyboardInterrupt as interrupt:
+            return _say(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
+        except BrokenPipeError:
+            _leave_closed_pipe()
+            return 141
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            return _say("interrupted", 130) if interrupts.came else _say(f"error: {one_line(error)}", 2)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    arguments = build_parser().parse_args(argv)
+    # What a command needs is imported when it runs, so that help and errors come at once.
+    code = import_module(f"calibstat.cli.{arguments.command}").run(arguments) or 0
+    if sys.stdout:  # None where it was closed
+        sys.stdout.flush()
     return int(code)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.audit_result import SubgroupAudit
-from calibstat.auditing.curves import equal_curves_test
+from calibstat.auditing.curves import MIN_EXPECTED, equal_curves_test
 from calibstat.auditing.curves_result import EqualCurvesTest
 from calibstat.auditing.levels import By
 from calibstat.cli.audit_input import read_audited, read_binning, read_lens
@@ -17,6 +17,7 @@ from calibstat.cli.option_names import named_options
 from calibstat.cli.progress_bar import ProgressBar
 from calibstat.cli.text import hang
 from calibstat.inference.multiplicity import holm
+from calibstat.inference.words import small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.sample import Sample
 
@@ -29,7 +30,8 @@ CAUTION = (
 OPTIONS = {
     "n_resamples": "--n-resamples",
     "adjust='max-t', which": "--adjust max-t, which",
-    "min_size or min_expected": "--min-size",
+    "min_size or min_expected": "--min-size or --min-expected",
+    "min_expected is ": "--min-expected is ",
     "min_size": "--min-size",
     "missing='level'": "--missing level",
     "by: ": "--by: ",
@@ -39,6 +41,8 @@ OPTIONS = {
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, audit it, print what was found."""
+    if arguments.min_expected is not None and not arguments.curves:
+        raise ValueError("--min-expected is for --curves; without it groups are left out by --min-size alone")
     with plain_warnings(), named_options(OPTIONS):
         sample, by = read_audited(arguments, "--by", arguments.by)
         lens = read_lens(arguments.lens, sample.predictions)
@@ -88,6 +92,7 @@ def _curves(arguments: argparse.Namespace, sample: Sample, by: By, lens: Lens) -
             lens=lens,
             binning=read_binning(arguments),
             min_size=arguments.min_size,
+            min_expected=MIN_EXPECTED if arguments.min_expected is None else arguments.min_expected,
             missing=arguments.missing,
             n_resamples=arguments.n_resamples,
             rng=arguments.seed,
@@ -105,5 +110,5 @@ def _print_curves(found: list[EqualCurvesTest], form: str) -> None:
         return
     print("\n\n".join(map(str, found)))
     if len(found) > 1:
-        each = ", ".join(f"{test.variable} p = {p:.3g}" for test, p in zip(found, adjusted, strict=True))
+        each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
         print("\n" + "\n".join(hang("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))

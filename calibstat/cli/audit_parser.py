@@ -53,6 +53,12 @@ def add_audit(commands: argparse._SubParsersAction[Any]) -> None:
         action="store_true",
         help="ask instead, for each column, whether as much happens in all its groups at the same prediction",
     )
+    parser.add_argument(
+        "--min-expected",
+        type=float,
+        metavar="N",
+        help="with --curves: leave out groups in which fewer events, or non-events, are expected (default: 10)",
+    )
     _shared(parser, 4)
 
 

@@ -10,13 +10,16 @@ import numpy as np
 
 import calibstat as cs
 from calibstat import calibrators
+from calibstat.cli.calibrate_file import check_out
 from calibstat.cli.calibrate_options import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
 from calibstat.cli.calibrate_rows import FileRows, read_rows, write_rows
 from calibstat.cli.notices import notice, plain_warnings
+from calibstat.cli.progress_bar import ProgressBar
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Fit or load, apply, write."""
+    check_out(arguments.out)
     _refuse_overwriting(arguments)
     with plain_warnings():
         start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
@@ -59,7 +62,9 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
         rest = np.arange(len(applied.sample))
     part = given.sample.take(rows)
     made = _made(arguments, len(labels))
-    fitted = made.fit(_columns(arguments, part), part.outcomes, part.predictions.weights)
+    columns = _columns(arguments, part)
+    with ProgressBar("fitting"):
+        fitted = made.fit(columns, part.outcomes, part.predictions.weights)
     fitted.labels_ = _names(given.sample)
     start = _write(arguments, applied, rest, fitted)
     if arguments.save is not None:
@@ -114,8 +119,9 @@ def _columns(arguments: argparse.Namespace, sample: Any) -> Any:
 
 
 def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: Any) -> str:
-    said = fitted.predict_proba(_columns(arguments, rows.sample.take(taken)))
-    return write_rows(arguments.out, rows, taken, said, arguments.label)
+    columns = _columns(arguments, rows.sample.take(taken))
+    with ProgressBar("writing"):
+        return write_rows(arguments.out, rows, taken, fitted.predict_proba(columns), arguments.label)
 
 
 def _names(sample: Any) -> list[str]:

@@ -51,7 +51,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--nan-policy", choices=("raise", "omit"), default="raise", help="what to do where some is missing"
     )
-    parser.add_argument("--out", required=True, metavar="FILE", help="where to write calibrated rows, as CSV")
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="where to write calibrated rows, as CSV (also .csv.gz)"
+    )
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--calibrator", metavar="NAME", help=f"one of {', '.join(NAMES)}")
     which.add_argument("--load", metavar="FILE", help="a calibrator that was saved: apply it to all rows")

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from calibstat.arrays import Ints
+from calibstat.cli.calibrate_file import opened_to_write
 from calibstat.cli.names import split_list
 from calibstat.cli.other_columns import Columns, other_columns
 from calibstat.reading.frames import select
 from calibstat.reading.sources import file_arguments
 from calibstat.sample import Sample
+from calibstat.whole_files import written_whole
 
 _ROW = "row of the file"
 
@@ -80,6 +82,7 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
     Parameters
     ----------
     path : str
+        The rows are compressed if its end says so.
     rows : FileRows
     taken : (m,) ints
         Which of them.
@@ -101,7 +104,7 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
     table += [each for each in kept if each[0] == label]
     table += [(f"{start}{each}", column) for each, column in zip(rows.sample.labels, said.T.tolist(), strict=True)]
     table += [each for each in kept if each[0] != label]
-    with Path(path).open("w", newline="", encoding="utf-8") as file:
+    with written_whole(path) as place, opened_to_write(str(place)) as file:
         writer = csv.writer(file)
         writer.writerow([name for name, _ in table])
         writer.writerows(zip(*(column for _, column in table), strict=True))

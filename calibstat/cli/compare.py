@@ -9,6 +9,7 @@ from calibstat.cli.cutting import Cutting
 from calibstat.cli.inputs import read_models
 from calibstat.cli.notices import plain_warnings
 from calibstat.cli.panel import panel
+from calibstat.cli.progress_bar import ProgressBar
 from calibstat.cli.text import narrow
 from calibstat.inference.several_models import compare_models
 from calibstat.predictions import Predictions
@@ -21,14 +22,15 @@ def run(arguments: argparse.Namespace) -> None:
         predictions = next(iter(models.values())).predictions
         cutting = Cutting(arguments.bins, arguments.binning == "equal-width", "DebiasedL2")
         (question,) = panel(predictions, [_lens(arguments.lens, predictions)], (), cutting)
-        found = compare_models(
-            models,
-            question.estimator,
-            adjust=arguments.adjust,
-            confidence_level=arguments.confidence_level,
-            n_resamples=arguments.n_resamples,
-            rng=arguments.seed,
-        )
+        with ProgressBar("comparing"):
+            found = compare_models(
+                models,
+                question.estimator,
+                adjust=arguments.adjust,
+                confidence_level=arguments.confidence_level,
+                n_resamples=arguments.n_resamples,
+                rng=arguments.seed,
+            )
     if arguments.format == "json":
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:

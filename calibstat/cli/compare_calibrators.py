@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
-from collections.abc import Sequence
 from typing import Any
 
 import calibstat as cs
 from calibstat import calibrators
 from calibstat.cli.calibrate_options import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
-from calibstat.cli.names import lens_name, split_list
+from calibstat.cli.inputs import read_labels
+from calibstat.cli.names import split_list
 from calibstat.cli.notices import notice, plain_warnings
+from calibstat.cli.one_lens import one_lens
+from calibstat.cli.progress_bar import ProgressBar
 from calibstat.comparisons.compare import compare_calibrators
+from calibstat.comparisons.result import CalibratorComparison
 from calibstat.estimators.base import Estimator
 from calibstat.lenses.base import Lens
 from calibstat.sample import Sample
@@ -21,25 +23,9 @@ from calibstat.sample import Sample
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, fit, test, compare, print."""
-    if arguments.seed < 0:
-        raise ValueError(f"--seed {arguments.seed}: pass a whole number of at least 0")
     with plain_warnings():
         sample = _read(arguments)
-        found = compare_calibrators(
-            _made(arguments, len(sample.labels)),
-            sample.y_true,
-            sample.y_prob,
-            variables={name: variable.values for name, variable in _numbers(sample).items()},
-            sample_weight=sample.predictions.weights,
-            labels=sample.labels,
-            lens=_lens(arguments.lens, sample),
-            estimator=_estimator(arguments.bins),
-            test_size=arguments.test_size,
-            cv=arguments.cv,
-            n_splits=arguments.n_splits,
-            n_resamples=arguments.n_resamples,
-            rng=arguments.seed,
-        )
+        found = _compared(arguments, sample, _made(arguments, len(sample.labels)))
     if arguments.format == "json":
         print(json.dumps(found.to_dict() | {"source": sample.predictions.source}, indent=2, allow_nan=False))
     else:
@@ -47,15 +33,37 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _read(arguments: argparse.Namespace) -> Sample:
-    return Sample.read(
-        arguments.file,
-        y_true=arguments.label,
-        y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-        variables=arguments.variable,
-        sample_weight=arguments.weights,
-        labels=None if arguments.labels is None else _told(arguments.labels),
-        nan_policy=arguments.nan_policy,
-    )
+    with ProgressBar("reading"):
+        return Sample.read(
+            arguments.file,
+            y_true=arguments.label,
+            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+            variables=arguments.variable,
+            sample_weight=arguments.weights,
+            labels=None if arguments.labels is None else read_labels(arguments.labels),
+            nan_policy=arguments.nan_policy,
+        )
+
+
+def _compared(arguments: argparse.Namespace, sample: Sample, made: dict[str, Any]) -> CalibratorComparison:
+    variables = {name: variable.values for name, variable in _numbers(sample).items()}
+    lens, estimator = _lens(arguments.lens, sample), _estimator(arguments.bins)
+    with ProgressBar("comparing"):
+        return compare_calibrators(
+            made,
+            sample.y_true,
+            sample.y_prob,
+            variables=variables,
+            sample_weight=sample.predictions.weights,
+            labels=sample.labels,
+            lens=lens,
+            estimator=estimator,
+            test_size=arguments.test_size,
+            cv=arguments.cv,
+            n_splits=arguments.n_splits,
+            n_resamples=arguments.n_resamples,
+            rng=arguments.seed,
+        )
 
 
 def _numbers(sample: Sample) -> dict[str, Any]:
@@ -95,21 +103,7 @@ def _one(name: str, variable: str | None, n_classes: int) -> Any:
 
 
 def _lens(named: str | None, sample: Sample) -> Lens | None:
-    if named is None:
-        return None
-    kind, detail = lens_name(named)
-    if kind == "class-wise":
-        if not detail:
-            raise ValueError("--lens class-wise: name the class, class-wise:LABEL")
-        known = {str(label): label for label in sample.labels}
-        if detail not in known:
-            raise ValueError(f"--lens {named}: there is no class {detail!r}; there are {', '.join(known)}")
-        return cs.ClassWise(known[detail])
-    if kind == "top-k":
-        if not detail.isdigit() or int(detail) < 1:
-            raise ValueError(f"--lens {named}: write a whole number, such as top-k:1")
-        return cs.TopK(int(detail))
-    return cs.TopLabel() if kind == "top-label" else cs.Canonical()
+    return None if named is None else one_lens(named, sample.labels)
 
 
 def _estimator(n_bins: int | None) -> Estimator | None:
@@ -118,8 +112,3 @@ def _estimator(n_bins: int | None) -> Estimator | None:
     if n_bins < 1:
         raise ValueError(f"--bins {n_bins}: pass a whole number of at least 1")
     return cs.DebiasedL2(cs.EqualMass(n_bins))
-
-
-def _told(text: str) -> Sequence[str] | Sequence[int]:
-    names = split_list(text)
-    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names

@@ -24,17 +24,12 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     # The module of the command has no hyphen in its name.
     parser.set_defaults(command="compare_calibrators")
-    parser.add_argument(
-        "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
-    )
-    parser.add_argument("--label", required=True, metavar="COL", help="the column of what happened")
-    parser.add_argument(
-        "--probs", required=True, action="append", metavar="COL", help="the columns of probabilities, or a pattern"
-    )
+    options.add_file(parser)
+    options.add_probs(parser)
     parser.add_argument(
         "--calibrators", required=True, metavar="A,B,C", help=f"which to compare; of {', '.join(NAMES)}"
     )
-    parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
+    options.add_labels(parser)
     parser.add_argument("--weights", metavar="COL", help="a column of importance weights")
     parser.add_argument("--variable", metavar="COL", help="a column of numbers for calibrators that use one")
     parser.add_argument(
@@ -58,7 +53,5 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--n-resamples", type=int, metavar="N", help="redraws of the labels (default: 999, or as many as pairs need)"
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="chooses the rows and redraws (default: 0)")
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="text to read (the default), or a JSON record"
-    )
+    options.add_seed(parser)
+    options.add_format(parser, "a JSON record")

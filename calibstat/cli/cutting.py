@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
+from inspect import signature
 from operator import mul
 from types import EllipsisType
 from typing import Any
@@ -14,6 +15,7 @@ from calibstat.binnings.categories import Categories
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.equal_width import EqualWidth
 from calibstat.binnings.variance_tree import VarianceTree
+from calibstat.cli.names import TWO_OUTCOMES
 from calibstat.estimators.base import Estimator
 from calibstat.predictions import Predictions
 
@@ -29,11 +31,27 @@ class Cutting:
     equal_width : bool
     estimator : str, optional
         The public name of an estimator; None leaves it to the question.
+
+    Raises
+    ------
+    ValueError
+        If cells are asked for of an estimator that has none.
     """
 
     n_bins: int | None = None
     equal_width: bool = False
     estimator: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_bins is not None and not self._takes("binning", "n_bins"):
+            raise ValueError(f"--bins {self.n_bins}: {self.estimator} has no cells; leave out --bins")
+        if self.equal_width and not self._takes("binning"):
+            raise ValueError(f"--binning equal-width: {self.estimator} has no cells to choose; leave it out")
+
+    @property
+    def two_outcomes(self) -> bool:
+        """Whether the estimator is for two outcomes only."""
+        return self.estimator in TWO_OUTCOMES
 
     def measure(self, n_outcomes: int, n: int) -> Estimator:
         """Measure miscalibration given the prediction, of which `n_outcomes` are seen at once in `n` rows."""
@@ -63,6 +81,17 @@ class Cutting:
         return VarianceTree(max(20, n // 20) if self.n_bins is None else max(2, n // self.n_bins))
 
     def _build(self, default: str, binning: Binning) -> Estimator:
+        """Make the estimator, on these cells if it takes any; by its own defaults otherwise."""
         chosen: Any = getattr(calibstat, self.estimator or default)
-        estimator: Estimator = chosen(binning)
-        return estimator
+        made: Estimator
+        if self._takes("binning"):
+            made = chosen(binning)
+        else:
+            made = chosen() if self.n_bins is None else chosen(n_bins=self.n_bins)
+        return made
+
+    def _takes(self, *arguments: str) -> bool:
+        """Whether the estimator has one of these arguments; that of the question has cells."""
+        if self.estimator is None:
+            return "binning" in arguments
+        return not set(arguments).isdisjoint(signature(getattr(calibstat, self.estimator)).parameters)

@@ -19,12 +19,14 @@ from calibstat.cli.cutting import Cutting
 from calibstat.cli.notices import plain_warnings
 from calibstat.cli.panel import panel
 from calibstat.cli.records import Record, ask
-from calibstat.cli.report import WIDTH, headline, table
+from calibstat.cli.report import headline, table
+from calibstat.cli.text import WIDTH
 from calibstat.displays.reliability import ReliabilityDisplay
 from calibstat.displays.side_by_side import side_by_side
 from calibstat.inference.words import number
 from calibstat.lenses.top_label import TopLabel
 from calibstat.sample import Sample
+from calibstat.whole_files import written_whole
 
 N_TREES = 100
 PICTURE = "calibration_demo.png"
@@ -157,4 +159,5 @@ def _draw(trained: Trained, seed: int, path: Path) -> None:
         ReliabilityDisplay.compute(sample, EqualWidth(10), lens=TopLabel(), rng=seed, name=name)
         for name, sample in samples.items()
     ]
-    side_by_side(displays, "Is the most probable digit right as often as the model says?").savefig(path, dpi=150)
+    with written_whole(path) as place:
+        side_by_side(displays, "Is the most probable digit right as often as the model says?").savefig(place, dpi=150)

@@ -13,11 +13,10 @@ import numpy as np
 
 from calibstat.cli.cutting import Cutting
 from calibstat.cli.inputs import read_sample
-from calibstat.cli.names import estimator_name
+from calibstat.cli.names import EVERY, estimator_name
 from calibstat.cli.notices import plain_warnings
 from calibstat.cli.panel import Question, panel, read_given
 from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.streams import stream
 from calibstat.cli.text import columns, hang
 from calibstat.inference.estimation import estimate
 from calibstat.inference.results import Estimate
@@ -55,8 +54,8 @@ class Answer:
             "estimator": repr(self.question.core),
             "n": found.asked.n,
             "n_classes": found.asked.n_classes,
-            "estimate": _finite(found.estimate),
-            "null_mean": _finite(found.null_mean),
+            "estimate": _finite(found.headline),
+            "null_mean": _finite(found.headline_null_mean),
             "confidence_interval": None if interval is None else [_finite(end) for end in interval],
             "confidence_level": found.confidence_level,
             "interval_note": found.interval_note,
@@ -67,7 +66,7 @@ class Answer:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, estimate each number, print them."""
-    name = None if arguments.estimator is None else estimator_name(arguments.estimator)
+    name = None if arguments.estimator is None else estimator_name(arguments.estimator, EVERY)
     cutting = Cutting(arguments.bins, arguments.binning == "equal-width", name)
     given = read_given(arguments.given or ())
     with plain_warnings():
@@ -80,11 +79,11 @@ def run(arguments: argparse.Namespace) -> None:
                 question.estimator,
                 confidence_level=arguments.confidence_level,
                 n_resamples=arguments.n_resamples,
-                rng=stream(arguments.seed, repr(question.estimator)),
+                rng=arguments.seed,
             )
             return Answer(question, found)
 
-        answers = ProgressBar().each(answer, questions)
+        answers = ProgressBar("estimating").each(answer, questions)
     if arguments.format == "json":
         print(json.dumps([each.to_dict() for each in answers], indent=2, allow_nan=False))
     else:
@@ -117,8 +116,8 @@ def _row(answer: Answer) -> list[str]:
         view.kind,
         "" if view.label is None else str(view.label),
         answer.question.condition or "",
-        number(float(found.estimate)),
-        number(float(found.null_mean)),
+        _shown(found.headline),
+        _shown(found.headline_null_mean),
         "none" if interval is None else f"{number(interval.low)} to {number(interval.high)}",
     ]
 
@@ -139,5 +138,9 @@ def plain_label(label: Hashable) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _finite(value: Any) -> float | None:
-    return float(value) if math.isfinite(value) else None
+def _shown(value: float | None) -> str:
+    return "none" if value is None else number(value)
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else float(value)

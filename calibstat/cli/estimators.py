@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import calibstat as cs
+from calibstat.cli.names import EVERY
 
 ANY, SIMPLEX, TWO, VARIABLE = "any", "any, or cells", "two outcomes", "a variable"
 _MEANING = {
@@ -22,6 +23,8 @@ _MEANING = {
     VARIABLE: "a variable of the sample, and for the outcome the lens that goes in front of it",
 }
 _HEADER = "Every estimator, and what it must see. A lens goes in front: TopLabel() | ECE()."
+
+_COMMAND_LINE = "test and estimate take all of them by --estimator NAME, with default parameters, but for "
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
@@ -51,6 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
     print()
     for needs, meaning in _MEANING.items():
         print(f"{needs + ':':<15}{meaning}")
+    print()
+    print(_COMMAND_LINE + ", ".join(each["name"] for each in records if not each["command_line"]))
 
 
 def names() -> list[str]:
@@ -58,8 +63,8 @@ def names() -> list[str]:
     return [name for name in dir(cs) if _makes_estimator(getattr(cs, name))]
 
 
-def record(name: str) -> dict[str, str]:
-    """Describe an estimator: its name, its parameters, what it needs, what it is."""
+def record(name: str) -> dict[str, Any]:
+    """Describe an estimator: its name, its parameters, what it needs, what it is, whether `--estimator` takes it."""
     made = getattr(cs, name)
     text = inspect.getdoc(made) or ""
     return {
@@ -67,6 +72,7 @@ def record(name: str) -> dict[str, str]:
         "parameters": str(inspect.signature(made).replace(return_annotation=inspect.Signature.empty)),
         "needs": needs(name),
         "summary": " ".join(text.partition("\n\n")[0].split()),
+        "command_line": name in EVERY,
     }
 
 

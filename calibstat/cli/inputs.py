@@ -8,6 +8,7 @@ from typing import Any
 
 from calibstat.cli.names import split_list
 from calibstat.cli.panel import Names
+from calibstat.cli.progress_bar import ProgressBar
 from calibstat.reading import file_arguments
 from calibstat.sample import Sample
 
@@ -24,15 +25,16 @@ def read_sample(arguments: argparse.Namespace, given: list[Names]) -> Sample:
         )
     if arguments.confidence is not None:
         return _read_confidence(arguments, variables)
-    return Sample.read(
-        arguments.file,
-        y_true=arguments.label,
-        y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-        variables=variables or None,
-        sample_weight=arguments.weights,
-        labels=None if arguments.labels is None else read_labels(arguments.labels),
-        nan_policy=arguments.nan_policy,
-    )
+    with ProgressBar("reading"):
+        return Sample.read(
+            arguments.file,
+            y_true=arguments.label,
+            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+            variables=variables or None,
+            sample_weight=arguments.weights,
+            labels=None if arguments.labels is None else read_labels(arguments.labels),
+            nan_policy=arguments.nan_policy,
+        )
 
 
 def read_models(arguments: argparse.Namespace) -> dict[str, Sample]:
@@ -57,7 +59,8 @@ def read_models(arguments: argparse.Namespace) -> dict[str, Sample]:
 def _complete(arguments: argparse.Namespace, columns: str | list[str], labels: Any) -> Sample:
     """Read the rows of one of several models; nothing may be missing, or the models would not have the same rows."""
     try:
-        return Sample.read(arguments.file, y_true=arguments.label, y_prob=columns, labels=labels)
+        with ProgressBar("reading"):
+            return Sample.read(arguments.file, y_true=arguments.label, y_prob=columns, labels=labels)
     except ValueError as error:
         raise ValueError(str(error).replace(_OMIT, "or leave these rows out of the file")) from error
 
@@ -68,13 +71,14 @@ def _read_confidence(arguments: argparse.Namespace, variables: list[str]) -> Sam
         raise ValueError("--labels names the classes of --probs; --confidence has none")
     if arguments.lens is not None and {lens.lower() for lens in arguments.lens} != {"canonical"}:
         raise ValueError("--confidence is the top label already: leave --lens out")
-    found = file_arguments(
-        arguments.file,
-        y_true=arguments.label,
-        y_prob=arguments.confidence,
-        variables=variables or None,
-        sample_weight=arguments.weights,
-    )
+    with ProgressBar("reading"):
+        found = file_arguments(
+            arguments.file,
+            y_true=arguments.label,
+            y_prob=arguments.confidence,
+            variables=variables or None,
+            sample_weight=arguments.weights,
+        )
     return Sample.from_confidence(
         found["y_true"],
         found["y_prob"],

@@ -15,13 +15,15 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.checks import examine
-from calibstat.cli.names import split_list
+from calibstat.cli import inputs
 from calibstat.cli.notices import notice, plain_warnings
 from calibstat.cli.one_lens import one_lens
 from calibstat.cli.option_names import named_options
+from calibstat.cli.progress_bar import ProgressBar
 from calibstat.monitoring.monitor import Monitor
 from calibstat.monitoring.rows import WAITING, read_labels, read_predictions
 from calibstat.monitoring.storage import expect_folder, read_state
+from calibstat.progress import track
 from calibstat.reading import file_arguments
 
 _OPTIONS = {
@@ -40,18 +42,22 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.state is not None:
         expect_folder(arguments.state)
     with plain_warnings(), named_options(_OPTIONS):
-        found = file_arguments(
-            arguments.file,
-            y_true=arguments.label,
-            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-            variables=arguments.order,
-            sample_weight=None,
-        )
+        with ProgressBar("reading"):
+            found = file_arguments(
+                arguments.file,
+                y_true=arguments.label,
+                y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+                variables=arguments.order,
+                sample_weight=None,
+            )
         truth, rows = np.asarray(found["y_true"]), np.asarray(found["y_prob"])
         times = _times(found["variables"][arguments.order], arguments)
         monitor = _monitor(arguments, truth, rows, found["columns"])
         order = np.argsort(np.array(times), kind="stable") if arguments.sort else np.arange(len(times))
-        held = _feed(monitor, truth[order], rows[order], [times[row] for row in order.tolist()], arguments)
+        times = [times[row] for row in order.tolist()]
+        begin = _seen_before(monitor, times, arguments)
+        with ProgressBar("watching"):
+            held = _feed(monitor, truth[order], rows[order], times, begin, arguments)
     if arguments.state is not None:
         monitor.save(arguments.state)
     _show(monitor, held, arguments.format)
@@ -85,7 +91,7 @@ def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns:
     """Make the monitor, and go on from its state if there is one."""
     state = None if arguments.state is None or not Path(arguments.state).exists() else arguments.state
     if arguments.labels is not None:
-        labels = _told(arguments.labels)
+        labels = list(inputs.read_labels(arguments.labels))
     elif state is not None:
         labels = read_state(state)[0]["labels"]
         if len(labels) != (2 if rows.ndim == 1 else rows.shape[1]):
@@ -102,11 +108,6 @@ def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns:
     if state is not None:
         monitor.restore(state)
     return monitor
-
-
-def _told(text: str) -> list[Hashable]:
-    names = split_list(text)
-    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else list(names)
 
 
 def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str) -> list[Hashable]:
@@ -129,13 +130,15 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
         ) from None
 
 
-def _feed(monitor: Monitor, truth: Array, rows: Floats, times: list[Any], arguments: argparse.Namespace) -> int:
+def _feed(
+    monitor: Monitor, truth: Array, rows: Floats, times: list[Any], begin: int, arguments: argparse.Namespace
+) -> int:
     """Feed what was not seen before, and return how many rows are held by a missing label."""
-    begin = _seen_before(monitor, times, arguments)
     codes, _ = read_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
     absent = np.flatnonzero(codes[begin:] == WAITING)
     end = len(times) if arguments.missing == "worst" or not len(absent) else begin + int(absent[0])
-    for start in range(begin, end, _CHUNK):
+    starts = range(begin, end, _CHUNK)
+    for start in track(starts, len(starts)):
         part = slice(start, min(end, start + _CHUNK))
         try:
             monitor.update(rows[part], truth[part], id=times[part])

@@ -25,20 +25,15 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
-    )
-    parser.add_argument("--label", required=True, metavar="COL", help="the column of what happened; empty: not yet")
-    parser.add_argument(
-        "--probs", required=True, action="append", metavar="COL", help="the columns of probabilities, or a pattern"
-    )
+    options.add_file(parser, "the column of what happened; empty: not yet")
+    options.add_probs(parser)
     parser.add_argument(
         "--order",
         required=True,
         metavar="COL",
         help="the column that says when a prediction was made: numbers, or texts that sort, each once",
     )
-    parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
+    options.add_labels(parser)
     parser.add_argument(
         "--lens",
         action=options.Once,
@@ -65,4 +60,4 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         default="raise",
         help="an error (the default), or leave out rows with bad predictions, and count unknown labels as the worst",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (the default), or JSON")
+    options.add_format(parser, "JSON")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 
-# Those that give a single number.
+# Those of cells that give a single number.
 ESTIMATORS = (
     "ECE",
     "RMSCE",
@@ -20,11 +21,63 @@ ESTIMATORS = (
     "StandardizedL2",
     "TCE",
 )
+# All others that need nothing but the sample and have one number that a test is about, with their default parameters:
+# for any number of outcomes, and for two only.
+FOR_ANY = (
+    "BrierDecomposition",
+    "BrierScore",
+    "BrierZ",
+    "FerroFricker",
+    "KCE",
+    "LogLossZ",
+    "LogScore",
+    "MCE",
+    "RMSE",
+    "SKCE",
+    "ScoreExcess",
+    "SphericalScore",
+    "VectorScalingScore",
+    "ZeroOneLoss",
+)
+FOR_TWO = (
+    "ACE",
+    "AUC",
+    "AverageTwoBin",
+    "BrownianBridge",
+    "CORP",
+    "CalibrationBelt",
+    "Cox",
+    "CubicScore",
+    "ECESweep",
+    "HosmerLemeshow",
+    "ICI",
+    "KS",
+    "KolmogorovSmirnov",
+    "Kuiper",
+    "LOESS",
+    "LogitScore",
+    "MeanCalibration",
+    "MultiscaleL2",
+    "ObservedToExpected",
+    "PigeonHeyse",
+    "SmoothCE",
+    "SmoothECE",
+    "Spiegelhalter",
+    "WorstInterval",
+)
+EVERY = tuple(sorted((*ESTIMATORS, *FOR_ANY, *FOR_TWO), key=str.lower))
+TWO_OUTCOMES = frozenset({"TCE", *FOR_TWO})
 LENSES = ("top-label", "canonical", "class-wise", "class-wise:LABEL", "top-k:K")
 
 
-def estimator_name(name: str) -> str:
+def estimator_name(name: str, choices: Sequence[str] = ESTIMATORS) -> str:
     """Return the public name of an estimator, whatever its case and hyphens.
+
+    Parameters
+    ----------
+    name : str
+    choices : sequence of str
+        The public names there are.
 
     Raises
     ------
@@ -35,10 +88,12 @@ def estimator_name(name: str) -> str:
     --------
     >>> estimator_name("debiased-ce")
     'DebiasedCE'
+    >>> estimator_name("smooth_ece", EVERY)
+    'SmoothECE'
     """
-    known = {_plain(each): each for each in ESTIMATORS}
+    known = {_plain(each): each for each in choices}
     if _plain(name) not in known:
-        raise ValueError(f"there is no estimator {name!r}; choose one of {', '.join(ESTIMATORS)}")
+        raise ValueError(f"there is no estimator {name!r}; choose one of {', '.join(choices)}")
     return known[_plain(name)]
 
 

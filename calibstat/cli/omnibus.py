@@ -12,7 +12,6 @@ from calibstat.cli.inputs import read_sample
 from calibstat.cli.notices import plain_warnings
 from calibstat.cli.panel import View, panel
 from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.streams import stream
 from calibstat.cli.text import narrow
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.omnibus import omnibus_test
@@ -33,8 +32,7 @@ def run(arguments: argparse.Namespace) -> None:
         views = [each.view for each in panel(sample.predictions, arguments.lens or ["canonical"], (), Cutting())]
 
         def answer(view: View) -> OmnibusTest:
-            rng = stream(arguments.seed, repr(view.lens))
-            return omnibus_test(sample, lens=view.lens, n_resamples=n_resamples, rng=rng)
+            return omnibus_test(sample, lens=view.lens, n_resamples=n_resamples, rng=arguments.seed)
 
         found = ProgressBar().each(answer, views)
     adjusted = [float(pvalue) for pvalue in holm([each.pvalue for each in found])]

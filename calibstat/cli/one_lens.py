@@ -42,5 +42,6 @@ def one_lens(name: str, labels: Sequence[Hashable]) -> Lens:
     found = [label for label in labels if str(label) == detail]
     if not found:
         shown = ", ".join(map(str, labels[:20]))
-        raise ValueError(f"--lens {name}: name one class, class-wise:LABEL; the classes are {shown}")
+        what = f"there is no class {detail!r}" if detail else "name the class, class-wise:LABEL"
+        raise ValueError(f"--lens {name}: {what}; the classes are {shown}")
     return ClassWise(found[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from calibstat.cli.names import ESTIMATORS
+from calibstat.cli.names import EVERY
 
 LENSES = """\
 lenses:
@@ -16,12 +16,12 @@ lenses:
   top-k:K           are the probabilities of the K most probable classes right?"""
 
 
-def add_file(parser: argparse.ArgumentParser) -> None:
+def add_file(parser: argparse.ArgumentParser, label: str = "the column of what happened") -> None:
     """Where the rows are, and what happened."""
     parser.add_argument(
         "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
     )
-    parser.add_argument("--label", required=True, metavar="COL", help="the column of what happened")
+    parser.add_argument("--label", required=True, metavar="COL", help=label)
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +50,13 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_probs(parser: argparse.ArgumentParser) -> None:
+    """The probabilities of one model, where nothing else can be given for them."""
+    parser.add_argument(
+        "--probs", required=True, action="append", metavar="COL", help="the columns of probabilities, or a pattern"
+    )
+
+
 def add_labels(parser: argparse.ArgumentParser) -> None:
     """The classes of the columns."""
     parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
@@ -67,9 +74,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
         help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
         "prediction,VAR conditions on both",
     )
-    parser.add_argument(
-        "--estimator", metavar="NAME", help=f"how to measure miscalibration; one of {', '.join(ESTIMATORS)}"
-    )
+    parser.add_argument("--estimator", metavar="NAME", help=f"how to measure miscalibration; one of {', '.join(EVERY)}")
     add_cells(parser)
 
 

@@ -89,10 +89,18 @@ def panel(
     given : sequence of tuples
         What to condition on besides, as from `read_given`.
     cutting : Cutting
+        If its estimator is for two outcomes, lenses that leave more are left out, unless they were asked for.
+
+    Raises
+    ------
+    ValueError
+        If a lens that was asked for does not exist, or leaves more outcomes than the estimator is for.
     """
     classes = predictions.classes
     names = default_lenses(len(classes)) if lenses is None else lenses
     views = list(dict.fromkeys(view for name in names for view in _views(name, classes)))
+    if cutting.two_outcomes:
+        views = _with_two_outcomes(views, cutting.estimator, asked=lenses is not None)
     plain = [Question(view, (), cutting.measure(view.n_outcomes, len(predictions))) for view in views]
     conditioned = [
         Question(view, variables, cutting.measure_given(variables, view.n_outcomes, predictions))
@@ -100,6 +108,16 @@ def panel(
         for view in views
     ]
     return plain + conditioned
+
+
+def _with_two_outcomes(views: Sequence[View], estimator: str | None, *, asked: bool) -> list[View]:
+    more = [view for view in views if view.n_outcomes > 2]
+    if asked and more:
+        raise ValueError(
+            f"--lens {more[0].kind}: {estimator} is for two outcomes, and this lens leaves {more[0].n_outcomes}; take "
+            "top-label, or class-wise"
+        )
+    return [view for view in views if view.n_outcomes <= 2]
 
 
 def default_lenses(n_classes: int) -> tuple[str, ...]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from typing import Any
 
 import calibstat
 from calibstat.binnings.equal_mass import EqualMass
-from calibstat.cli.names import estimator_name, split_list
+from calibstat.cli.inputs import read_labels
+from calibstat.cli.names import estimator_name
 from calibstat.cli.notices import plain_warnings
 from calibstat.cli.one_lens import one_lens
 from calibstat.cli.option_names import named_options
+from calibstat.cli.progress_bar import ProgressBar
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.cells.miscalibration import ECE
 from calibstat.estimators.walks.cumulative import Kuiper
@@ -36,12 +37,13 @@ _OPTIONS = {
 def run(arguments: argparse.Namespace) -> None:
     """Plan, and print the answer."""
     with plain_warnings():
-        found = _plan(arguments)
+        predictions = _predictions(arguments)
+        with ProgressBar("simulating"):
+            found = _plan(arguments, predictions)
     print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if arguments.format == "json" else found)
 
 
-def _plan(arguments: argparse.Namespace) -> RequiredN | MinimumDetectable:
-    predictions = _predictions(arguments)
+def _plan(arguments: argparse.Namespace, predictions: Sample | None) -> RequiredN | MinimumDetectable:
     lens = _lens(arguments, predictions)
     test = lens | _statistic(arguments)
     direction: Any = arguments.direction.replace("-", " ")
@@ -69,18 +71,14 @@ def _predictions(arguments: argparse.Namespace) -> Sample | None:
         return None
     if arguments.label is None or arguments.probs is None:
         raise ValueError(f"{arguments.file}: say which columns to read, by --label COL --probs COL")
-    return Sample.read(
-        arguments.file,
-        y_true=arguments.label,
-        y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-        labels=None if arguments.labels is None else _told(arguments.labels),
-        nan_policy="omit",
-    )
-
-
-def _told(text: str) -> list[str] | list[int]:
-    names = split_list(text)
-    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names
+    with ProgressBar("reading"):
+        return Sample.read(
+            arguments.file,
+            y_true=arguments.label,
+            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+            labels=None if arguments.labels is None else read_labels(arguments.labels),
+            nan_policy="omit",
+        )
 
 
 def _lens(arguments: argparse.Namespace, predictions: Sample | None) -> Lens:

@@ -33,7 +33,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("file", nargs="?", metavar="FILE", help="predictions of the model (default: uniform ones)")
     parser.add_argument("--label", metavar="COL", help="the column of what happened (only its classes matter)")
     parser.add_argument("--probs", action="append", metavar="COL", help="the columns of probabilities, or a pattern")
-    parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
+    options.add_labels(parser)
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--ece", type=float, metavar="E", help="the true error that is to be seen (unbinned)")
     asked.add_argument("--n", type=int, metavar="N", help="the number of labels there will be")
@@ -62,7 +62,5 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--level", type=float, default=0.05, metavar="A", help="level of the test (default: 0.05)")
     parser.add_argument("--max-n", type=int, default=1_000_000, metavar="N", help="no more labels (default: 1000000)")
     parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="S", help="the same seed gives the same numbers (default: 0)"
-    )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="text (the default), or JSON")
+    options.add_seed(parser)
+    options.add_format(parser, "JSON")

@@ -9,11 +9,10 @@ from typing import Any
 
 from calibstat.cli.panel import Question
 from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.streams import stream
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import CalibrationTest
 from calibstat.inference.testing import calibration_test
-from calibstat.inference.words import LEVEL
+from calibstat.inference.words import LEVEL, at_floor
 from calibstat.nulls.consistency import Consistency
 from calibstat.sample import Sample
 
@@ -33,8 +32,8 @@ class Record:
 
     @property
     def at_floor(self) -> bool:
-        """Whether more resamples might give a smaller p-value."""
-        return self.test.pvalue <= self.test.null_distribution.floor
+        """Whether the p-value is only known to be smaller."""
+        return at_floor(self.test.pvalue, self.test.null_distribution)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what JSON can hold; a number that is not finite becomes null."""
@@ -58,14 +57,14 @@ class Record:
 def ask(sample: Sample, questions: Sequence[Question], n_resamples: int | None, seed: int) -> list[Record]:
     """Test each question, and adjust the p-values over all of them (Holm 1979).
 
-    Without a number of resamples p-values are computed where they can be. Each question has a stream of its own, so
-    that asking more does not change what the others answer.
+    Without a number of resamples p-values are computed where they can be. Each question begins at the seed, as
+    the same call in Python does, so that asking more does not change what the others answer (Holm's method holds
+    however the tests depend on each other).
     """
     null = None if n_resamples is None else Consistency(n_resamples)
 
     def answer(question: Question) -> CalibrationTest:
-        rng = stream(seed, repr(question.estimator))
-        return calibration_test(sample, question.estimator, null=null, rng=rng)
+        return calibration_test(sample, question.estimator, null=null, rng=seed)
 
     tests = ProgressBar().each(answer, questions)
     adjusted = holm([test.pvalue for test in tests])

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
-from textwrap import fill, wrap
+from textwrap import fill
 
 from calibstat.cli.records import Record
+from calibstat.cli.text import WIDTH, hang
 from calibstat.inference.words import LEVEL, counted, number
 
-WIDTH = 100
-INDENT = 12
 # What rounding leaves of a zero.
 _ROUNDING = 1e-12
 
@@ -41,7 +40,7 @@ def headline(records: Sequence[Record]) -> str:
         tests = counted(len(records), "test")
         which = "" if len(records) == 1 else "smallest adjusted "
         return f"No evidence of miscalibration in {tests} (n = {n}, {which}{_equation(smallest)})."
-    largest = max(rejected, key=lambda record: record.test.statistic - record.test.null_mean)
+    largest = max(rejected, key=lambda record: abs(record.test.statistic - record.test.null_mean))
     found = (
         f"{number(largest.test.statistic)}, where {number(largest.test.null_mean)} is expected of a calibrated model "
         f"with as many rows"
@@ -131,7 +130,7 @@ def _notes(records: Sequence[Record], seed: int) -> list[str]:
         ("data", f"n = {first.asked.n}; {first.asked.source}"),
         ("caution", _CAUTION),
     ]
-    return [line for name, text in notes if text for line in _hang(name, text)]
+    return [line for name, text in notes if text for line in hang(name, text)]
 
 
 def _how_had(records: Sequence[Record], seed: int) -> str:
@@ -164,14 +163,3 @@ def _measures(records: Sequence[Record]) -> list[str]:
     if len(served) == 1:
         return list(served)
     return [f"{', '.join(names)}: {measure}" for measure, names in served.items()]
-
-
-def _hang(name: str, text: str) -> list[str]:
-    return wrap(
-        text,
-        WIDTH,
-        initial_indent=name.ljust(INDENT),
-        subsequent_indent=" " * INDENT,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )

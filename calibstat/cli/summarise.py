@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from calibstat.cli.notices import notice
+from calibstat.cli.progress_bar import ProgressBar
 from calibstat.sweeps.store import read
 from calibstat.sweeps.summary import summarise
 
@@ -23,7 +24,9 @@ _KEYS = ("model", "estimator", "test", "n", "n_bins")
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the summary of a store."""
-    show(summarise(read(Path(arguments.store)), arguments.level), arguments.format)
+    with ProgressBar("summarising"):
+        found = summarise(read(Path(arguments.store)), arguments.level)
+    show(found, arguments.format)
 
 
 def show(summary: Any, form: str) -> None:

@@ -33,8 +33,12 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{store} is there: go on with it by --resume, or name another place by --store")
     if arguments.workers is not None and arguments.workers < 1:
         raise ValueError(f"--workers is {arguments.workers}, but it must be at least 1")
-    with connected(arguments.scheduler, arguments.workers) as client:
-        found = sweep.run(client, store)
+    try:
+        with connected(arguments.scheduler, arguments.workers) as client:
+            found = sweep.run(client, store)
+    except KeyboardInterrupt:
+        kept = f"finished blocks are kept in {store}; go on with them by --resume" if store.exists() else ""
+        raise KeyboardInterrupt(kept) from None
     print(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
     print()
     show(summarise(found), "table")

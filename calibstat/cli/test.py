@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from calibstat.cli import omnibus
 from calibstat.cli.cutting import Cutting
 from calibstat.cli.inputs import read_sample
-from calibstat.cli.names import estimator_name
+from calibstat.cli.names import EVERY, estimator_name
 from calibstat.cli.notices import notice, plain_warnings
 from calibstat.cli.panel import CLASS_WISE_UP_TO, Question, panel, read_given
 from calibstat.cli.records import Record, ask
@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> None:
     cutting = Cutting(
         arguments.bins,
         arguments.binning == "equal-width",
-        None if arguments.estimator is None else estimator_name(arguments.estimator),
+        None if arguments.estimator is None else estimator_name(arguments.estimator, EVERY),
     )
     given = read_given(arguments.given or ())
     with plain_warnings():

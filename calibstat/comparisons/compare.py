@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
+from zlib import crc32
 
 from calibstat.arrays import RNG, as_generator
 from calibstat.checks import at_least_one
@@ -22,7 +23,12 @@ from calibstat.comparisons.result import CalibratorComparison
 from calibstat.estimators.base import Estimator
 from calibstat.inference.estimation import level_between
 from calibstat.lenses.base import Lens
+from calibstat.progress import part, track
+from calibstat.resampling.streams import Streams
 from calibstat.sample import Sample
+
+# Where fitting ends, and testing: shares of the time they usually take.
+_FITTED, _TESTED = 0.6, 0.9
 
 
 def compare_calibrators(
@@ -113,28 +119,32 @@ def compare_calibrators(
     sample = Sample(y_true, y_prob, variables=variables, sample_weight=sample_weight, labels=labels)
     split_stream, *streams = as_generator(rng).spawn(1 + n_splits)
     plans = chosen_splits(sample, calibrators, test_size, cv, n_splits, fitted_rows, split_stream)
-    seen = [recalibrated_samples(calibrators, sample, plan, fitted_rows or {}) for plan in plans]
+    with part(0.0, _FITTED):
+        seen = [recalibrated_samples(calibrators, sample, plan, fitted_rows or {}) for plan in track(plans, n_splits)]
     asked = default_estimator(sample, lens, estimator, len(next(iter(seen[0].values()))))
     asked, merged = with_large_cells(asked, (each for models in seen for each in models.values()))
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
     chosen = list(combinations(texts, 2))
     if n_resamples is None:
         n_resamples = enough_resamples(len(chosen), n_splits)
-    own = [stream.spawn(len(texts)) for stream in streams]
-    models = {
-        name: judge_model(
-            name,
-            texts[name],
-            [each[name] for each in seen],
-            asked,
-            confidence_level,
-            n_resamples,
-            [stream[number] for stream in own],
-        )
-        for number, name in enumerate(texts)
-    }
+    # Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
+    own = [Streams(stream) for stream in streams]
+    with part(_FITTED, _TESTED):
+        models = {
+            name: judge_model(
+                name,
+                texts[name],
+                [each[name] for each in seen],
+                asked,
+                confidence_level,
+                n_resamples,
+                [stream[crc32(str(name).encode())] for stream in own],
+            )
+            for name in track(texts, len(texts))
+        }
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
-    pairs = judge_pairs(chosen, models, seen, asked, confidence_level, sizes)
+    with part(_TESTED, 1.0):
+        pairs = judge_pairs(chosen, models, seen, asked, confidence_level, sizes)
     return CalibratorComparison(
         models=tuple(models.values()),
         pairs=pairs,

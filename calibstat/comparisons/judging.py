@@ -25,6 +25,7 @@ from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
 from calibstat.lenses.top_label import TopLabel
 from calibstat.nulls.consistency import Consistency
+from calibstat.progress import track
 from calibstat.sample import Sample
 
 
@@ -78,7 +79,8 @@ def judge_model(
     """Test a model on the rows of each split, and score it."""
     null = Consistency(n_resamples)
     tests = tuple(
-        calibration_test(each, estimator, null=null, rng=rng) for each, rng in zip(samples, streams, strict=True)
+        calibration_test(each, estimator, null=null, rng=rng)
+        for each, rng in track(zip(samples, streams, strict=True), len(samples))
     )
     scores = [_scores(each, estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
     brier, log, calibration, refinement = np.mean(
@@ -103,7 +105,7 @@ def judge_pairs(
             _compared(models[a], models[b], split, each, estimator, confidence_level)
             for split, each in enumerate(samples)
         )
-        for a, b in chosen
+        for a, b in track(chosen, len(chosen))
     ]
     adjusted = holm([pair_pvalue(each) for each in tests])
     return tuple(

@@ -10,6 +10,7 @@ import numpy as np
 from calibstat.arrays import Bools, Floats
 from calibstat.comparisons.fitting import UNCALIBRATED, recalibrated, sample_of
 from calibstat.comparisons.splits import Split, folds, random_split
+from calibstat.progress import track
 from calibstat.sample import Sample
 
 FEWEST_TEST_ROWS = 20
@@ -56,8 +57,10 @@ def recalibrated_samples(
     """Return the test rows of a plan, as given and by each calibrator, all in the same order."""
     rows = np.concatenate([split.test_rows for split in plan])
     found = {UNCALIBRATED: sample.take(rows)}
-    for name, each in calibrators.items():
-        said: list[Floats] = [recalibrated(each, name, sample, split, name in fitted_rows) for split in plan]
+    for name, each in track(calibrators.items(), len(calibrators)):
+        said: list[Floats] = [
+            recalibrated(each, name, sample, split, name in fitted_rows) for split in track(plan, len(plan))
+        ]
         found[name] = sample_of(sample, rows, np.concatenate(said), f"calibrated by {name}")
     return found
 

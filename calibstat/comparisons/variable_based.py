@@ -23,6 +23,7 @@ from calibstat.estimators.cells.variable_based import VECE
 from calibstat.inference.testing import calibration_test
 from calibstat.lenses.top_label import TopLabel
 from calibstat.nulls.consistency import Consistency
+from calibstat.progress import track
 from calibstat.sample import Sample
 
 
@@ -102,12 +103,15 @@ def variable_based_protocol(
         each: sample_of(
             sample, split.test_rows, recalibrated(model, each, sample, split, False), f"calibrated by {each}"
         )
-        for each, model in models.items()
+        for each, model in track(models.items(), len(models))
     }
     if convention == "kelly-smyth":
         errors = [as_published(each, given, seen, name, n_bins) for each, seen in samples.items()]
     else:
-        errors = [_as_used(each, seen, name, n_bins, n_resamples, stream) for each, seen in samples.items()]
+        errors = [
+            _as_used(each, seen, name, n_bins, n_resamples, stream)
+            for each, seen in track(samples.items(), len(samples))
+        ]
     return VariableBasedComparison(tuple(errors), name, split, n_bins, convention)
 
 

@@ -29,8 +29,10 @@ class ReliabilityDisplay:
     """Mean outcome beside mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
 
     Make one by `from_sample`, `from_predictions` or `from_estimator`. A bar is where a calibrated model's point
-    falls with probability `coverage`, the predictions being what they are: a point outside its bar is more than noise
-    would do to that cell, though among many cells some fall outside by chance. Cells without rows are not drawn.
+    falls with probability `coverage` or more, the predictions being what they are: a point outside its bar is more than
+    noise would do to that cell, though among many cells some fall outside by chance. Without weights bars are exact:
+    their ends are numbers of events, with probability (1 - coverage) / 2 at most beyond each. With weights they are
+    order statistics of redraws. Cells without rows are not drawn.
 
     Parameters
     ----------
@@ -61,7 +63,7 @@ class ReliabilityDisplay:
     --------
     >>> import calibstat as cs
     >>> sample = cs.Sample([0, 1, 1, 0, 1, 1], [0.2, 0.7, 0.9, 0.4, 0.6, 0.3])
-    >>> display = cs.ReliabilityDisplay.from_sample(sample, cs.FixedEdges([0, 0.5, 1]), rng=0)
+    >>> display = cs.ReliabilityDisplay.from_sample(sample, cs.FixedEdges([0, 0.5, 1]))
     >>> display.deviation.round(4)
     array([0.0333, 0.2667])
     """
@@ -164,7 +166,7 @@ class ReliabilityDisplay:
         name: str | None = None,
         **kwargs: Any,
     ) -> ReliabilityDisplay:
-        """Cut a sample into cells, redraw its labels for the bars, and draw.
+        """Cut a sample into cells, work out the bars, and draw.
 
         Parameters
         ----------
@@ -174,17 +176,18 @@ class ReliabilityDisplay:
         lens : Lens
             Through it two outcomes must be seen: for example ``TopLabel()``, or ``TopLabel() | Given("age")``.
         n_resamples : int
-            Number of redraws of the labels; predictions are kept.
+            Number of redraws of the labels where rows have weights; without weights nothing is drawn.
         coverage : float
-            Of the bars; 0.9 is from the 5th to the 95th percentile.
+            Of the bars, at least; half of the rest, at most, lies beyond either end.
         kind, ax, name, **kwargs
             As for `plot`.
         rng : int, Generator or None
+            For the redraws of weighted rows.
 
         Raises
         ------
         ValueError
-            If more than two outcomes are seen, or more than one column is conditioned on.
+            If more than two outcomes are seen, more than one column is conditioned on, or there are too few redraws.
         """
         display = cls.compute(
             sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name

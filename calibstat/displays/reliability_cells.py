@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from calibstat.arrays import RNG, as_generator
+from calibstat.arrays import RNG
 from calibstat.binnings.base import Binning
 from calibstat.displays.cell_axis import cell_axis
+from calibstat.displays.consistency_bars import drawn_bars, exact_bars
 from calibstat.estimators.cells.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
-from calibstat.nulls.consistency import Consistency
 from calibstat.sample import Sample
 
 
 def reliability_cells(
     sample: Sample, binning: Binning, *, lens: Lens, n_resamples: int, coverage: float, rng: RNG
 ) -> dict[str, Any]:
-    """Cut a sample into cells, and redraw its labels for the consistency bars.
+    """Cut a sample into cells, and work out the consistency bars.
 
     Parameters
     ----------
@@ -37,11 +35,13 @@ def reliability_cells(
     estimator = HistogramRegression(binning)
     cells = estimator(seen).isel(label=-1)
     filled = cells["count"].values > 0
-    null = Consistency(n_resamples).draw(estimator, seen, as_generator(rng))
-    tail = (1 - coverage) / 2
-    low, high = np.quantile(null.samples[:, filled, -1], [tail, 1 - tail], axis=0)
+    if seen.predictions.weights is None:
+        shares = exact_bars(seen.predictions, binning, coverage)
+        low, high = (end - cells["mean_prediction"].values for end in shares)
+    else:
+        low, high = drawn_bars(seen, estimator, n_resamples=n_resamples, coverage=coverage, rng=rng)
     observed = {name: cells[name].values[filled] for name in ("mean_prediction", "mean_outcome", "count")}
-    return observed | {"low": low, "high": high, "axis": axis.take(filled), "coverage": coverage}
+    return observed | {"low": low[filled], "high": high[filled], "axis": axis.take(filled), "coverage": coverage}
 
 
 def _two_classes(lens: Lens, sample: Sample) -> Sample:

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.rows import is_chances
+from calibstat.progress import track
 
 # Numbers held at once while replicates are evaluated: 32 MiB of floats.
 NUMBERS_IN_A_BATCH = 2**22
@@ -47,9 +48,10 @@ def in_batches(
         weights = np.broadcast_to(weights, (*leading, weights.shape[-1])).reshape(prod(leading), weights.shape[-1])
     flat = np.broadcast_to(outcomes, (*leading, *trailing)).reshape(prod(leading), *trailing)
     step = max(1, numbers // max(1, width * trailing[0]))
+    starts = range(0, max(1, len(flat)), step)
     parts = [
         evaluate(flat[start : start + step], None if weights is None else weights[start : start + step])
-        for start in range(0, max(1, len(flat)), step)
+        for start in track(starts, len(starts))
     ]
     values = np.concatenate(parts)
     return values.reshape((*leading, *values.shape[1:]))

@@ -10,16 +10,13 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import repeat
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats, Ints
+from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Cells
+from calibstat.estimators.adding import add_up, count_and_add, count_codes, weigh_codes
 from calibstat.predictions import Predictions
-
-# Rows that are counted at once, so that they stay in the cache.
-_ROWS = 2**15
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +98,11 @@ class TallyPlan:
         self.predictions = predictions
         self.cells = cells
         self.needs = frozenset(needs)
-        self.prediction = self._sum_predictions(predictions.weights)
+
+    @cached_property
+    def prediction(self) -> Floats:
+        """(L, c) the sums of predictions, under the sample's own weights."""
+        return self._sum_predictions(self.predictions.weights)
 
     @cached_property
     def fixed(self) -> Tally:
@@ -121,13 +122,13 @@ class TallyPlan:
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
         """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
         combined = _product(self.predictions.weights, weights)
-        prediction = self.prediction if weights is None else self._sum_predictions(combined)
         floating = np.issubdtype(outcomes.dtype, np.floating)
         if floating:
             weight, outcome = self._sum_weights(combined), self._sum_chances(outcomes, combined)
         else:
             table = self._count(outcomes, combined)
             weight, outcome = table.sum(axis=-1), table[..., 1:] if table.shape[-1] == 2 else table
+        prediction = self.prediction if weights is None else self._sum_predictions(combined)
         square = np.empty(0)
         if "square" in self.needs:
             distance = self._distances(outcomes) if floating else self._squares(outcomes)
@@ -154,7 +155,9 @@ class TallyPlan:
         )
 
     def _sum_weights(self, weights: Array | None) -> Floats:
-        return self._tabulate(1)[:, 0] if weights is None else self._sum(weights)
+        if weights is None:
+            return np.bincount(self.cells.index, minlength=self.cells.size).astype(float)
+        return self._sum(weights)
 
     def _weight2(self, weight: Floats, weights: Array | None) -> Floats:
         """Sum of squared weights of each cell, where it is needed."""
@@ -166,28 +169,20 @@ class TallyPlan:
         columns = self.predictions.components.T
         return np.stack([self._sum(_weighted(column, weights)) for column in columns], axis=-1)
 
-    def _tabulate(self, n_codes: int, codes: Ints | None = None, weights: Floats | None = None) -> Floats:
-        """Weight of each code in each cell: (L, n_codes)."""
-        index, length = self.cells.index, self.cells.size * n_codes
-        if codes is None or weights is not None or length > _ROWS:
-            table = np.bincount(index if codes is None else index * n_codes + codes, weights, minlength=length)
-        else:
-            table = np.zeros(length, dtype=np.intp)
-            for start in range(0, len(index), _ROWS):
-                rows = slice(start, start + _ROWS)
-                table += np.bincount(index[rows] * n_codes + codes[rows], minlength=length)
-        return table.reshape(self.cells.size, n_codes).astype(float, copy=False)
-
     def _count(self, outcomes: Array, weights: Array | None) -> Floats:
         """Sum the indicators of outcomes (..., n) over cells: (..., L, K)."""
-        n_classes = self.predictions.n_classes
+        index, size, n_classes = self.cells.index, self.cells.size, self.predictions.n_classes
         shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
         codes = replicates(np.broadcast_to(outcomes, shape))
-        masses = repeat(None) if weights is None else replicates(np.broadcast_to(weights, shape))
-        sums = np.empty((len(codes), self.cells.size, n_classes))
-        for replicate, (code, mass) in enumerate(zip(codes, masses, strict=False)):
-            sums[replicate] = self._tabulate(n_classes, code, mass)
-        return sums.reshape(*shape[:-1], *sums.shape[1:])
+        if weights is None and n_classes == 2 and shape == (len(index),) and "prediction" not in vars(self):
+            # what is asked for first, and most often alone: both sums in one pass
+            sums, prediction = count_and_add(index, codes[0], self.predictions.event, size)
+            self.prediction = prediction[:, None]
+        elif weights is None:
+            sums = count_codes(index, codes, size, n_classes)
+        else:
+            sums = weigh_codes(index, codes, replicates(np.broadcast_to(weights, shape)), size, n_classes)
+        return sums.reshape(*shape[:-1], size, n_classes)
 
     def _sum_chances(self, chances: Array, weights: Array | None) -> Floats:
         first = 1 if self.predictions.n_classes == 2 else 0
@@ -196,9 +191,8 @@ class TallyPlan:
 
     def _sum(self, values: Array) -> Floats:
         """Sum values (..., n) over cells: (..., L)."""
-        index, size = self.cells.index, self.cells.size
-        sums = [np.bincount(index, row, minlength=size) for row in replicates(values)]
-        return np.reshape(sums, (*values.shape[:-1], size)).astype(float, copy=False)
+        sums = add_up(self.cells.index, replicates(values), self.cells.size)
+        return sums.reshape(*values.shape[:-1], self.cells.size)
 
     def _squares(self, outcomes: Array) -> Floats:
         """Squared norm of outcome - prediction, on the event alone for two classes: (..., n)."""

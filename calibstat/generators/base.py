@@ -17,7 +17,7 @@ from calibstat.arrays import RNG, Array, Floats, as_generator
 from calibstat.binnings.base import Binning
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator
-from calibstat.generators.evaluation import evaluate, monte_carlo, on_own_cells, through_features
+from calibstat.generators.evaluation import evaluate, monte_carlo, on_own_cells, through_features, zero_where_calibrated
 from calibstat.generators.lookup import induced_chances
 from calibstat.generators.population import Population, Truth, draw_outcomes
 from calibstat.lenses.base import Lens
@@ -60,6 +60,11 @@ class SyntheticModel(ABC):
     def features(self) -> tuple[str, ...]:
         """The variables that are the features of this world: P(Y | X) is a function of them."""
         return ()
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether the chances of every row are its prediction, whatever else is known of it: errors are then 0."""
+        return False
 
     def known(self, lens: Lens) -> Mapping[str, float]:  # noqa: ARG002 (for those who know something)
         """Values known in closed form under the lens, by the estimand (without its lens) as it prints itself."""
@@ -153,7 +158,7 @@ class SyntheticModel(ABC):
         value = self.known(estimand.lens).get(repr(estimand.core))
         if value is not None:
             return Truth(value, method="closed form")
-        return _on_population(estimand, self.population(estimand.lens))
+        return self._zero(estimand) or _on_population(estimand, self.population(estimand.lens))
 
     @final
     def limit(self, estimator: Estimator) -> Truth:
@@ -172,7 +177,12 @@ class SyntheticModel(ABC):
             If its cells never settle (they depend on the number of rows), or the population cannot be had.
         """
         fixed, binning = on_own_cells(estimator)
-        return _on_population(fixed, self.population(estimator.lens, binning))
+        return self._zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
+
+    def _zero(self, estimand: Estimator) -> Truth | None:
+        """The value of an error in a calibrated world; None where the world is not, or the estimand is no error."""
+        zero = zero_where_calibrated(self.rows, estimand) if self.calibrated else None
+        return None if zero is None else Truth(zero, method="the chances are the predictions")
 
 
 def _on_population(estimator: Estimator, population: Population) -> Truth:

@@ -53,6 +53,11 @@ class BetaPredictions(LineModel):
         score = rng.random(n) if self.a == self.b == 1 else rng.beta(self.a, self.b, n)
         return population_of(score, chances_of(self.recalibration, score))
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether r is the identity."""
+        return isinstance(self.recalibration, Identity)
+
     def density(self, log_odds: Floats) -> Floats:
         """Return the density of the scores, in log-odds."""
         return beta_density(self.a, self.b, log_odds)

@@ -29,7 +29,8 @@ class DirichletPredictions(SyntheticModel):
 
     True values are known through lenses that look at one class or at two groups of classes (any number of classes for
     `Mixture`, three otherwise), canonically for up to three classes, for the top label of up to three, and canonically
-    for `Mixture` with any number (total variation: a closed form).
+    for `Mixture` with any number (total variation: a closed form). With `Identity` the model is calibrated, and every
+    error is 0 through every lens.
 
     Parameters
     ----------
@@ -104,6 +105,11 @@ class DirichletPredictions(SyntheticModel):
             "through ClassWise(c) or Partition(...) into two or three groups, and its canonical total variation; ask "
             "for n_samples=10**6 to have a Monte Carlo value."
         )
+
+    @property
+    def calibrated(self) -> bool:
+        """Whether r is the identity."""
+        return isinstance(self.recalibration, Identity)
 
     def known(self, lens: Lens) -> Mapping[str, float]:
         """Total variation of a mixture through any fixed groups of classes (Widmann et al. 2019, Appendix)."""

@@ -74,6 +74,11 @@ class Empirical(SyntheticModel):
         """Draw rows of the data set, with replacement."""
         return take(self.table, rng.integers(0, len(self.table), n))
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether r is the identity."""
+        return isinstance(self.recalibration, Identity)
+
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:  # noqa: ARG002
         """List the rows of the data set."""
         return self.table

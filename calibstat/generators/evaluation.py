@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.arrays import Array
+from calibstat.arrays import Array, as_generator
 from calibstat.binnings.base import Binning
 from calibstat.binnings.unique import UniqueValues
 from calibstat.checks import at_least_one
@@ -19,6 +19,8 @@ from calibstat.lenses.given import Given
 
 _BLOCKS = 20
 _REPEATS = 30
+_FEW_ROWS = (300, 500)
+_ROUNDING = 1e-12
 
 
 def evaluate(estimator: Estimator, population: Population) -> float | Array:
@@ -27,6 +29,31 @@ def evaluate(estimator: Estimator, population: Population) -> float | Array:
         evaluator = estimator.prepare(population.predictions)
     value = evaluator(population.chances)
     return float(value) if evaluator.shape == () else value
+
+
+def zero_where_calibrated(
+    rows: Callable[[int, np.random.Generator], Population], estimand: Estimator
+) -> float | Array | None:
+    """Return the zero of an error in a world whose chances are the predictions; None for what is no error.
+
+    An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in any
+    cells; a score, or a part of one, is not.
+
+    Parameters
+    ----------
+    rows : callable
+        Draws rows of the world.
+    estimand : Estimator
+    """
+    values = []
+    for seed, n in enumerate(_FEW_ROWS):
+        try:
+            values.append(np.asarray(evaluate(estimand, rows(n, as_generator(seed)))))
+        except ValueError:  # it needs more rows, or what these have not
+            return None
+    if values[0].shape != values[1].shape or not all((np.abs(each) <= _ROUNDING).all() for each in values):
+        return None
+    return np.zeros(values[0].shape) if values[0].ndim else 0.0
 
 
 def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:

@@ -76,6 +76,9 @@ def _check_rows(model: SyntheticModel, n: int, rng: np.random.Generator) -> None
     drawn = model.rows(n, rng)
     _require(len(drawn) == n, f"rows({n}) returned {len(drawn)} rows")
     _check_laws(drawn, "rows")
+    if model.calibrated:
+        same = np.allclose(drawn.chances, drawn.predictions.chances, rtol=0, atol=1e-9)
+        _require(same, "calibrated: it says that chances are the predictions, but in some rows they are not")
 
 
 def _check_streams(model: SyntheticModel) -> None:

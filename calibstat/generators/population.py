@@ -73,6 +73,11 @@ class Truth:
     method: str = "enumeration"
 
     def __float__(self) -> float:
+        if np.ndim(self.value):
+            raise TypeError(
+                f"this truth is an array of shape {np.shape(self.value)}, not one number; its numbers are in "
+                ".value, and estimator.headline(truth.value) is the one that a test is about."
+            )
         return float(self.value)
 
     def __str__(self) -> str:

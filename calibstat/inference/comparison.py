@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
-from calibstat.arrays import RNG, Floats, Ints, as_generator
+from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked
-from calibstat.inference.comparison_result import ComparisonTest, ScoreDifference
+from calibstat.inference.comparison_result import ComparisonTest
 from calibstat.inference.estimation import level_between
 from calibstat.inference.linear_recalibration import recalibration_difference
-from calibstat.inference.paired_rows import kept_rows, same_labels, same_rows
+from calibstat.inference.normal_test import normal_pvalue, standardized
+from calibstat.inference.paired_rows import same_labels, same_rows
+from calibstat.inference.score_difference import score_difference
 from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import describe
-from calibstat.inference.total_variance import CellResiduals, difference_variance
+from calibstat.inference.total_variance import CellResiduals, difference_error
 from calibstat.inference.wrapped import wrapped_pvalue
 from calibstat.nulls.consistency import Consistency
-from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.sample import Sample
 
 
@@ -36,7 +37,10 @@ def comparison_test(
     """Test the hypothesis that two models have the same squared calibration error.
 
     The difference of two debiased squared errors, each in the cells of its own model, is divided by the root of its
-    total variance: a linear part where the models are off, and a degenerate one where they are not. Both models may be
+    total variance: a linear part where the models are off, and a degenerate one where they are not. Cells in which
+    fewer than four rows have another outcome than the commonest show too little noise; their rows count as if outcomes
+    were drawn midway between the two models' predictions, the nearest case of equal errors (with different rows: cells
+    of equal outcomes as if the chance of another one were 3 / n). Both models may be
     calibrated and the difference then is noise of a smaller order, so the p-value is wrapped: it is the larger of the
     normal one and of twice the smaller exact p-value of "this model is calibrated" (intersection-union of the two
     cases; Dimitriadis & Puke 2026). It rejects only where the models differ and not both are calibrated.
@@ -102,17 +106,15 @@ def comparison_test(
         same_rows(a, b, estimator, "use paired=False")
     cells = (cells_of(estimator, seen[0]), cells_of(estimator, seen[1]))
     difference = cells[0].value - cells[1].value
-    error = float(np.sqrt(max(difference_variance(*cells, paired), 0.0)))
-    # identical predictions: no difference, and no noise but rounding
-    z = 0.0 if abs(difference) <= TIE_TOLERANCE or error == 0 else difference / error
-    normal = 2 * float(ndtr(-abs(z)))
+    error = difference_error(*cells, paired)
+    normal = normal_pvalue(difference, error)
     generator = as_generator(rng)
     own = tuple(own_pvalue(estimator, each, n_resamples, generator) for each in seen)
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
     return ComparisonTest(
         difference=difference,
         pvalue=wrapped_pvalue(normal, own),
-        statistic=z,
+        statistic=standardized(difference, error),
         normal_pvalue=normal,
         own_pvalues=(own[0], own[1]),
         values=(cells[0].value, cells[1].value),
@@ -120,7 +122,7 @@ def comparison_test(
         confidence_interval=ConfidenceInterval(difference - reach, difference + reach),
         confidence_level=confidence_level,
         recalibration_difference=recalibration_difference(seen, paired, n_resamples, generator),
-        score_difference=_scores(a, b, estimator, paired),
+        score_difference=score_difference(a, b, estimator, paired),
         paired=paired,
         names=names,
         asked=asked,
@@ -142,27 +144,3 @@ def own_pvalue(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.ran
     evaluator = core.prepare(seen.predictions)
     value = float(evaluator(seen.outcomes))
     return Consistency(n_resamples).draw(core, seen, rng, evaluator).pvalue(value)
-
-
-def _scores(a: Sample, b: Sample, estimator: Estimator, paired: bool) -> ScoreDifference:
-    """Compare Brier scores of the whole predictions, on the rows that the lens keeps."""
-    scores, shares = zip(*(_brier(each, kept_rows(each, estimator)) for each in (a, b)), strict=True)
-    difference = float(shares[0] @ scores[0] - shares[1] @ scores[1])
-    if paired:
-        variance = float((shares[0] ** 2 * (scores[0] - scores[1] - difference) ** 2).sum())
-    else:
-        variance = sum(float((w**2 * (each - w @ each) ** 2).sum()) for each, w in zip(scores, shares, strict=True))
-    z = 0.0 if variance == 0 else difference / float(np.sqrt(variance))
-    return ScoreDifference(difference, float(np.sqrt(variance)), 2 * float(ndtr(-abs(z))))
-
-
-def _brier(sample: Sample, rows: Ints) -> tuple[Floats, Floats]:
-    """Return the squared distance of outcome and prediction of these rows, of the event alone for two classes.
-
-    And what each row counts.
-    """
-    components = sample.predictions.components
-    happened = np.eye(sample.predictions.n_classes)[sample.outcomes][:, -components.shape[1] :]
-    scores = ((happened - components) ** 2).sum(axis=1)[rows]
-    weights = np.ones(len(sample)) if sample.predictions.weights is None else sample.predictions.weights
-    return scores, weights[rows] / weights[rows].sum()

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from calibstat.inference.asked import Asked
 from calibstat.inference.linear_recalibration import RecalibrationDifference
 from calibstat.inference.plain_values import plain
-from calibstat.inference.results import Asked, frame
+from calibstat.inference.results import frame
+from calibstat.inference.score_difference import ScoreDifference
 from calibstat.inference.spread import ConfidenceInterval
-from calibstat.inference.words import LEVEL, interval_text, number
+from calibstat.inference.words import LEVEL, interval_text, number, pvalue_cell, small_pvalue
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ENOUGH_ROWS = 500
-
-
-class ScoreDifference(NamedTuple):
-    """Difference of mean Brier scores: of skill, that is calibration and sharpness together."""
-
-    difference: float
-    standard_error: float
-    pvalue: float
 
 
 @final
@@ -100,7 +94,7 @@ class ComparisonTest:
     def verdict(self) -> str:
         """One sentence: which model has the smaller error, or that they cannot be told apart."""
         first, second = self.names
-        where = f"through {self.asked[0].lens!r} ({self._rows()}, p = {self.pvalue:.3g})"
+        where = f"through {self.asked[0].lens!r} ({self._rows()}, p {small_pvalue(self.pvalue)})"
         if self.pvalue > LEVEL:
             return f"The calibration errors of {first} and {second} cannot be told apart {where}."
         smaller = first if self.difference < 0 else second
@@ -161,13 +155,14 @@ class ComparisonTest:
                 f"{interval_text(self.confidence_interval, self.confidence_level)}",
                 f"  errors     {first} {number(self.values[0])}, {second} {number(self.values[1])} (squared, binned by "
                 f"each model's own cells, unbiased); roots {number(roots[0])}, {number(roots[1])}",
-                f"  p-value    {self.pvalue:.3g}: the larger of {self.normal_pvalue:.3g} (normal) and twice the "
-                f"smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by itself, exact)",
+                f"  p-value    {pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.normal_pvalue)} (normal) "
+                f"and twice the smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by "
+                "itself, exact)",
                 f"  null       {self.hypothesis}",
                 f"  estimator  {self.asked[0].estimator!r}",
                 *self._recalibration_lines(),
-                f"  skill      Brier score {number(score.difference)} ({first} minus {second}, p = {score.pvalue:.3g}"
-                "): calibration and sharpness together, not a calibration error",
+                f"  skill      Brier score {number(score.difference)} ({first} minus {second}, p "
+                f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error",
                 *(f"  note       {note}" for note in self.notes),
             ]
         )
@@ -184,7 +179,7 @@ class ComparisonTest:
             return []
         first, second = self.names
         return [
-            f"  line       {number(found.difference)} ({first} minus {second}, p = {found.pvalue:.3g}, wrapped "
+            f"  line       {number(found.difference)} ({first} minus {second}, p {small_pvalue(found.pvalue)}, wrapped "
             "likewise): Brier score that a linear recalibration would gain"
         ]
 

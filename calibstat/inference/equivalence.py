@@ -9,11 +9,12 @@ from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_number
+from calibstat.inference.asked import Asked
 from calibstat.inference.estimation import level_between
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.limits import cluster_count, cluster_note, events_note, fewest_rows, negative_note
 from calibstat.inference.plain_values import plain
-from calibstat.inference.results import Asked, frame
+from calibstat.inference.results import frame
 from calibstat.inference.spread import NoInterval
 from calibstat.inference.testing import describe
 from calibstat.inference.words import number, small_pvalue
@@ -180,11 +181,14 @@ def equivalence_test(
     asked = describe(estimator, seen)
     generator = as_generator(rng)
     chosen = Multiplier(n_resamples) if multiplier is None else multiplier
-    redraws = None
-    if chosen.groups is None and estimator.residual_form == "seminorm":
-        redraws = Consistency(n_resamples).draw(Headline(estimator.core), seen, generator).samples
+    redraws = evaluator = None
+    if estimator.residual_form == "seminorm":
+        whole = Headline(estimator.core)
+        evaluator = whole.prepare(seen.predictions)
+        if chosen.groups is None:
+            redraws = Consistency(n_resamples).draw(whole, seen, generator, evaluator).samples
     try:
-        spread = spread_of(estimator.core, seen, chosen, redraws, generator)
+        spread = spread_of(estimator.core, seen, chosen, redraws, generator, evaluator)
         upper = spread.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason

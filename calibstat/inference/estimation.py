@@ -9,6 +9,7 @@ from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_number
 from calibstat.inference.bootstrap_interval import bootstrap_interval
+from calibstat.inference.exact_law import exact_law
 from calibstat.inference.intervals import spread_of
 from calibstat.inference.limits import events_note, fewest_rows, negative_note
 from calibstat.inference.results import Estimate
@@ -16,7 +17,6 @@ from calibstat.inference.spread import ConfidenceInterval, NoInterval
 from calibstat.inference.testing import describe
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.nulls.exact import Exact, NotExact
 from calibstat.nulls.multiplier import Multiplier
 from calibstat.resampling.bootstrap import Bootstrap
 from calibstat.sample import Sample
@@ -85,8 +85,8 @@ def estimate(
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
     redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
-    found, note = _interval(core, seen, redraws.samples, confidence_level, interval, generator)
-    mean = _mean(core, seen, redraws, generator, evaluator)
+    found, note = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator)
+    mean = _mean(core, seen, redraws, evaluator)
     headline, noise = core.headline(value), core.headline(redraws.samples)
     single = np.ndim(headline) == 0
     return Estimate(
@@ -109,16 +109,11 @@ def level_between(confidence_level: float) -> None:
         raise ValueError(f"confidence_level is {confidence_level!r}; it must lie between 0 and 1, for example 0.95.")
 
 
-def _mean(
-    core: Estimator, seen: Sample, redraws: EmpiricalNull, rng: np.random.Generator, evaluator: Evaluator
-) -> float | Floats:
+def _mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
     """Return the mean under the null: the exact one of a number where it is to be had, as in `calibration_test`."""
     if evaluator.shape:
         return redraws.mean
-    try:
-        return float(Exact().draw(core, seen, rng, evaluator).mean)
-    except NotExact:
-        return float(redraws.mean)
+    return float((exact_law(core, seen, evaluator) or redraws).mean)
 
 
 def _notes(value: float, found: ConfidenceInterval | None, seen: Sample) -> tuple[str, ...]:
@@ -135,6 +130,7 @@ def _interval(
     level: float,
     asked: Bootstrap | Multiplier | None,
     rng: np.random.Generator,
+    evaluator: Evaluator,
 ) -> tuple[ConfidenceInterval | None, str]:
     """Return the interval and what it is, or none and why."""
     if isinstance(asked, Bootstrap):
@@ -143,7 +139,7 @@ def _interval(
     multiplier = Multiplier(len(redraws)) if asked is None else asked
     numbers = None if multiplier.groups is not None else core.headline(redraws)
     try:
-        spread = spread_of(core, seen, multiplier, numbers, rng)
+        spread = spread_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
         return spread.interval(level), spread.method
     except NoInterval as reason:
         if asked is not None:

@@ -64,7 +64,8 @@ def multiple_test(
     Returns
     -------
     MultipleTest
-        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words.
+        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words. A number that cannot be had
+        (NaN: of a level with too few rows, say) has no p-value (NaN) and is not tested.
 
     Raises
     ------
@@ -101,9 +102,9 @@ def multiple_test(
         raise ValueError(f"{estimator!r} gives an array for each name, but a test needs numbers, for example ECE().")
     drawn = _draws(null, core, seen, as_generator(rng), evaluator)
     evidence = core.evidences(np.concatenate([values[None], drawn]))
-    pvalues = np.array([single_step(column[:1], column[1:, None])[0] for column in evidence.T])
+    pvalues = _each(evidence)
     standardized = _standardized(evidence)
-    adjusted = _JOINT[adjust](standardized[0], standardized[1:]) if adjust in _JOINT else _SINGLE[adjust](pvalues)
+    adjusted = _JOINT[adjust](standardized[0], standardized[1:]) if adjust in _JOINT else _single(adjust, evidence)
     return MultipleTest(
         names=_names(evaluator, values),
         values=values,
@@ -117,6 +118,19 @@ def multiple_test(
         null=null,
         asked=asked,
     )
+
+
+def _each(evidence: Floats) -> Floats:
+    """The p-value of each column (R + 1, J) by itself; NaN where there is no value."""
+    return np.array([single_step(column[:1], column[1:, None])[0] for column in evidence.T])
+
+
+def _single(adjust: str, evidence: Floats) -> Floats:
+    """Adjust p-values; a number that can never be had does not count, one that these labels do not give has p = 1."""
+    possible = ~np.isnan(evidence).all(axis=0)
+    pvalues, adjusted = _each(evidence), np.full(evidence.shape[1], np.nan)
+    adjusted[possible] = _SINGLE[adjust](np.where(np.isnan(pvalues), 1.0, pvalues)[possible])
+    return np.where(np.isnan(pvalues), np.nan, adjusted)
 
 
 def _names(evaluator: Evaluator, values: Floats) -> tuple[Hashable, ...]:
@@ -143,5 +157,5 @@ def _standardized(evidence: Floats) -> Floats:
     count = np.maximum(known.sum(axis=0), 1)
     centre = np.where(known, evidence, 0.0).sum(axis=0) / count
     spread = np.sqrt(np.where(known, (evidence - centre) ** 2, 0.0).sum(axis=0) / count)
-    varies = spread > 1e-12 * np.maximum(1.0, np.abs(centre))
+    varies = spread > 1e-12 * np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
     return np.where(varies, (evidence - centre) / np.where(varies, spread, 1.0), np.where(known, 0.0, evidence))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.inference.results import Asked, frame
+from calibstat.inference.asked import Asked
+from calibstat.inference.results import frame
 from calibstat.inference.words import LEVEL, counted, number
 from calibstat.nulls.base import Null
 
@@ -40,9 +41,9 @@ class MultipleTest:
     standardized : (J,) floats
         Evidence of each, in standard deviations of its draws above their mean.
     pvalues : (J,) floats
-        Of each by itself.
+        Of each by itself; NaN where the value is.
     adjusted : (J,) floats
-        Adjusted for having looked at all.
+        Adjusted for having looked at all; NaN where the value is.
     adjust : str
     n_resamples : int
     hypothesis : str
@@ -74,13 +75,21 @@ class MultipleTest:
         return tuple(name for name, p in zip(self.names, self.adjusted, strict=True) if p <= LEVEL)
 
     @property
+    def untested(self) -> tuple[Hashable, ...]:
+        """The names whose value is not a number (NaN), so that there is nothing to test."""
+        return tuple(name for name, p in zip(self.names, self.adjusted, strict=True) if np.isnan(p))
+
+    @property
     def verdict(self) -> str:
         """One sentence: for which names there is evidence of miscalibration, or that there is none."""
-        where = f"through {self.asked.lens!r} (n = {self.asked.n}, adjusted for {counted(len(self), 'test')}"
-        if not len(self):
+        tests = len(self) - len(self.untested)
+        where = f"through {self.asked.lens!r} (n = {self.asked.n}, adjusted for {counted(tests, 'test')}"
+        if not tests:
             return f"Nothing to test {where})."
         if not self.rejected:
-            return f"No evidence of miscalibration {where}: smallest adjusted p = {float(self.adjusted.min()):.3g})."
+            return (
+                f"No evidence of miscalibration {where}: smallest adjusted p = {float(np.nanmin(self.adjusted)):.3g})."
+            )
         kind = "share of false discoveries" if self.adjust.startswith("fdr") else "level"
         found = ", ".join(map(str, self.rejected))
         return f"Evidence of miscalibration for {found} {where}, {kind} {100 * LEVEL:g} %)."
@@ -98,11 +107,13 @@ class MultipleTest:
             "null": repr(self.null),
             "hypothesis": self.hypothesis,
             "rejected": [_plain(name) for name in self.rejected],
+            "untested": [_plain(name) for name in self.untested],
             "tests": tests,
         }
 
     def __str__(self) -> str:
         width = max([4, *(len(str(name)) for name in self.names)])
+        untested = ", ".join(map(str, self.untested))
         rows = [
             f"  {row['name']!s:{width}}  {number(row['value']):>9}  {number(row['null_mean']):>9}  "
             f"{row['pvalue']:>7.3g}  {row['adjusted']:>10.3g}{'  *' if row['adjusted'] <= LEVEL else ''}"
@@ -117,6 +128,7 @@ class MultipleTest:
                 "  expected  mean of the value under the null: what noise alone gives",
                 f"  adjusted  {METHODS[self.adjust]}; * rejects at {100 * LEVEL:g} % "
                 f"({counted(self.n_resamples, 'resample')})",
+                *([f"  untested  {untested}: the value is not a number (NaN)"] if untested else []),
                 f"  null      {self.hypothesis}",
                 f"  estimator {self.asked.estimator!r}",
                 f"  data      n = {self.asked.n}; {self.asked.source}",

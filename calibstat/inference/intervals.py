@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.limits import ENOUGH_CLUSTERS, MINIMUM_CLUSTERS, cluster_count, cluster_note
 from calibstat.inference.spread import NO_NOISE, NoInterval, Spread, Uniform
@@ -22,7 +22,12 @@ _BINNED = "for the *binned* error, in these cells (a lower bound of the unbinned
 
 
 def spread_of(
-    core: Estimator, seen: Sample, multiplier: Multiplier, redraws: Floats | None, rng: np.random.Generator
+    core: Estimator,
+    seen: Sample,
+    multiplier: Multiplier,
+    redraws: Floats | None,
+    rng: np.random.Generator,
+    evaluator: Evaluator | None = None,
 ) -> Spread:
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
@@ -37,6 +42,8 @@ def spread_of(
     redraws : (R,) floats, optional
         Headline values under exact redraws of the labels; None where labels cannot be redrawn.
     rng : Generator
+    evaluator : Evaluator, optional
+        Of the headline, where it is prepared already.
     """
     if core.residual_form == "debiased square" and multiplier.groups is None:
         return total_variance(core, seen)
@@ -44,7 +51,7 @@ def spread_of(
         raise NoInterval(_NONE.format(repr(core)))
     count = _clusters(multiplier, seen)
     whole = Headline(core)
-    evaluator = whole.prepare(seen.predictions)
+    evaluator = evaluator or whole.prepare(seen.predictions)
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
     noise = centred.draw(whole, seen, rng, evaluator).samples
     if not noise.any() and (redraws is None or not redraws.any()):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.nulls.base import Null
-from calibstat.nulls.distributions import TIE_TOLERANCE, EmpiricalNull, NullDistribution
+from calibstat.nulls.distributions import EmpiricalNull, NullDistribution
 from calibstat.nulls.multiplier import Multiplier
+from calibstat.nulls.tied import tie_slack, typical_size
 from calibstat.predictions import Predictions
 from calibstat.resampling.clusters import clusters, how_many
 from calibstat.sample import Sample
@@ -62,8 +63,8 @@ def power_note(null: Null, distribution: NullDistribution, statistic: float) -> 
     """Say that signs change nothing, if they do not: p = 1 by construction."""
     if not isinstance(null, Multiplier) or not isinstance(distribution, EmpiricalNull):
         return ()
-    slack = TIE_TOLERANCE * max(1.0, abs(statistic))
-    if not (np.abs(distribution.samples - statistic) <= slack).all():
+    slack = tie_slack(statistic, typical_size(distribution.samples))
+    if np.isinf(statistic) or not (np.abs(distribution.samples - statistic) <= slack).all():
         return ()
     return (
         "every set of signs gives the same value (so it is where every cell holds a single row or cluster), so that "

@@ -6,14 +6,16 @@ columns. Its estimation error is of second order, because the line is optimal (D
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from calibstat.arrays import Floats
+from calibstat.inference.normal_test import normal_pvalue
+from calibstat.inference.unseen_noise import FEW_OTHERS, midway_variance, unseen_rows_variance
 from calibstat.inference.wrapped import wrapped_pvalue
-from calibstat.nulls.distributions import TIE_TOLERANCE, EmpiricalNull
+from calibstat.nulls.distributions import EmpiricalNull
 from calibstat.nulls.labels import LabelLaw
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
@@ -39,15 +41,17 @@ def recalibration_difference(
     """
     if seen[0].predictions.n_classes != 2 or any(each.predictions.weights is not None for each in seen):
         return None
-    first, second = (_gains(each) for each in seen)
-    difference = float(first.mean() - second.mean())
+    first, second = (_Gains.of(each) for each in seen)
+    difference = float(first.gains.mean() - second.gains.mean())
     if paired:
-        variance = float(np.var(first - second)) / len(first)
+        variance = float(np.var(first.gains - second.gains)) / len(first.gains)
+        if first.others < FEW_OTHERS:
+            slope, share = first.slope - second.slope, np.full(len(first.gains), 1 / len(first.gains))
+            variance = max(variance, midway_variance(share, slope, *(each.predictions.components for each in seen)))
     else:
-        variance = float(np.var(first)) / len(first) + float(np.var(second)) / len(second)
+        variance = first.variance + second.variance
     error = float(np.sqrt(variance))
-    z = 0.0 if abs(difference) <= TIE_TOLERANCE or error == 0 else difference / error
-    normal = 2 * float(ndtr(-abs(z)))
+    normal = normal_pvalue(difference, error)
     own = tuple(_exact(each, n_resamples, rng) for each in seen)
     return RecalibrationDifference(difference, error, wrapped_pvalue(normal, own), normal, (own[0], own[1]))
 
@@ -59,12 +63,36 @@ def _basis(seen: Sample) -> Floats:
     return columns[:, lengths > 1e-9 * lengths[0]]
 
 
-def _gains(seen: Sample) -> Floats:
-    """(n,) squared residual of each row before, less that after recalibration."""
-    basis, residual = _basis(seen), seen.outcomes - seen.predictions.event
-    after = residual - basis @ (basis.T @ residual)
-    gains: Floats = residual**2 - after**2
-    return gains
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """What a linear recalibration gains each row of a model.
+
+    Parameters
+    ----------
+    gains : (n,) floats
+        Squared residual before, less that after.
+    slope : (n, 1) floats
+        How much one more event adds to the sum of the gains: 2 (line - prediction), since the line is optimal.
+    others : int
+        Number of rows that have another outcome than the commonest one.
+    """
+
+    gains: Floats
+    slope: Floats
+    others: int
+
+    @classmethod
+    def of(cls, seen: Sample) -> _Gains:
+        basis, residual = _basis(seen), seen.outcomes - seen.predictions.event
+        along = basis @ (basis.T @ residual)
+        events = int(seen.outcomes.sum())
+        return cls(residual**2 - (residual - along) ** 2, 2 * along[:, None], min(events, len(seen) - events))
+
+    @property
+    def variance(self) -> float:
+        """That of the mean, with what equal outcomes may hide."""
+        n = len(self.gains)
+        return float(np.var(self.gains)) / n + unseen_rows_variance(np.full(n, 1 / n), self.slope, self.others == 0)
 
 
 def _exact(seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from calibstat.arrays import Floats
-from calibstat.nulls.distributions import TIE_TOLERANCE
+from calibstat.nulls.tied import tie_slack, typical_size
 
 
 def holm(pvalues: ArrayLike) -> Floats:
@@ -33,7 +35,13 @@ def holm(pvalues: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    return _statsmodels(pvalues, "holm")
+    values = _checked(pvalues)
+    if len(values) < 2:
+        return values
+    # statsmodels takes a second to import, and collects garbage in every call (30 to 100 ms): one call for a family.
+    from statsmodels.stats.multitest import multipletests
+
+    return np.asarray(multipletests(values, method="holm")[1])
 
 
 def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
@@ -60,7 +68,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     array([0.03, 0.04, 0.04])
     """
-    return _statsmodels(pvalues, "fdr_bh")
+    return _false_discoveries(pvalues, "bh")
 
 
 def benjamini_yekutieli(pvalues: ArrayLike) -> Floats:
@@ -87,7 +95,7 @@ def benjamini_yekutieli(pvalues: ArrayLike) -> Floats:
     >>> benjamini_yekutieli([0.01, 0.04, 0.03]).round(4)
     array([0.055 , 0.0733, 0.0733])
     """
-    return _statsmodels(pvalues, "fdr_by")
+    return _false_discoveries(pvalues, "by")
 
 
 def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
@@ -100,25 +108,29 @@ def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
     Parameters
     ----------
     values : (m,) floats
-        Larger is more evidence; of comparable size (standardised), or the noisiest decides. NaN is no evidence.
+        Larger is more evidence; of comparable size (standardised), or the noisiest decides.
     draws : (R, m) floats
-        The same under the null, all columns from the same draw.
+        The same under the null, all columns from the same draw; NaN counts as the weakest evidence.
 
     Returns
     -------
     adjusted : (m,) floats
-        (1 + number of draws whose maximum reaches the value) / (1 + R).
+        (1 + number of draws whose maximum reaches the value) / (1 + R); NaN where the value is. The draws of such a
+        column count for the others all the same: left out, the test of these would not be exact where it depends on
+        the labels whether a value can be had.
 
     Examples
     --------
     >>> single_step([3.0, 1.5], [[1.0, 2.0], [0.5, 1.0], [1.2, 0.3]])
     array([0.25, 0.5 ])
+    >>> single_step([3.0, float("nan")], [[1.0, 2.0], [0.5, 3.0], [1.2, 0.3]])
+    array([0.5, nan])
     """
     found, drawn = _joint(values, draws)
     if not found.size:
         return found
     largest = drawn.max(axis=1)
-    return np.array([_share(value, largest) for value in found])
+    return _unknown_as_nan(np.array([_share(value, largest) for value in found]), values)
 
 
 def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
@@ -132,14 +144,14 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     Parameters
     ----------
     values : (m,) floats
-        Larger is more evidence; of comparable size (standardised). NaN is no evidence.
+        Larger is more evidence; of comparable size (standardised).
     draws : (R, m) floats
-        The same under the null, all columns from the same draw.
+        The same under the null, all columns from the same draw; NaN counts as the weakest evidence.
 
     Returns
     -------
     adjusted : (m,) floats
-        In the order of `values`.
+        In the order of `values`; NaN where the value is, as in `single_step`.
 
     Examples
     --------
@@ -157,22 +169,33 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     each = np.array([_share(found[j], rest[:, k]) for k, j in enumerate(order)])
     adjusted = np.empty_like(found)
     adjusted[order] = np.maximum.accumulate(each)
-    return adjusted
+    return _unknown_as_nan(adjusted, values)
 
 
-def _statsmodels(pvalues: ArrayLike, method: str) -> Floats:
-    # statsmodels takes a second to import.
-    from statsmodels.stats.multitest import multipletests
+def _false_discoveries(pvalues: ArrayLike, method: Literal["bh", "by"]) -> Floats:
+    values = _checked(pvalues)
+    if len(values) < 2:
+        return values
+    # scipy.stats takes half a second to import.
+    from scipy.stats import false_discovery_control
 
-    values = np.asarray(pvalues, dtype=float)
+    return np.asarray(false_discovery_control(values, method=method))
+
+
+def _checked(pvalues: ArrayLike) -> Floats:
+    """Return p-values as a new row of floats, and refuse what is none."""
+    values = np.array(pvalues, dtype=float)
     if values.ndim != 1:
         raise ValueError(
             f"pvalues have shape {values.shape}, but one row of them is expected, (m,): for example [0.01]."
         )
-    wrong = values[~((values >= 0) & (values <= 1))]
+    wrong = np.flatnonzero(~((values >= 0) & (values <= 1)))
     if wrong.size:
-        raise ValueError(f"a p-value is {wrong[0]}, but p-values lie between 0 and 1; leave out tests without one.")
-    return np.asarray(multipletests(values, method=method)[1]) if values.size else values
+        raise ValueError(
+            f"a p-value is {values[wrong[0]]} (at position {wrong[0]}), but p-values lie between 0 and 1; leave out "
+            "tests without one."
+        )
+    return values
 
 
 def _joint(values: ArrayLike, draws: ArrayLike) -> tuple[Floats, Floats]:
@@ -187,7 +210,12 @@ def _joint(values: ArrayLike, draws: ArrayLike) -> tuple[Floats, Floats]:
     return found, drawn
 
 
+def _unknown_as_nan(adjusted: Floats, values: ArrayLike) -> Floats:
+    """What has no value has no p-value."""
+    return np.where(np.isnan(np.asarray(values, dtype=float)), np.nan, adjusted)
+
+
 def _share(value: float, drawn: Floats) -> float:
     """Count the draws that reach a value, ties included, the data being one of the R + 1 sets."""
-    slack = TIE_TOLERANCE * max(1.0, abs(value)) if np.isfinite(value) else 0.0
+    slack = tie_slack(float(value), typical_size(drawn))
     return (1 + int(np.count_nonzero(drawn >= value - slack))) / (1 + len(drawn))

@@ -15,8 +15,8 @@ from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.omnibus_result import OmnibusTest
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
-from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.nulls.labels import LabelLaw
+from calibstat.nulls.tied import tie_slack, typical_size
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
 
@@ -153,6 +153,5 @@ def _counts(evidence: Floats) -> Ints:
     counts = np.empty(evidence.shape, dtype=np.intp)
     for j, column in enumerate(evidence.T):
         ordered = np.sort(column)
-        finite = np.where(np.isfinite(column), np.abs(column), 0.0)
-        counts[:, j] = len(column) - np.searchsorted(ordered, column - TIE_TOLERANCE * np.maximum(1.0, finite))
+        counts[:, j] = len(column) - np.searchsorted(ordered, column - tie_slack(column, typical_size(column)))
     return counts

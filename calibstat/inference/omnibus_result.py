@@ -74,10 +74,8 @@ class OmnibusTest:
     @property
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration and its kind, or no evidence."""
-        floor = 1 / (1 + self.n_resamples)
-        p = f"< {floor:.3g}" if self.pvalue <= floor else f"= {self.pvalue:.3g}"
         where = (
-            f"through {self.lens!r} (n = {self.n}, p {p}, {counted(self.n_resamples, 'resample')}, "
+            f"through {self.lens!r} (n = {self.n}, p = {self.pvalue:.3g}, {counted(self.n_resamples, 'resample')}, "
             f"{counted(len(self.names), 'statistic')})"
         )
         if self.pvalue > LEVEL:

@@ -20,7 +20,7 @@ from calibstat.inference.multiplicity import holm, single_step
 from calibstat.inference.paired_rows import same_labels, same_rows
 from calibstat.inference.several_models_result import ModelComparison, PairDifference
 from calibstat.inference.testing import describe
-from calibstat.inference.total_variance import CellResiduals, difference_variance
+from calibstat.inference.total_variance import CellResiduals, difference_error
 from calibstat.inference.wrapped import wrapped_pvalue
 from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.resampling.streams import blocks
@@ -104,7 +104,7 @@ def compare_models(
     z = np.where(known, differences / np.where(known, errors, 1.0), 0.0)
     normal = 2 * ndtr(-np.abs(z))
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
-    drawn = _joint_draws(cells, pairs, n_resamples, generator)
+    drawn = _joint_draws(cells, pairs, errors, n_resamples, generator)
     adjusted = holm(wrapped) if adjust == "holm" else _max_t(np.abs(z), drawn, own, pairs)
     columns = zip(pairs, differences, errors, z, normal, wrapped, adjusted, strict=True)
     return ModelComparison(
@@ -146,12 +146,16 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
 def _differences(cells: Sequence[CellResiduals], pairs: Pairs) -> tuple[Floats, Floats]:
     """Differences of values and their standard errors, for each pair."""
     differences = np.array([cells[a].value - cells[b].value for a, b in pairs])
-    variances = np.array([difference_variance(cells[a], cells[b], paired=True) for a, b in pairs])
-    return differences, np.sqrt(np.maximum(variances, 0.0))
+    return differences, np.array([difference_error(cells[a], cells[b], paired=True) for a, b in pairs])
 
 
-def _joint_draws(cells: Sequence[CellResiduals], pairs: Pairs, n_resamples: int, rng: np.random.Generator) -> Floats:
-    """(R, pairs) standardised differences of influences with random signs: noise about equal errors, signs kept."""
+def _joint_draws(
+    cells: Sequence[CellResiduals], pairs: Pairs, errors: Floats, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """(R, pairs) standardised differences of influences with random signs: noise about equal errors, signs kept.
+
+    Where the standard error of a pair is larger than these show (`difference_error`), normal noise makes up for it.
+    """
     influence = np.stack([each.influence for each in cells], axis=-1)
     influence = cells[0].share[:, None] * (influence - np.average(influence, axis=0, weights=cells[0].share))
     n = len(influence)
@@ -162,8 +166,13 @@ def _joint_draws(cells: Sequence[CellResiduals], pairs: Pairs, n_resamples: int,
     sums = np.concatenate(drawn)
     first, second = np.array(pairs).T
     spread = np.sqrt(((influence[:, first] - influence[:, second]) ** 2).sum(axis=0))
-    known = spread > TIE_TOLERANCE * np.abs(influence).max(initial=0.0)
-    return np.where(known, (sums[:, first] - sums[:, second]) / np.where(known, spread, 1.0), 0.0)
+    unseen = np.sqrt(np.maximum(errors**2 - spread**2, 0.0))
+    noise = sums[:, first] - sums[:, second]
+    if unseen.any():
+        noise = noise + unseen * rng.standard_normal(noise.shape)
+    scale = np.maximum(errors, spread)
+    known = scale > TIE_TOLERANCE * np.abs(influence).max(initial=0.0)
+    return np.where(known, noise / np.where(known, scale, 1.0), 0.0)
 
 
 def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: Pairs) -> Floats:

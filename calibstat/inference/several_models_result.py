@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
+from calibstat.inference.asked import Asked
 from calibstat.inference.comparison_result import ENOUGH_ROWS
 from calibstat.inference.plain_values import plain
-from calibstat.inference.results import Asked, frame
+from calibstat.inference.results import frame
 from calibstat.inference.words import LEVEL, counted, number
 
 if TYPE_CHECKING:

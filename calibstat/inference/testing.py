@@ -8,12 +8,14 @@ from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked, check_null
+from calibstat.inference.asked import Asked
+from calibstat.inference.exact_law import exact_law
 from calibstat.inference.limits import cluster_count, cluster_note, power_note
-from calibstat.inference.results import Asked, CalibrationTest
+from calibstat.inference.results import CalibrationTest
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.distributions import NullDistribution
-from calibstat.nulls.exact import Exact, NotExact
+from calibstat.nulls.exact import Exact
 from calibstat.nulls.merging import Restating
 from calibstat.sample import Sample
 
@@ -103,10 +105,8 @@ def _distribution(
     """Return the null with its distribution; where none was asked for, the exact one if it is to be had."""
     if null is not None:
         return null, null.draw(core, seen, rng, evaluator)
-    try:
-        return Exact(), Exact().draw(core, seen, rng, evaluator)
-    except NotExact:
-        return Consistency(), Consistency().draw(core, seen, rng, evaluator)
+    exact = exact_law(core, seen, evaluator)
+    return (Exact(), exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
 
 
 def describe(estimator: Estimator, seen: Sample) -> Asked:

@@ -17,10 +17,11 @@ from functools import cached_property
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats, Ints
+from calibstat.arrays import Floats, Ints
 from calibstat.estimators.base import Estimator
-from calibstat.inference.spread import NO_NOISE, NoInterval, Normal
-from calibstat.inference.unseen_noise import redrawn_variance, unseen_variance
+from calibstat.inference.normal_spread import Normal
+from calibstat.inference.spread import NO_NOISE, NoInterval
+from calibstat.inference.unseen_noise import FEW_OTHERS, midway_variance, other_rows, redrawn_variance, unseen_variance
 from calibstat.sample import Sample
 
 # Rows of a cell; with weights, how many rows of equal weight would be as good (Kish).
@@ -39,12 +40,14 @@ class CellResiduals:
         One for each row if there are none.
     residual : (n, c) floats
         Outcome - prediction, of the event alone for two classes.
+    prediction : (n, c) floats
     n_cells : int
     """
 
     index: Ints
     weights: Floats
     residual: Floats
+    prediction: Floats
     n_cells: int
 
     @classmethod
@@ -59,13 +62,14 @@ class CellResiduals:
         components = seen.predictions.components
         happened = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -components.shape[1] :]
         mass = np.ones(len(seen)) if weights is None else weights
-        found = cls(plan.cells.index, mass, happened - components, plan.cells.size)
+        found = cls(plan.cells.index, mass, happened - components, components, plan.cells.size)
         smallest = float(found.rows[found.mass > 0].min())
         if smallest < MINIMUM_ROWS:
             rows = "rows" if weights is None else "rows in effect (by weights)"
+            fewer = max(1, min(len(seen) // 20, plan.cells.size // 2))
             raise NoInterval(
                 f"{core!r}: a cell holds {smallest:.3g} of {len(seen)} {rows}, too few for its variance (at least "
-                f"{MINIMUM_ROWS}); take fewer cells, for example EqualMass({max(1, len(seen) // 20)})"
+                f"{MINIMUM_ROWS}); take fewer cells, for example EqualMass({fewer})"
             )
         return found
 
@@ -149,6 +153,18 @@ class CellResiduals:
         """Linear and degenerate part, each once."""
         return max(self.linear - self.degenerate, self.degenerate)
 
+    @cached_property
+    def others(self) -> Ints:
+        """(L,) number of rows of each cell that have weight, and another outcome than the commonest one."""
+        some = self.weights > 0
+        happened = np.rint(self.residual + self.prediction)[some]
+        return other_rows(self.index[some], happened, self.n_cells)
+
+    @property
+    def unseen(self) -> float:
+        """The variance that cells of equal outcomes may hide."""
+        return unseen_variance(self.mass / self.total, self.rows, self.mean, (self.others == 0) & (self.mass > 0))
+
     def _sums(self, values: Floats) -> Floats:
         """Sum over the rows of each cell."""
         sums: Floats = np.bincount(self.index, values, minlength=self.n_cells).astype(float)
@@ -164,6 +180,23 @@ def difference_variance(first: CellResiduals, second: CellResiduals, paired: boo
     return max(linear - degenerate, degenerate)
 
 
+def difference_error(first: CellResiduals, second: CellResiduals, paired: bool) -> float:
+    """Return the standard error of a difference, with the noise that outcomes do not show where few of them differ.
+
+    For the same rows, those of such cells add at least the variance of outcomes drawn midway between the two models;
+    for different rows, cells of equal outcomes add what the rule of three leaves possible.
+    """
+    seen = difference_variance(first, second, paired)
+    if not paired:
+        return float(np.sqrt(seen + first.unseen + second.unseen))
+    few = (first.others[first.index] < FEW_OTHERS) | (second.others[second.index] < FEW_OTHERS)
+    share = np.where(few, first.share, 0.0)
+    shown = float((share**2 * (first.influence - second.influence) ** 2).sum())
+    slope = 2 * (first.mean[first.index] - second.mean[second.index])
+    midway = midway_variance(share, slope, first.prediction, second.prediction)
+    return float(np.sqrt(seen + max(0.0, midway - shown)))
+
+
 def total_variance(core: Estimator, seen: Sample) -> Normal:
     """Return the debiased squared error with its standard error, on the safe side near calibration."""
     cells = CellResiduals.of(core, seen)
@@ -171,21 +204,11 @@ def total_variance(core: Estimator, seen: Sample) -> Normal:
         raise NoInterval(NO_NOISE)
     scaled = cells.weights / np.sqrt(cells.fewer * cells.total)[cells.index]
     redrawn = redrawn_variance(cells.index, scaled, seen.predictions.components)
-    unseen = unseen_variance(cells.mass / cells.total, cells.rows, cells.mean, _uniform(cells, seen))
     return Normal(
         cells.value,
-        float(np.sqrt(max(cells.linear + unseen, redrawn))),
+        float(np.sqrt(max(cells.linear + cells.unseen, redrawn))),
         "for the squared *binned* error, in these cells (a lower bound of the unbinned one); normal, with the variance "
         "of the linear and the degenerate part (after Sun et al. 2024)",
-        float(np.sqrt(max(redrawn, unseen))),
+        float(np.sqrt(max(redrawn, cells.unseen))),
         1.0 if seen.predictions.n_classes == 2 else 2.0,
     )
-
-
-def _uniform(cells: CellResiduals, seen: Sample) -> Array:
-    """(L,) whether all rows of a cell that have weight have the same outcome."""
-    counts = np.zeros((cells.n_cells, seen.predictions.n_classes), dtype=bool)
-    some = cells.weights > 0
-    counts[cells.index[some], seen.outcomes[some]] = True
-    found: Array = counts.sum(axis=1) == 1
-    return found

@@ -1,8 +1,10 @@
-"""Noise that the residuals of a sample do not show: two floors of the variance of the debiased squared error.
+"""Noise that the residuals of a sample do not show: floors of the variances of errors and of their differences.
 
 Residuals of a cell whose outcomes are all equal show no noise, though other labels might have been drawn. So the
 variance is at least that under labels redrawn from the predictions, and a cell of n equal outcomes gets the variance of
 the largest chance of another outcome that n rows leave possible, 3 / n ("rule of three", Hanley & Lippman-Hand 1983).
+Where few outcomes differ from the others, a difference of two models of the same rows has at least the variance of
+outcomes drawn midway between the two.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import numpy as np
 from calibstat.arrays import Floats, Ints
 
 RULE_OF_THREE = 3.0
+# With fewer rows of other outcomes than the commonest, the noise that they show may be far too small.
+FEW_OTHERS = 4
 
 
 def redrawn_variance(index: Ints, scaled: Floats, chances: Floats) -> float:
@@ -61,8 +65,72 @@ def unseen_variance(share: Floats, rows: Floats, mean: Floats, uniform: Floats) 
     uniform : (L,) bools
         Which cells hold equal outcomes only.
     """
-    chance = RULE_OF_THREE / np.maximum(rows, 2 * RULE_OF_THREE)
+    chance = possible_chance(rows)
     noise = chance * (1 - chance) / np.maximum(rows, 1.0)
-    # Another label moves one component by one, or two components by one in opposite directions.
-    reach = np.abs(mean[:, 0]) if mean.shape[1] == 1 else np.ptp(mean, axis=1)
-    return float((share**2 * (4 * reach**2 * noise + 2 * noise**2))[uniform].sum())
+    return float((share**2 * (4 * reach(mean) ** 2 * noise + 2 * noise**2))[uniform].sum())
+
+
+def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
+    """Return the variance of sum_i share_i <slope_i, outcome_i> by the rule of three, if all outcomes are equal.
+
+    Parameters
+    ----------
+    share : (n,) floats
+        What each row counts.
+    slope : (n, c) floats
+        How much one more of each outcome adds: of the event alone (c = 1), or of all classes.
+    uniform : bool
+        Whether all outcomes are equal; if not the rows show their noise, and nothing is added.
+    """
+    if not uniform:
+        return 0.0
+    chance = possible_chance(1 / (share**2).sum())
+    return float(chance * (1 - chance) * (share**2 * reach(slope) ** 2).sum())
+
+
+def midway_variance(share: Floats, slope: Floats, first: Floats, second: Floats) -> float:
+    """Return the variance of sum_i share_i <slope_i, outcome_i> for chances midway between two models' predictions.
+
+    Of all chances, these are nearest to both predictions while both models have the same squared error in each row. So
+    the variance of a difference of two errors under this hypothesis is known even where no outcome shows noise: it is
+    the variance of a score test.
+
+    Parameters
+    ----------
+    share : (n,) floats
+        What each row counts.
+    slope : (n, c) floats
+        How much one more of each outcome adds to the difference: of the event alone (c = 1), or of all classes.
+    first, second : (n, c) floats
+        The predictions.
+    """
+    chances = np.clip((first + second) / 2, 0, 1)
+    moments = [(chances * slope**power).sum(axis=1) for power in (1, 2)]
+    return float((share**2 * np.maximum(moments[1] - moments[0] ** 2, 0.0)).sum())
+
+
+def other_rows(index: Ints, happened: Floats, n_cells: int) -> Ints:
+    """Count the rows of each cell whose outcome is not its commonest one: (L,).
+
+    Parameters
+    ----------
+    index : (n,) ints
+    happened : (n, c) floats
+        1 for the outcome of each row, else 0: of the event alone (c = 1), or of all classes.
+    n_cells : int
+    """
+    rows = np.bincount(index, minlength=n_cells)
+    counts = [np.bincount(index, each, minlength=n_cells) for each in happened.T]
+    if len(counts) == 1:
+        counts.append(rows - counts[0])
+    return np.rint(rows - np.max(counts, axis=0)).astype(np.intp)
+
+
+def possible_chance(rows: Floats) -> Floats:
+    """Return the largest chance of another outcome that so many rows with equal outcomes leave possible."""
+    return RULE_OF_THREE / np.maximum(rows, 2 * RULE_OF_THREE)
+
+
+def reach(slope: Floats) -> Floats:
+    """(m,) how much another label adds, of (m, c): it moves one component by one, or two in opposite directions."""
+    return np.abs(slope[:, 0]) if slope.shape[1] == 1 else np.ptp(slope, axis=1)

@@ -39,16 +39,40 @@ def interval_text(interval: tuple[float, float], level: float) -> str:
     return f"{100 * level:g} %: {number(interval[0])} to {number(interval[1])}"
 
 
-def small_pvalue(pvalue: float) -> str:
-    """Write a computed p-value out, "= 0.0123", or as a bound where it is tiny, "< 1e-12"; never as zero."""
-    return f"= {pvalue:.3g}" if pvalue > SMALLEST else f"< {SMALLEST:g}"
+def at_floor(pvalue: float, null: NullDistribution) -> bool:
+    """Whether a p-value is known to be at most so large, and no better.
+
+    A computed one is at the smallest value that its law is known to. One from draws never is: the smallest that R draws
+    can give, 1 / (1 + R), is a p-value itself (Phipson & Smyth 2010), and not below that number.
+    """
+    return not null.monte_carlo and pvalue <= null.floor
+
+
+def small_pvalue(pvalue: float, floor: float = SMALLEST) -> str:
+    """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero.
+
+    Examples
+    --------
+    >>> small_pvalue(0.001), small_pvalue(3e-40)
+    ('= 0.001', '< 1e-12')
+    """
+    return f"= {pvalue:.3g}" if pvalue > floor else f"< {floor:g}"
+
+
+def pvalue_cell(pvalue: float) -> str:
+    """Write a p-value for a table: as `small_pvalue` does, without the sign of equality.
+
+    Examples
+    --------
+    >>> pvalue_cell(0.001), pvalue_cell(3e-40)
+    ('0.001', '< 1e-12')
+    """
+    return small_pvalue(pvalue).removeprefix("= ")
 
 
 def pvalue_text(pvalue: float, null: NullDistribution) -> str:
-    """Write a p-value out; at the smallest value that this null distribution can give it is a bound."""
-    if pvalue <= null.floor:
-        return f"< {null.floor:.3g} ({null.description})"
-    return f"= {pvalue:.3g} ({null.description})"
+    """Write a p-value out with how it was had; a computed one at the smallest value of its law is a bound."""
+    return f"{small_pvalue(pvalue, null.floor if at_floor(pvalue, null) else 0.0)} ({null.description})"
 
 
 def error_text(interval: tuple[float, float], null: NullDistribution) -> str:

@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
+from calibstat.lenses.codes import Codes, Listed
 from calibstat.predictions import Predictions
 from calibstat.sample import Sample
 
@@ -26,29 +27,32 @@ class View:
     ----------
     predictions : Predictions
         The induced predictions.
-    codes : (m, K) or (1, K) ints, optional
-        The code of each class in each row that is kept (one row when all rows share it); None keeps the classes.
+    recoding : Codes, optional
+        The code of each class; None keeps the classes.
     rows : (m,) ints, optional
         The rows that are kept; None keeps all.
     """
 
     predictions: Predictions
-    codes: Array | None = None
+    recoding: Codes | None = None
     rows: Ints | None = None
+
+    @property
+    def codes(self) -> Array | None:
+        """The code of each class in each row that is kept: (m, K), or (1, K) when all rows share it, or None."""
+        return None if self.recoding is None else self.recoding.as_table()
 
     def outcomes(self, outcomes: Array) -> Array:
         """Map outcomes (..., n) to induced outcomes (..., m)."""
         kept = outcomes if self.rows is None else outcomes[..., self.rows]
-        if self.codes is None:
-            return kept
-        if len(self.codes) == 1:
-            return self.codes[0, kept]
-        return self.codes[np.arange(len(self.codes)), kept]
+        return kept if self.recoding is None else self.recoding.of(kept)
 
     def chances(self, chances: Floats) -> Floats:
         """Map chances (..., n, K) to chances of the induced outcomes (..., m, k)."""
         kept = chances if self.rows is None else chances[..., self.rows, :]
-        return kept if self.codes is None else pushforward(self.codes, kept, self.predictions.n_classes)
+        return (
+            kept if self.recoding is None else pushforward(self.recoding.as_table(), kept, self.predictions.n_classes)
+        )
 
     def weights(self, weights: Array) -> Array:
         """Map row weights (..., n) to (..., m)."""
@@ -58,22 +62,23 @@ class View:
         """Look on through another lens."""
         further = lens.look(self.predictions)
         rows = self.rows if further.rows is None else _pick(self.rows, further.rows)
-        codes = self.codes
-        if codes is not None and further.rows is not None and len(codes) > 1:
-            codes = codes[further.rows]
-        return View(further.predictions, _compose(codes, further.codes), rows)
+        recoding = self.recoding
+        if recoding is not None and further.rows is not None:
+            recoding = recoding.take(further.rows)
+        return View(further.predictions, _compose(recoding, further.recoding), rows)
 
 
 def _pick(rows: Ints | None, further: Ints) -> Ints:
     return further if rows is None else rows[further]
 
 
-def _compose(first: Array | None, second: Array | None) -> Array | None:
+def _compose(first: Codes | None, second: Codes | None) -> Codes | None:
     if first is None or second is None:
         return second if first is None else first
-    if len(second) == 1:
-        return second[0][first]
-    return np.take_along_axis(second, np.broadcast_to(first, (len(second), first.shape[1])), axis=1)
+    before, after = first.as_table(), second.as_table()
+    if len(after) == 1:
+        return Listed(after[0][before])
+    return Listed(np.take_along_axis(after, np.broadcast_to(before, (len(after), before.shape[1])), axis=1))
 
 
 def pushforward(codes: Array, chances: Floats, n_codes: int) -> Floats:
@@ -130,7 +135,7 @@ class Relabelling(Lens):
             probabilities=pushforward(codes, predictions.probabilities, len(names)),
             classes=names,
         )
-        return View(induced, codes)
+        return View(induced, Listed(codes))
 
 
 @final

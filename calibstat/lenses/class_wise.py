@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Array
-from calibstat.lenses.base import Relabelling
+from calibstat.lenses.base import Lens, View
+from calibstat.lenses.codes import Listed
 from calibstat.predictions import Predictions
 
 
 @final
 @dataclass(frozen=True)
-class ClassWise(Relabelling):
+class ClassWise(Lens):
     """Did class `label` happen? P(Y = c | prediction_c) = prediction_c (Vaicenavicius et al. 2019, eq. 3, one class).
 
-    Code 1 is "the class happened", code 0 is any other class.
+    Code 1 is "the class happened", code 0 is any other class; the induced prediction is that of the class and one minus
+    it.
 
     Parameters
     ----------
@@ -40,14 +41,18 @@ class ClassWise(Relabelling):
 
     label: Hashable
 
-    def table(self, predictions: Predictions) -> tuple[Array, tuple[Hashable, ...]]:
-        """Code the class 1 and the others 0; all rows share the codes."""
+    def look(self, predictions: Predictions) -> View:
+        """Keep the probability of the class and whether it happened; all rows share the codes."""
         if self.label not in predictions.classes:
             raise ValueError(
                 f"{self!r}: {self.label!r} is not a label of this sample, whose classes are {predictions.classes!r}; "
                 "name one of these (a label, not a position)."
             )
         position = predictions.classes.index(self.label)
+        induced = np.empty((len(predictions), 2), order="F")
+        induced[:, 1] = predictions.probabilities[:, position]
+        np.subtract(1.0, induced[:, 1], out=induced[:, 0])
         codes = np.zeros((1, predictions.n_classes), dtype=np.intp)
         codes[0, position] = 1
-        return codes, (f"not {self.label}", self.label)
+        names = (f"not {self.label}", self.label)
+        return View(replace(predictions, probabilities=induced, classes=names), Listed(codes))

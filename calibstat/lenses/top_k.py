@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -10,10 +11,13 @@ import numpy as np
 from calibstat.arrays import Floats, Ints
 from calibstat.checks import at_least_one
 from calibstat.lenses.base import Lens, View
+from calibstat.lenses.codes import Ranked
 from calibstat.predictions import Predictions
 
 # Numbers that are looked at together, so that they stay in the cache.
 _NUMBERS = 2**16
+# Up to so many largest entries are searched for one by one, which is faster than a sort.
+_SEARCHES = 8
 
 
 @final
@@ -63,30 +67,46 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
         raise ValueError(
             f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
         )
-    top, total = _largest_and_total(predictions.probabilities, k)
-    rows = np.arange(len(predictions))
-    codes = np.zeros(predictions.probabilities.shape, dtype=np.min_scalar_type(k))
-    codes[rows[:, None], top] = np.arange(1, k + 1)
+    columns, largest = _largest_of_rows(predictions.probabilities, k)
     induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
-    induced[:, 1:] = predictions.probabilities[rows[:, None], top]
-    induced[:, 0] = total - induced[:, 1:].sum(axis=1)
+    induced[:, 1:] = largest
+    total = 1.0 if k == 1 else predictions.probabilities.sum(axis=1)
+    induced[:, 0] = total - largest.sum(axis=1)
     names = ("other", "top") if k == 1 else ("other", *(f"top {j}" for j in range(1, k + 1)))
+    codes = Ranked(columns, predictions.n_classes)
     return View(replace(predictions, probabilities=induced, classes=names), codes)
 
 
-def _largest_and_total(probabilities: Floats, k: int) -> tuple[Ints, Floats]:
-    """Return the columns (n, k) of the k largest entries of each row and its sum (n,), some rows at a time."""
-    n, n_classes = probabilities.shape
-    top, total = np.empty((n, k), dtype=np.intp), np.empty(n)
+def _largest_of_rows(rows: Floats, k: int) -> tuple[Ints, Floats]:
+    """Return the columns (n, k) of the k largest entries of each row and these, in one pass: some rows at a time."""
+    rows, (n, n_classes) = _marked_writeable(rows), rows.shape
+    columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
     step = max(1, _NUMBERS // n_classes)
+    each = np.arange(step)[:, None]
     for start in range(0, n, step):
-        block = probabilities[start : start + step]
-        top[start : start + step], total[start : start + step] = _largest(block, k), block.sum(axis=1)
-    return top, total
+        block = rows[start : start + step]
+        found = _largest(block, k)
+        columns[start : start + step] = found
+        largest[start : start + step] = block[each[: len(block)], found]
+    return columns, largest
 
 
-def _largest(probabilities: Floats, k: int) -> Ints:
+def _marked_writeable(rows: Floats) -> Floats:
+    """Return the same memory, marked writeable if its owner is: nothing is written, but argmax copies what is not."""
+    marked = rows.view()
+    with suppress(ValueError):
+        marked.setflags(write=True)
+    return marked
+
+
+def _largest(rows: Floats, k: int) -> Ints:
     """Return the columns of the k largest entries of each row, the first of equal ones first."""
+    if k > _SEARCHES:
+        return np.argsort(-rows, axis=1, kind="stable")[:, :k]
     if k == 1:
-        return probabilities.argmax(axis=1)[:, None]
-    return np.argsort(-probabilities, axis=1, kind="stable")[:, :k]
+        return rows.argmax(axis=1)[:, None]
+    left, each, columns = rows.copy(), np.arange(len(rows)), []
+    for _ in range(k):
+        columns.append(left.argmax(axis=1))
+        left[each, columns[-1]] = -np.inf
+    return np.stack(columns, axis=1)

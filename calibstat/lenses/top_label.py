@@ -15,7 +15,8 @@ from calibstat.predictions import Predictions
 class TopLabel(Lens):
     """Was the most probable class right? P(Y = argmax | max) = max (Guo et al. 2017; Vaicenavicius et al. 2019, eq. 2).
 
-    Code 1 is "the top class happened"; the first of equally probable classes is the top one.
+    Code 1 is "the top class happened"; the first of equally probable classes is the top one. The induced prediction is
+    the confidence and one minus it, as of a sample of confidences (`Sample.from_confidence`).
 
     Examples
     --------

@@ -18,8 +18,6 @@ _CHOICES = {
     "when_full": ("raise", "worst label"),
     "bad_rows": ("raise", "skip"),
 }
-# What may be changed on the way: it decides which rows are taken, not what is bet on those that are.
-HANDLING = ("bad_rows", "max_waiting", "when_full")
 
 
 def plain_labels(labels: Sequence[Any]) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
+from calibstat.progress import part
 
 UNKNOWN = -1
 """The outcome of a row whose label is not known: it counts as the label that is worst for the bet."""
@@ -66,14 +67,15 @@ class Bettor(ABC):
             Logarithm of the capital after each row; infinite once an outcome of chance zero has happened.
         """
         log_e = np.empty(len(outcomes))
-        done = 0
-        while done < len(outcomes):
-            part = slice(done, min(len(outcomes), done + self.end - self.n_rows))
-            log_e[part] = self.stake(chances[part], outcomes[part])
-            self.held_chances.append(chances[part])
-            self.held_outcomes.append(outcomes[part])
-            self.n_rows += part.stop - done
-            done = part.stop
+        done, total = 0, len(outcomes)
+        while done < total:
+            rows = slice(done, min(total, done + self.end - self.n_rows))
+            with part(done / total, rows.stop / total):
+                log_e[rows] = self.stake(chances[rows], outcomes[rows])
+            self.held_chances.append(chances[rows])
+            self.held_outcomes.append(outcomes[rows])
+            self.n_rows += rows.stop - done
+            done = rows.stop
             if self.n_rows == self.end:
                 self._close_block()
         return log_e

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from math import exp, isfinite, log
+from math import exp, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
-
-import numpy as np
 
 from calibstat.checks import at_least_one
 from calibstat.lenses.base import Lens
 from calibstat.lenses.canonical import Canonical
-from calibstat.monitoring.arguments import HANDLING, check_settings, induced_classes, plain_labels, read_ids
-from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
+from calibstat.monitoring.arguments import check_settings, induced_classes, plain_labels, read_ids
+from calibstat.monitoring.base import Bets
+from calibstat.monitoring.betting import Betting
+from calibstat.monitoring.findings import attributes, findings, finite
 from calibstat.monitoring.intake import Intake, Rules
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 from calibstat.monitoring.path import EvidencePath
+from calibstat.monitoring.settings import expect_same, settings_of
 from calibstat.monitoring.storage import Part, collect, distribute, made_of, read_state, write_state
 from calibstat.monitoring.waiting import Ready
 from calibstat.monitoring.words import hypothesis, order_text, report, skipped_text, verdict
-from calibstat.predictions import Predictions
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -95,8 +95,8 @@ class Monitor:
         self.n_classes = induced_classes(self.lens, self.labels)
         if self.bets is None:
             self.bets = LikelihoodRatioBets() if self.n_classes == 2 else KernelBets()
-        self._bettor: Bettor = self.bets.start(self.n_classes)
         self._path = EvidencePath(-log(self.alpha))
+        self._betting = Betting(self.lens, self.labels, self.bets.start(self.n_classes), self._path)
         self._intake = Intake(Rules(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows))
 
     def update(self, y_prob: Any = None, y_true: Any = None, *, id: Any = None) -> bool:  # noqa: A002
@@ -160,14 +160,7 @@ class Monitor:
         return self._intake.fed.seen_before(read_ids(id, None))
 
     def _bet_on(self, parts: list[Ready]) -> bool:
-        for ready in parts:
-            if not len(ready.outcomes):
-                continue
-            view = self.lens.look(Predictions(ready.rows, tuple(self.labels)))
-            unknown = view.weights(ready.outcomes == UNKNOWN)
-            outcomes = np.where(unknown, UNKNOWN, view.outcomes(np.maximum(ready.outcomes, 0)))
-            if len(outcomes):
-                self._path.add(self._bettor.bet(view.predictions.chances, outcomes.astype(np.intp)))
+        self._betting.on(parts)
         return self.alarm
 
     @property
@@ -215,32 +208,15 @@ class Monitor:
 
         It is from the moment when a label comes that was given probability zero; JSON has no number for that.
         """
-        return {
-            name: None if isinstance(each, float) and not isfinite(each) else each
-            for name, each in self._found().items()
-        }
+        return finite(self._found())
 
     def _found(self) -> dict[str, Any]:
-        return self._settings() | {
-            "n_rows": self.n_rows,
-            "n_waiting": self.n_waiting,
-            "n_skipped": self._intake.n_skipped,
-            "n_worst": self._intake.n_worst,
-            "log_e": self.log_e,
-            "log_e_max": self._path.largest,
-            "pvalue": self.pvalue,
-            "alarm": self.alarm,
-            "alarm_row": self.alarm_row,
-            "last_id": self._intake.last_id,
-            "hypothesis": hypothesis(repr(self.lens), self.n_classes),
-        }
+        null = hypothesis(repr(self.lens), self.n_classes)
+        return findings(settings_of(self), self._path, self._intake, null)
 
     def to_dataset(self) -> xr.Dataset:
         """Return the logarithm of E over time, at 1000 to 2000 rows, as an xarray Dataset along ``row``."""
-        found = self._found() | {"alarm": int(self.alarm)}
-        return self._path.to_dataset(
-            {name: each for name, each in found.items() if isinstance(each, (str, int, float))}
-        )
+        return self._path.to_dataset(attributes(self._found()))
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, from which `load` or `restore` goes on bit for bit.
@@ -249,7 +225,7 @@ class Monitor:
         ----------
         path : str or path
         """
-        write_state(path, self._settings(), collect(self._parts()))
+        write_state(path, settings_of(self), collect(self._parts()))
 
     @classmethod
     def load(cls, path: str | Path) -> Monitor:
@@ -283,31 +259,11 @@ class Monitor:
             If it is the state of a monitor with other settings; nothing is changed then.
         """
         settings, arrays = read_state(path)
-        own = self._settings()
-        differing = [
-            f"{name} {settings.get(name)!r} (here {own[name]!r})"
-            for name in own
-            if name not in HANDLING and settings.get(name) != own[name]
-        ]
-        if differing:
-            raise ValueError(f"{path} is the state of another monitor: it has {', '.join(differing)}")
+        expect_same(path, settings, settings_of(self))
         distribute(arrays, self._parts())
 
     def _parts(self) -> dict[str, Part]:
-        return {"bets": self._bettor, "path": self._path, "intake": self._intake}
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "lens": repr(self.lens),
-            "labels": list(self.labels),
-            "bets": repr(self.bets),
-            "alpha": self.alpha,
-            "order": self.order,
-            "max_waiting": self.max_waiting,
-            "when_full": self.when_full,
-            "bad_rows": self.bad_rows,
-        }
+        return {"bets": self._betting.bettor, "path": self._path, "intake": self._intake}
 
     def __str__(self) -> str:
         intake = self._intake

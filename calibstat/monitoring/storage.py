@@ -20,6 +20,7 @@ from calibstat.lenses.top_k import TopK
 from calibstat.lenses.top_label import TopLabel
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
+from calibstat.whole_files import written_whole
 
 FORMAT = "calibstat monitor 2"
 _KNOWN: dict[str, Any] = {
@@ -65,10 +66,8 @@ def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[s
     target = Path(path)
     expect_folder(target)
     described = np.array(json.dumps({"format": FORMAT} | dict(settings)))
-    partial = target.with_name(target.name + ".partial")
-    with partial.open("wb") as file:
+    with written_whole(target) as place, place.open("wb") as file:
         np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
-    partial.replace(target)
 
 
 def expect_folder(path: str | Path) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 
-# Totals that are equal in exact arithmetic differ in their last digits: by less than this share of the largest.
+# Totals that are equal in exact arithmetic differ in their last digits: by less than this share of themselves, or of
+# the smallest where it is negative. (Not of the largest: in a cell of tiny predictions that may be 1e13.)
 _EQUAL = 1e-14
 # At most exp(-33) = 5e-15 of the mass of a sum lies beyond its reach.
 _BEYOND = 33.0
@@ -75,7 +76,7 @@ def pooled(values: Array, masses: Array) -> Atoms:
     values, masses = values[kept], masses[kept]
     order = np.argsort(values, kind="stable")
     values, masses = values[order], masses[order]
-    last = np.append(np.diff(values) > _EQUAL * np.abs(values[[0, -1]]).max(), True)
+    last = np.append(np.diff(values) > _EQUAL * np.maximum(np.abs(values[1:]), abs(values[0])), True)
     starts = np.append(0, np.flatnonzero(last)[:-1] + 1)
     return Atoms(values[last], np.add.reduceat(masses, starts))
 

@@ -10,10 +10,14 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.nulls.distributions import TIE_TOLERANCE, NullDistribution
+from calibstat.nulls.distributions import NullDistribution
 from calibstat.nulls.exact_atoms import Atoms
+from calibstat.nulls.tied import tie_slack, typical_size
 
 _ATOMS_FOR_MEAN = 1024
+_ATOMS_FOR_SIZE = 64
+# What rounding leaves of a probability, and a share of a value that is not told from the value.
+_ROUNDING = 1e-12
 
 
 @final
@@ -52,15 +56,17 @@ class ExactNull(NullDistribution):
     def quantile(self, q: float) -> Floats:
         """Return the smallest value v with P(statistic <= v) >= q (of the law that was rounded up)."""
         if len(self.second.values) == 1:
-            reached = np.cumsum(self.first.masses) >= q - TIE_TOLERANCE
+            reached = np.cumsum(self.first.masses) >= q - _ROUNDING
             at = int(np.argmax(reached)) if reached.any() else len(reached) - 1
             return np.asarray(self.link(self.first.values[[at]] + self.second.values)[0])
         low, high = self._ends
-        while high - low > TIE_TOLERANCE * max(1e-3, abs(low), abs(high)):
+        if self._reached(low) >= q:
+            high = low
+        while high - low > _ROUNDING * max(abs(low), abs(high)):
             middle = (low + high) / 2
             if middle in (low, high):
                 break
-            low, high = (low, middle) if 1 - self._tail(np.nextafter(middle, np.inf)) >= q else (middle, high)
+            low, high = (low, middle) if self._reached(middle) >= q else (middle, high)
         return np.asarray(self.link(np.array([high]))[0])
 
     @cached_property
@@ -71,6 +77,13 @@ class ExactNull(NullDistribution):
         if self.rounding:
             sums = np.maximum(sums - self.rounding / 2, self._ends[0])
         return np.asarray(first.masses @ self.link(sums) @ second.masses)
+
+    @cached_property
+    def typical(self) -> float:
+        """How large the statistic is under the null, by which ties are measured; roughly."""
+        first, second = self.first.compressed(_ATOMS_FOR_SIZE), self.second.compressed(_ATOMS_FOR_SIZE)
+        values = self.link(np.add.outer(first.values, second.values))
+        return typical_size(values.ravel(), np.outer(first.masses, second.masses).ravel())
 
     @property
     def floor(self) -> float:
@@ -105,9 +118,13 @@ class ExactNull(NullDistribution):
             return 1.0
         return min(1.0, float(self.second.masses @ self.first.tail(threshold - self.second.values)))
 
+    def _reached(self, total: float) -> float:
+        """Return P(sum <= total)."""
+        return 1 - self._tail(np.nextafter(total, np.inf))
+
     def _threshold(self, value: float) -> float:
         """Return the smallest sum whose value is at least as extreme, up to the tolerance for ties."""
-        target = value - TIE_TOLERANCE * max(1.0, abs(value))
+        target = value - tie_slack(value, self.typical)
         low, high = self._ends
         ends = self.link(np.array([low, high]))
         if not ends[0] < target:

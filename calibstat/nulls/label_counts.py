@@ -35,15 +35,6 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
             "counts of labels do not suffice here: weights, or squares of single rows, enter the statistic; "
             "evaluate it on labels instead."
         )
-    predictions = plan.predictions
-    law, n, n_classes = LabelLaw(predictions), len(predictions), predictions.n_classes
-    first = plan.cells.index * n_classes
-    shape = (plan.cells.size, n_classes)
-    keys = np.empty(n, dtype=np.intp)
+    law, n = LabelLaw(plan.predictions), len(plan.predictions)
     for stream, size, kept in blocks(n_resamples, n, rng):
-        labels = law.invert(stream.random((size, n))[:kept])
-        counts = np.empty((kept, *shape))
-        for table, label in zip(counts, labels, strict=True):
-            np.add(first, label, out=keys)
-            table[...] = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
-        yield counts[..., 1:] if n_classes == 2 else counts
+        yield plan(law.invert(stream.random((size, n))[:kept])).outcome

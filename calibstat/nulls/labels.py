@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from calibstat.arrays import Array, Floats
+from calibstat.compiled import has_twin
 from calibstat.predictions import Predictions
 from calibstat.resampling.streams import blocks
 
@@ -73,6 +74,7 @@ def _cumulative(chances: Floats) -> Floats:
     return sums / sums[:, -1:]
 
 
+@has_twin("calibstat.accel.labels:count_reached")
 def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:
     """Count how many of a row's cumulative sums (all but the last), (K, n), its uniform reaches, one by one."""
     found = np.empty(uniforms.shape, dtype=np.intp)
@@ -86,6 +88,7 @@ def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:
     return found
 
 
+@has_twin("calibstat.accel.labels:bisect_reached")
 def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
     """Count how many of a row's cumulative sums (all but the last), (n, K), its uniform reaches, by bisection."""
     n_classes = cumulative.shape[1]

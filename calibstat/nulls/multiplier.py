@@ -79,7 +79,13 @@ class Multiplier(Null):
             signed_values(evaluator, sample, self._signs(stream, size, codes, sample.predictions)[:kept])
             for stream, size, kept in blocks(self.n_resamples, len(sample), rng)
         ]
-        return EmpiricalNull(np.concatenate(drawn), estimator.evidence)
+        values = np.concatenate(drawn)
+        if np.isinf(values).any():
+            raise ValueError(
+                f"{estimator!r} is infinite on this sample: an outcome was seen where all predictions of a cell say "
+                "that it is impossible, and signs keep it so. Redraw labels instead, with null=Consistency()."
+            )
+        return EmpiricalNull(values, estimator.evidence)
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed: the mean residual is zero."""

@@ -2,7 +2,8 @@
 
 Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Its probabilities are had
 by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
-2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n.
+2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n. Cells of
+rows that are almost certain have a way of their own (`rare_flips`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import numpy as np
 from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.estimators.tally import ratio
+from calibstat.nulls.rare_flips import rare_laws
 
 # Rows of a cell that lie in the same of 2048 steps of [0, 1] share a Taylor expansion about their mean. To order 4 its
 # error in a probability is below 1e-16 for each row; groups of up to 8 rows are not pooled.
@@ -34,12 +36,13 @@ class CellCounts:
     def __init__(self, chances: Floats, cells: Cells) -> None:
         points = _pool(chances, cells)
         bounds = np.searchsorted(points[0], np.arange(cells.size + 1))
+        certain = rare_laws(chances, cells)
         variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
         mean = np.bincount(cells.index, chances, minlength=cells.size)
         counts = np.bincount(cells.index, minlength=cells.size)
         self.laws = [
-            _law([part[bounds[b] : bounds[b + 1]] for part in points[1:]], int(counts[b]), mean[b], variance[b])
-            for b in range(cells.size)
+            found or _law([part[low:high] for part in points[1:]], int(counts[b]), mean[b], variance[b])
+            for b, (found, low, high) in enumerate(zip(certain, bounds[:-1], bounds[1:], strict=True))
         ]
 
     def invert(self, uniforms: Floats) -> Ints:

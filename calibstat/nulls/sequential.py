@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Floats
+from calibstat.arrays import Bools, Floats
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
@@ -56,7 +56,7 @@ class StoppedNull(NullDistribution):
         # the last draw is known to be an exceedance, so the upper end is that of one exceedance and one draw fewer
         if len(self.samples) == self.exceedances:
             return low, 1.0
-        fewer = EmpiricalNull(self.samples[:-1], self.drawn.evidence)
+        fewer = replace(self.drawn, samples=self.samples[:-1], typical=self.drawn.typical_evidence)
         return low, fewer.pvalue_interval(value, confidence_level)[1]
 
     def quantile(self, q: float) -> Floats:
@@ -126,18 +126,21 @@ class Sequential(Null):
         most, size = self.n_resamples, min(_FIRST, self.n_resamples)
         start = deepcopy(rng)
         Streams(rng)  # moves the caller's generator on, as a single draw would
+        typical: float | None = None  # that of the first draws: ties must not depend on how many follow
         while True:
-            drawn = Consistency(size).draw(estimator, sample, deepcopy(start), evaluator)
-            if size == most or drawn.exceedances(value) >= self.exceedances:
-                return StoppedNull(EmpiricalNull(self._cut(drawn, value), estimator.evidence), self.exceedances)
+            drawn = replace(Consistency(size).draw(estimator, sample, deepcopy(start), evaluator), typical=typical)
+            typical = drawn.typical_evidence
+            exceeds = drawn.exceeds(value)
+            if size == most or np.count_nonzero(exceeds) >= self.exceedances:
+                kept = drawn.samples[: self._last(exceeds)]
+                return StoppedNull(EmpiricalNull(kept, estimator.evidence, typical), self.exceedances)
             size = min(_FACTOR * (size + 1) - 1, most)
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed, and that drawing stops."""
         return f"{Consistency(self.n_resamples).hypothesis(lens, given)}; stopped at {self.exceedances} exceedances"
 
-    def _cut(self, drawn: EmpiricalNull, value: float) -> Floats:
-        """Leave out what came after the last exceedance that was waited for."""
-        each = np.array([EmpiricalNull(one[None], drawn.evidence).exceedances(value) for one in drawn.samples])
-        reached = np.flatnonzero(np.cumsum(each) >= self.exceedances)
-        return drawn.samples[: reached[0] + 1] if len(reached) else drawn.samples
+    def _last(self, exceeds: Bools) -> int:
+        """Return how many draws there are up to the last exceedance that is waited for, or at all."""
+        reached = np.flatnonzero(np.cumsum(exceeds) >= self.exceedances)
+        return int(reached[0]) + 1 if len(reached) else len(exceeds)

@@ -16,6 +16,7 @@ from calibstat.generators.population import without_warnings
 from calibstat.inference.testing import calibration_test
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
+from calibstat.progress import track
 from calibstat.sample import Sample
 
 PValue: TypeAlias = Callable[[Sample, np.random.Generator], float]
@@ -67,7 +68,7 @@ class PlannedTest:
     def rejections(self, model: SyntheticModel, n: int, runs: int, rng: np.random.Generator) -> int:
         """Count rejections in fresh samples of n rows; where the search begins, cells may hold few of them."""
         with without_warnings():
-            found = [self.pvalue(model.sample(n, rng), rng) <= self.level + 1e-12 for _ in range(runs)]
+            found = [self.pvalue(model.sample(n, rng), rng) <= self.level + 1e-12 for _ in track(range(runs), runs)]
         return int(np.count_nonzero(found))
 
     def __str__(self) -> str:

@@ -87,6 +87,11 @@ class Plan(ABC):
             f"{self.standard_error:.2g}",
         ]
 
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self.details()])
+
+    __repr__ = __str__
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,11 +126,6 @@ class RequiredN(Plan):
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
         return {"n": self.n, "n_low": self.interval[0], "n_high": self.interval[1]} | self.common()
-
-    def __str__(self) -> str:
-        return "\n".join([self.verdict, *self.details()])
-
-    __repr__ = __str__
 
 
 @final
@@ -166,8 +166,3 @@ class MinimumDetectable(Plan):
         """Return plain values by name."""
         low, high = self.interval
         return {"effect": self.effect, "effect_low": low, "effect_high": high, "n": self.n} | self.common()
-
-    def __str__(self) -> str:
-        return "\n".join([self.verdict, *self.details()])
-
-    __repr__ = __str__

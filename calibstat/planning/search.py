@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
 from calibstat.arrays import Floats
+from calibstat.progress import part
 
 _PILOT, _BATCH = 40, 50
 _AROUND = (0.8, 1.25)
@@ -102,10 +103,10 @@ class Search:
         turn = 0
         while points.runs.sum() < self.n_runs:
             at = self._allowed(place * _AROUND[turn % len(_AROUND)])
-            points = points.add(at, _BATCH, rejections(at, _BATCH))
+            points = self._simulated(rejections, points, at, _BATCH)
             place, turn = self._allowed(self._fit(points.near(place))[0]), turn + 1
         if self._allowed(place) >= self.high:
-            points = points.add(place, self.n_runs, rejections(place, self.n_runs))
+            points = self._simulated(rejections, points, place, self.n_runs)
             self._refuse_if_short(points, place)
         return self._crossing(points, place)
 
@@ -113,8 +114,8 @@ class Search:
         points, place = Points(np.empty(0), np.empty(0), np.empty(0)), start
         below = above = False
         while not (below and above):
-            count = rejections(place, _PILOT)
-            points = points.add(place, _PILOT, count)
+            points = self._simulated(rejections, points, place, _PILOT)
+            count = points.rejections[-1]
             enough = count / _PILOT >= self.power
             below, above = below or not enough, above or enough
             if not enough and place >= self.high:
@@ -126,6 +127,13 @@ class Search:
                 break
             place = self._allowed(place / 2 if enough else place * 2)
         return points
+
+    def _simulated(self, rejections: Callable[[float, int], int], points: Points, place: float, runs: int) -> Points:
+        """Return the points with one more that is simulated now."""
+        before = points.runs.sum()
+        begin, end = (min(1.0, float(done) / self.n_runs) for done in (before, before + runs))
+        with part(begin, end):
+            return points.add(place, runs, rejections(place, runs))
 
     @property
     def _pilot_error(self) -> float:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any, TypeAlias
 
 import dask
 import distributed
 from distributed import Client
 
+from calibstat.sweeps.quiet import one_blas_thread
 from calibstat.sweeps.study import Study
 from calibstat.sweeps.units import Found, Unit, work
 
@@ -26,14 +31,23 @@ Take: TypeAlias = Callable[[Found], None]
 
 
 def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
-    """Compute on threads; each block is taken as soon as it is finished."""
+    """Compute on threads; each block is taken as soon as it is finished, and none once this call has ended."""
+    ended = threading.Event()
 
     def run(bundle: Sequence[Unit]) -> None:
         for unit in bundle:
-            take(work(study, unit, block))
+            if ended.is_set():
+                return
+            found = work(study, unit, block)
+            if not ended.is_set():
+                take(found)
 
     tasks = [_dask.delayed(partial(run, bundle), pure=False)() for bundle in bundles]
-    _dask.compute(*tasks, scheduler="threads", optimize_graph=False)
+    try:
+        with one_blas_thread:
+            _dask.compute(*tasks, scheduler="threads", optimize_graph=False)
+    finally:
+        ended.set()
 
 
 def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
@@ -66,7 +80,8 @@ def _itself(study: Study) -> Study:
 
 
 def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[Found]:
-    return [work(study, unit, block) for unit in bundle]
+    with one_blas_thread:
+        return [work(study, unit, block) for unit in bundle]
 
 
 @contextmanager
@@ -81,11 +96,12 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
         Start a cluster of as many processes, one thread each.
     """
     if n_workers is not None:
-        with _dask.config.set(_KEEP_MEMORY):
+        with _dask.config.set(_KEEP_MEMORY), _interrupts_held():
             local = _distributed.LocalCluster(
                 n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
             )
         with local as cluster, _distributed.Client(cluster) as own:
+            own.run(_quiet_at_the_end)
             yield own
     elif isinstance(client, str):
         with _distributed.Client(client) as own:
@@ -97,3 +113,25 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
             f"client is of type {type(client).__name__}, but a Client or the address of a scheduler is expected: for "
             "example distributed.Client(cluster)"
         )
+
+
+def _quiet_at_the_end() -> None:
+    """Have a worker that is stopped while it computes say nothing about it."""
+    logging.getLogger("distributed.worker.state_machine").setLevel(logging.ERROR)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while worker processes start: the keyboard sends it to all of them, and one of us is enough.
+
+    What is held back is inherited by the threads and processes that start here, and by workers that these start anew.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it lets Ctrl-C through again when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -131,7 +131,8 @@ class Sweep:
             A Zarr store: every finished block is written there at once, and what is there is not computed again.
             A store of another study is refused.
         progress : bool
-            Show progress on standard error.
+            Show progress on standard error. A listener (`calibstat.progress.listening`) is told anyway, from the
+            threads that compute.
         block : int, optional
             Repeats in a block; by default as many as take about half a second. A store that is there keeps its own.
 
@@ -143,15 +144,17 @@ class Sweep:
             read from there as it is used.
         """
         if store is None:
-            blocks, dataset = in_memory(self.study, self._block(block))
-            self._fill(blocks, client, progress)
+            with Bar(progress) as bar:
+                blocks, dataset = in_memory(self.study, self._block(block))
+                self._fill(blocks, client, bar)
             return dataset
         path = Path(store)
         expect_told(self.study)
         if self.rng is None:
             raise ValueError("a study that is to be resumed needs a seed: pass for example rng=0.")
-        kept = stored_block(path)
-        self._fill(in_zarr(self.study, path, self._block(block) if kept is None else kept), client, progress)
+        with Bar(progress) as bar:
+            kept = stored_block(path)
+            self._fill(in_zarr(self.study, path, self._block(block) if kept is None else kept), client, bar)
         return lazily(path)
 
     def _block(self, block: int | None) -> int:
@@ -159,13 +162,13 @@ class Sweep:
             return block_size(self.study, measure_pace(self.study))
         return min(at_least_one("block", block), self.study.n_repeats)
 
-    def _fill(self, blocks: Blocks, client: Client | str | None, progress: bool) -> None:
+    def _fill(self, blocks: Blocks, client: Client | str | None, bar: Bar) -> None:
         """Compute the blocks that are not finished."""
         units = [unit for unit in all_units(self.study, blocks.block) if not blocks.finished(unit)]
         if not units:
             return
         tasks = bundles(self.study, units, blocks.block, measure_pace(self.study))
-        bar = Bar(len(units), progress)
+        bar.begin(len(units))
 
         def take(found: Found) -> None:
             blocks.write(found)
@@ -177,8 +180,6 @@ class Sweep:
             else:
                 bar.say(f"dashboard: {workers.dashboard_link}")
                 on_cluster(workers, self.study, tasks, blocks.block, take)
-        if bar.failed:
-            bar.say(f"{bar.failed} of {len(units)} blocks failed: their first errors are in the variable 'error'")
 
 
 def _named(models: Any) -> dict[str, SyntheticModel]:

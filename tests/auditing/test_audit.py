@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.auditing import joint
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.inference.multiplicity import benjamini_hochberg, holm
 
@@ -262,3 +263,50 @@ def test_the_smallest_pvalue_is_printed_as_what_it_is():
     assert "joint p = 0.05)" in found.verdict
     assert "0.05 *" in str(found)
     assert "<" not in str(found)
+
+
+def many_groups(n=3000, m=40):
+    rng = np.random.default_rng(8)
+    p = rng.random(n)
+    y = (rng.random(n) < p**1.2).astype(int)
+    return cs.Sample(y, p, labels=[0, 1], variables={"site": rng.integers(0, m, n).astype(str)})
+
+
+@pytest.mark.parametrize("estimator", [None, cs.ECE(cs.EqualMass(4)), cs.DebiasedL2(cs.EqualMass(4))])
+def test_how_many_draws_are_evaluated_at_once_changes_no_value(monkeypatch, estimator):
+    """Groups share draws; these are handed over in larger lots, so that hundreds of groups cost few calls."""
+
+    def audit():
+        found = subgroup_audit(many_groups(), "site", estimator=estimator, n_resamples=99, min_size=20, rng=1)
+        return found.pvalue, [
+            (g.statistic, g.null_mean, g.standardized, g.pvalue, g.pvalue_adjusted, g.confidence_interval)
+            for g in found
+        ]
+
+    whole = audit()
+    monkeypatch.setattr(joint, "_MOST_AT_ONCE", 1)
+    assert audit() == whole
+
+
+def test_many_groups_of_many_rows_are_evaluated_in_few_calls():
+    """Of 70 000 rows a block holds three replicates: 20 of them must not be 7 calls for each group."""
+    calls = []
+
+    class Counting(cs.Evaluator):
+        def __call__(self, outcomes, weights=None):
+            calls.append(outcomes.shape)
+            return outcomes.mean(axis=-1)
+
+    sample = cs.Sample(np.arange(70_000) % 2, np.full(70_000, 0.5))
+    members = [joint.Member(Counting(), sample, np.arange(10))]
+    drawn = joint.redraw(members, sample, 20, np.random.default_rng(0))
+    assert drawn.shape == (20, 1)
+    assert calls == [(20, 10)]
+
+
+def test_a_statistic_that_is_not_a_number_is_refused_by_name():
+    gap = cs.Generic(lambda s: np.nan if len(s) < 75 else float(abs((s.outcomes - s.y_prob[:, 1]).mean())))
+    with pytest.raises(
+        ValueError, match=r"is not a number \(NaN\) in the group 'site \d+' \(\d+ rows\).*larger min_size"
+    ):
+        subgroup_audit(many_groups(), "site", estimator=gap, n_resamples=19, min_size=20, rng=1)

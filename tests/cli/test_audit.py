@@ -89,6 +89,23 @@ def test_curves(run, binary):
     assert all(record["pvalue_adjusted"] >= record["pvalue"] for record in found)
 
 
+def test_curves_of_groups_with_few_events(run, folder):
+    """The option says how many events a group must expect."""
+    rng = np.random.default_rng(4)
+    p = rng.uniform(0.02, 0.08, 900)
+    y, site = (rng.random(900) < p).astype(int), rng.choice(["a", "b", "c"], 900, p=[0.45, 0.45, 0.1])
+    path = folder / "rare.csv"
+    path.write_text("y,p,site\n" + "".join(f"{a},{b},{c}\n" for a, b, c in zip(y, p, site, strict=True)))
+    command = ("audit", path, "--label", "y", "--probs", "p", "--by", "site", "--curves", "--format", "json", *FEW)
+    (found,) = json.loads(run(*command)[1])
+    assert [each["group"] for each in found["groups"]] == ["a", "b"]
+    (found,) = json.loads(run(*command, "--min-expected", "2")[1])
+    assert [each["group"] for each in found["groups"]] == ["a", "b", "c"]
+    code, _, err = run(*command, "--min-expected", "-1")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--min-expected is -1" in err
+
+
 def test_confidences_are_the_top_label(run, folder):
     rng = np.random.default_rng(3)
     confidence = rng.uniform(0.5, 1, 900)
@@ -119,6 +136,8 @@ def test_confidences_are_the_top_label(run, folder):
         ),
         (("--by", "sex", "--adjust", "holm", "--n-resamples", "50"), "at least 59 (better 1199), or --adjust max-t"),
         (("--by", "sex", "--min-size", "5000"), "or take a smaller --min-size"),
+        (("--by", "sex", "--min-expected", "5"), "--min-expected is for --curves"),
+        (("--by", "sex", "--curves", "--min-size", "5000"), "with a smaller --min-size or --min-expected"),
     ],
 )
 def test_errors_are_one_line(run, off, options, words):

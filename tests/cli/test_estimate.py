@@ -95,7 +95,7 @@ def test_confidences_and_standard_input(run, folder, monkeypatch):
         (["--confidence-level", "95"], "'95' is not a number between 0 and 1, such as 0.95"),
         (["--confidence-level", "nan"], "is not a number between 0 and 1"),
         (["--lens", "top"], "top-label, canonical, class-wise"),
-        (["--estimator", "Kuiper"], "there is no estimator 'Kuiper'"),
+        (["--estimator", "Kuipers"], "there is no estimator 'Kuipers'"),
         (["--omnibus"], "unrecognized arguments: --omnibus"),
         (["--n-resamples", "5", "--lens", "top-label", "--estimator", "ECE"], ""),
     ],

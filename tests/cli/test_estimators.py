@@ -9,6 +9,7 @@ import pytest
 import calibstat as cs
 from calibstat.cli import main
 from calibstat.cli.estimators import ANY, SIMPLEX, TWO, VARIABLE, names, needs, record
+from calibstat.cli.names import EVERY
 
 
 def test_every_public_estimator_is_listed():
@@ -56,9 +57,17 @@ def test_json(capsys):
     assert main(["estimators", "--format", "json"]) == 0
     records = json.loads(capsys.readouterr().out)
     assert [each["name"] for each in records] == names()
-    assert set(records[0]) == {"name", "parameters", "needs", "summary"}
+    assert set(records[0]) == {"name", "parameters", "needs", "summary", "command_line"}
 
 
 def test_other_formats_are_refused(capsys):
     assert main(["estimators", "--format", "xml"]) == 2
     assert "--format" in capsys.readouterr().err
+
+
+def test_text_names_those_that_the_command_line_does_not_take(capsys):
+    main(["estimators"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    missing = {word.strip(",") for word in last.split()} & set(names())
+    assert missing == set(names()) - set(EVERY)
+    assert {"Generic", "Within", "VCE"} <= missing

@@ -166,12 +166,15 @@ def test_asking_more_does_not_change_an_answer(records, fair):
     assert {**same, "pvalue_adjusted": None} == {**few[0], "pvalue_adjusted": None}
 
 
-def test_two_questions_have_streams_of_their_own(records, folder):
-    path = folder / "twins.csv"
-    row = "cat,0.5,0.3,0.2\neel,0.3,0.5,0.2\n"
-    path.write_text("pet,prob_cat,prob_dog,prob_eel\n" + row * 200)
-    cat, dog, _ = records(path, "--lens", "class-wise", "--n-resamples", "999")
-    assert cat["null_mean"] != dog["null_mean"]
+def test_drawn_numbers_are_those_of_python_with_the_same_seed(records, fair):
+    found = records(fair, "--n-resamples", "199", "--seed", "5", "--given", "age")
+    sample = cs.Sample.read(fair, y_true="pet", y_prob="prob_*", variables=["age"])
+    assert len(found) == 10
+    for each in found:
+        lens = eval(each["lens"], vars(cs)) | (cs.Given(each["given"]) if each["given"] else cs.Canonical())
+        estimator = lens | eval(each["estimator"], vars(cs))
+        same = cs.calibration_test(sample, estimator, null=cs.Consistency(199), rng=5)
+        assert (each["pvalue"], each["null_mean"]) == (same.pvalue, same.null_mean)
 
 
 def test_no_nan_in_json(pets, off, monkeypatch):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from inspect import Parameter, signature
+
+import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.cli.names import ESTIMATORS, estimator_name
+from calibstat.cli.estimators import TWO, VARIABLE, names, needs
+from calibstat.cli.names import ESTIMATORS, EVERY, TWO_OUTCOMES, estimator_name
 from calibstat.cli.panel import CLASS_WISE_UP_TO, default_lenses
 
 
@@ -25,6 +30,69 @@ def test_every_estimator_of_one_binning_that_gives_a_number_is_there():
             value = public(cs.FixedEdges([0, 0.5, 1]))(sample)
             found |= {name} if isinstance(value, float) else set()
     assert found == set(ESTIMATORS)
+
+
+def test_every_estimator_that_needs_nothing_but_the_sample_is_there():
+    """Those that can be made without arguments and have a headline; the rest needs a variable, a member, a number."""
+    found = set()
+    for name in names():
+        parameters = signature(getattr(cs, name)).parameters.values()
+        if needs(name) != VARIABLE and all(each.default is not Parameter.empty for each in parameters):
+            value = getattr(cs, name)()(cs.Sample([0, 1, 1, 0] * 5, np.linspace(0.1, 0.9, 20)))
+            found |= {name} if hasattr(value, "__float__") and not hasattr(value, "coords") else set()
+    on_cells = {name for name in ESTIMATORS if name not in found}
+    assert found - {"MeanAndBridge"} == set(EVERY) - on_cells
+
+
+def test_those_for_two_outcomes_are_known():
+    assert {name for name in EVERY if needs(name) == TWO} == TWO_OUTCOMES
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_estimator_can_be_tested_and_estimated(name, off, run):
+    """Three classes: lenses that leave more than two outcomes are left out where the estimator cannot see them."""
+    few = (off, "--label", "pet", "--probs", "prob_*", "--estimator", name, "--n-resamples", "9", "--format", "json")
+    views = {}
+    for command in ("test", "estimate"):
+        code, out, _ = run(command, *few)
+        assert code == 0
+        views[command] = [(each["lens"], each["class"]) for each in json.loads(out)]
+    kinds = {lens.partition("(")[0] for lens, _ in views["test"]}
+    assert views["test"] == views["estimate"]
+    assert kinds == {"TopLabel", "ClassWise"} | (set() if name in TWO_OUTCOMES else {"Canonical"})
+
+
+@pytest.mark.parametrize("name", ["Kuiper", "BrownianBridge", "Cox", "WorstInterval", "HosmerLemeshow"])
+def test_values_are_those_of_the_library(name, binary, run):
+    columns = (binary, "--label", "y", "--probs", "p", "--estimator", name.lower(), "--format", "json")
+    sample = cs.Sample.read(binary, y_true="y", y_prob="p")
+    expected = float(getattr(cs, name)()(sample))
+    for command, key in (("test", "statistic"), ("estimate", "estimate")):
+        code, out, _ = run(command, *columns, "--n-resamples", "19")
+        assert code == 0
+        assert json.loads(out)[0][key] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--estimator", "kuiper", "--lens", "canonical"], "Kuiper is for two outcomes, and this lens leaves 3"),
+        (["--estimator", "spiegelhalter", "--lens", "top-k:2"], "--lens top-k:2: Spiegelhalter is for two outcomes"),
+        (["--estimator", "kuiper", "--bins", "5"], "--bins 5: Kuiper has no cells"),
+        (["--estimator", "skce", "--binning", "equal-width"], "SKCE has no cells"),
+        (["--estimator", "hosmer-lemeshow", "--binning", "equal-width"], "HosmerLemeshow has no cells to choose"),
+    ],
+)
+def test_what_does_not_fit_is_an_error(options, words, off, run):
+    code, _, err = run("test", off, "--label", "pet", "--probs", "prob_*", *options)
+    assert code != 0
+    assert words in err
+
+
+def test_bins_go_to_an_estimator_that_counts_them(binary, run):
+    columns = (binary, "--label", "y", "--probs", "p", "--format", "json", "--n-resamples", "9")
+    _, out, _ = run("test", *columns, "--estimator", "HosmerLemeshow", "--bins", "7")
+    assert json.loads(out)[0]["estimator"] == "HosmerLemeshow(n_bins=7)"
 
 
 @pytest.mark.parametrize("name", ["debiasedl2", "Debiased-L2", "DEBIASED_L2", "DebiasedL2"])

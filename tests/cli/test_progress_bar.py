@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
+import time
 
 import pytest
 
+import calibstat.live_line
+from calibstat.cli import main, progress_bar
 from calibstat.cli.progress_bar import ProgressBar
+from calibstat.live_line import LiveLine
 from calibstat.progress import track
 
 
@@ -15,51 +20,71 @@ class Terminal(io.StringIO):
         return True
 
 
-class Clock:
-    """Half a second passes at each look."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        self.now += 0.5
-        return self.now
+@pytest.fixture
+def quick(monkeypatch):
+    """Draw at once, and often."""
+    monkeypatch.setattr(progress_bar, "PATIENCE", 0.0)
+    monkeypatch.setattr(calibstat.live_line, "REDRAW", 0.005)
 
 
 def work(piece):
-    return sum(track([piece] * 4, 4))
+    total = 0
+    for number in track([piece] * 4, 4):
+        time.sleep(0.02)
+        total += number
+    return total
 
 
-def test_it_moves_over_all_pieces_and_goes():
+def test_it_moves_over_all_pieces_and_goes(quick):
     stream = Terminal()
-    assert ProgressBar(stream, Clock()).each(work, [1, 2, 3]) == [4, 8, 12]
+    assert ProgressBar("testing", stream).each(work, [1, 2, 3]) == [4, 8, 12]
     *drawn, end = stream.getvalue().split("\r")
-    percents = [int(each.split("]")[1].strip(" %")) for each in drawn if each]
+    percents = [int(found[1]) for each in drawn if (found := re.match(r"testing \[[#.]{30}\] +(\d+)%, 0 s", each))]
     assert end == "\033[K"
     assert len(percents) > 5
     assert percents == sorted(percents)
     assert percents[-1] == pytest.approx(100 * 11 / 12, abs=1)
 
 
+def test_it_moves_on_where_work_says_nothing(quick):
+    """Seconds go on: a long product of matrices is no dead program."""
+    stream = Terminal()
+    seconds = iter(range(1000))
+    line = LiveLine(lambda _: f"{next(seconds)} s", 0.0, stream)
+    with line:
+        time.sleep(0.1)
+    assert stream.getvalue().count(" s") > 5
+
+
+def test_a_second_loop_begins_again_and_small_steps_back_are_not_drawn():
+    bar = ProgressBar("comparing")
+    for told, drawn in ((0.9, 90), (0.88, 90), (0.91, 91), (0.0, 0), (0.1, 10)):
+        bar.hear(told)
+        assert bar.text(3.2).startswith("comparing [")
+        assert bar.text(3.2).endswith(f"] {drawn / 100:4.0%}, 3 s")
+
+
 def test_short_work_has_none():
     stream = Terminal()
-    ProgressBar(stream, lambda: 0.0).each(work, [1, 2, 3])
+    ProgressBar("testing", stream).each(work, [1, 2, 3])
     assert stream.getvalue() == ""
 
 
-def test_it_is_not_drawn_too_often():
-    stream, times = Terminal(), iter([0.0, *(10 + 0.01 * step for step in range(12))])
-    ProgressBar(stream, lambda: next(times)).each(work, [1, 2, 3])
-    assert stream.getvalue().count("testing") == 2
+def test_it_is_not_drawn_too_often(monkeypatch):
+    monkeypatch.setattr(progress_bar, "PATIENCE", 0.0)
+    monkeypatch.setattr(calibstat.live_line, "REDRAW", 0.1)
+    stream = Terminal()
+    ProgressBar("testing", stream).each(lambda piece: [work(piece) for _ in range(2)], [1, 2])
+    assert 2 <= stream.getvalue().count("testing") <= 8
 
 
-def test_none_where_it_is_no_terminal():
+def test_none_where_it_is_no_terminal(quick):
     stream = io.StringIO()
-    ProgressBar(stream, Clock()).each(work, [1, 2, 3])
+    ProgressBar("testing", stream).each(work, [1, 2, 3])
     assert stream.getvalue() == ""
 
 
-def test_it_goes_when_work_fails():
+def test_it_goes_when_work_fails(quick):
     def fail(piece):
         work(piece)
         if piece == 3:
@@ -67,18 +92,53 @@ def test_it_goes_when_work_fails():
 
     stream = Terminal()
     with pytest.raises(ValueError, match="flaw"):
-        ProgressBar(stream, Clock()).each(fail, [1, 2, 3])
+        ProgressBar("testing", stream).each(fail, [1, 2, 3])
+    assert "testing" in stream.getvalue()
     assert stream.getvalue().endswith("\033[K")
 
 
-def test_the_command_draws_none_when_output_is_captured(pets, off, monkeypatch):
-    monkeypatch.setattr("calibstat.cli.progress_bar.PATIENCE", -1.0)
+def test_the_command_draws_none_when_output_is_captured(pets, off, quick):
     assert pets(off)[2] == ""
 
 
-def test_the_command_draws_one_on_a_terminal(pets, off, monkeypatch):
+def test_the_command_draws_one_on_a_terminal(pets, off, quick, monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr("calibstat.cli.progress_bar.PATIENCE", -1.0)
     monkeypatch.setattr("sys.stderr", terminal)
     pets(off)
+    assert "reading [" in terminal.getvalue()
     assert "testing [" in terminal.getvalue()
+    assert terminal.getvalue().endswith("\033[K")
+
+
+@pytest.fixture
+def two_models(tmp_path):
+    lines = [f"{k},{k % 2},{(k % 10 + 0.5) / 10},{((k * k) % 10 + 0.5) / 10},{k % 3}" for k in range(600)]
+    path = tmp_path / "two.csv"
+    path.write_text("\n".join(["t,y,p,q,g", *lines]))
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("doing", "command"),
+    [
+        ("testing", "test FILE --label y --probs p --omnibus --n-resamples 99"),
+        ("estimating", "estimate FILE --label y --probs p --n-resamples 99"),
+        ("comparing", "compare FILE --label y --model p=p --model q=q --n-resamples 99 --bins 4"),
+        ("comparing", "compare-calibrators FILE --label y --probs p --calibrators platt --n-resamples 99 --bins 4"),
+        ("testing", "audit FILE --label y --probs p --by g"),
+        ("testing", "audit FILE --label y --probs p --by g --curves"),
+        ("testing", "scan FILE --label y --probs p --variable g"),
+        ("fitting", "calibrate FILE --label y --probs p --calibrator platt --out OUT"),
+        ("writing", "calibrate FILE --label y --probs p --calibrator platt --out OUT"),
+        ("watching", "monitor FILE --label y --probs p --order t"),
+        ("simulating", "plan --ece 0.1 --runs 100 --max-n 5000"),
+    ],
+    ids=lambda text: text.split()[0],
+)
+def test_every_command_with_a_loop_draws_one(two_models, quick, monkeypatch, doing, command):
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    files = {"FILE": two_models, "OUT": f"{two_models}.out"}
+    code = main([files.get(word, word) for word in command.split()])
+    assert code in (0, 3)
+    assert f"{doing} [" in terminal.getvalue()

@@ -12,6 +12,7 @@ import pytest
 
 import calibstat as cs
 from calibstat import calibrators as cal
+from calibstat import generators
 from calibstat.comparisons.compare import compare_calibrators
 from calibstat.comparisons.words import apart_lines, pair_text, table
 from calibstat.inference.comparison import comparison_test
@@ -328,3 +329,15 @@ def test_a_certain_mistake_is_told_beside_the_log_score(off, said):
 
 def test_no_clipping_no_note(found):
     assert "1e-15" not in str(found)
+
+
+def test_the_order_of_calibrators_changes_no_number():
+    sample = generators.BetaPredictions(1, 1, generators.LogitShift(0.1)).sample(1000, rng=0)
+    named = {"platt": cal.Platt(), "beta": cal.Beta(), "isotonic": cal.Isotonic()}
+    found = []
+    for names in (list(named), list(reversed(named)), ["beta", "isotonic"]):
+        chosen = {name: named[name] for name in names}
+        compared = compare_calibrators(chosen, sample.y_true, sample.y_prob, n_splits=2, n_resamples=199, rng=0)
+        found.append({model.name: [test.pvalue for test in model.tests] for model in compared.models})
+    assert found[0] == found[1]
+    assert found[2] == {name: found[0][name] for name in ("uncalibrated", "beta", "isotonic")}

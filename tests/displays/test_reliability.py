@@ -6,6 +6,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from scipy import stats
 
 import calibstat as cs
 from calibstat.displays.side_by_side import side_by_side
@@ -44,25 +45,53 @@ def test_what_is_drawn_is_histogram_regression(binary, kind):
     np.testing.assert_allclose(display.count, cells["count"])
 
 
-@pytest.mark.parametrize("kind", ["deviation", "classical"])
-def test_bars_are_naive_quantiles(binary, kind):
-    """Labels drawn by hand, cell by cell: 5th and 95th percentile of the deviation."""
-    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualWidth(5), kind=kind, n_resamples=4000, rng=0)
-    rng, p = np.random.default_rng(1), binary.predictions.event
-    labels = rng.random((4000, len(p))) < p
-    base = np.zeros(5) if kind == "deviation" else display.mean_prediction
+@pytest.mark.parametrize("coverage", [0.5, 0.9, 0.99])
+@pytest.mark.parametrize(("n", "p"), [(1, 0.2), (10, 0.3), (100, 0.3), (40, 0.95), (25, 0.0)])
+def test_bars_of_equal_predictions_are_the_exact_quantiles_of_the_binomial(n, p, coverage):
+    """Ends are counts; beyond each lies half of the rest at most, and one event further in it would be more."""
+    display = cs.ReliabilityDisplay.compute(
+        cs.Sample(np.arange(n) % 2, np.full(n, p)), cs.EqualMass(1), coverage=coverage
+    )
+    low, high = n * (display.low[0] + p), n * (display.high[0] + p)
+    tail = (1 - coverage) / 2
+    assert [low, high] == pytest.approx([round(low), round(high)], abs=1e-9)
+    low, high = round(low), round(high)
+    assert stats.binom.cdf(low - 1, n, p) <= tail < stats.binom.cdf(low, n, p)
+    assert stats.binom.sf(high, n, p) <= tail < stats.binom.sf(high - 1, n, p)
+
+
+def test_bars_are_naive_quantiles_of_the_convolution(binary):
+    """The law of the number of events, one row after the other; each bar holds its share, and ends are possible."""
+    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualWidth(5), kind="classical")
+    p = binary.predictions.event
     for cell, segment in enumerate(display.bars_.get_segments()):
-        rows = (p >= cell / 5) & (p < (cell + 1) / 5)
-        naive = np.quantile(labels[:, rows].mean(axis=1) - p[rows].mean(), [0.05, 0.95])
-        # One step of the lattice of means either way, as quantiles of counts may differ by one event.
-        np.testing.assert_allclose(segment[:, 1] - base[cell], naive, atol=1.01 / rows.sum())
+        rows = p[(p >= cell / 5) & (p < (cell + 1) / 5)]
+        law = np.ones(1)
+        for chance in rows:
+            law = np.convolve(law, [1 - chance, chance])
+        shares = segment[:, 1] - display.mean_prediction[cell] + rows.mean()
+        low, high = np.round(len(rows) * shares).astype(int)
+        assert shares * len(rows) == pytest.approx([low, high], abs=1e-9)
+        assert law[:low].sum() <= 0.05 < law[: low + 1].sum()
+        assert law[high + 1 :].sum() <= 0.05 < law[high:].sum()
 
 
-def test_bars_are_those_of_the_null(binary):
-    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(8), coverage=0.5, rng=3)
-    null = cs.Consistency(999).draw(cs.HistogramRegression(cs.EqualMass(8)), binary, cs.as_generator(3))
-    np.testing.assert_allclose(display.low, null.quantile(0.25)[:, 1])
-    np.testing.assert_allclose(display.high, null.quantile(0.75)[:, 1])
+def test_bars_of_weighted_rows_are_order_statistics_of_the_null(binary):
+    weights = np.random.default_rng(2).uniform(0.5, 3, 400)
+    weighted = cs.Sample(binary.outcomes, binary.predictions.event, sample_weight=weights)
+    display = cs.ReliabilityDisplay.compute(weighted, cs.EqualMass(8), coverage=0.5, rng=3)
+    null = cs.Consistency(999).draw(cs.HistogramRegression(cs.EqualMass(8)), weighted, cs.as_generator(3))
+    ordered = np.sort(null.samples[..., 1], axis=0)
+    np.testing.assert_array_equal(display.low, ordered[249])
+    np.testing.assert_array_equal(display.high, ordered[-250])
+    with pytest.raises(ValueError, match=r"n_resamples is 9, too few .* take 19 or more"):
+        cs.ReliabilityDisplay.compute(weighted, n_resamples=9, rng=0)
+    cs.ReliabilityDisplay.compute(weighted, n_resamples=19, rng=0)
+
+
+def test_nothing_is_drawn_without_weights(binary):
+    one, other = (cs.ReliabilityDisplay.compute(binary, rng=seed, n_resamples=1) for seed in (0, 1))
+    np.testing.assert_array_equal([one.low, one.high], [other.low, other.high])
 
 
 def test_wider_coverage_has_wider_bars(binary):
@@ -87,15 +116,30 @@ def test_none_is_marked_where_none_is_outside():
     assert display.outside_ is None
 
 
-def test_calibrated_points_lie_in_their_bars_as_often_as_said():
-    rng = np.random.default_rng(7)
-    inside = []
-    for seed in range(60):
-        p = rng.random(2000)
-        display = cs.ReliabilityDisplay.compute(cs.Sample((rng.random(2000) < p).astype(int), p), rng=seed)
-        inside.append(~display.outside)
-    rate = np.mean(inside)
-    assert abs(rate - 0.9) < 4 * np.sqrt(0.09 / np.size(inside)) + 0.02  # bars of a lattice reach a little further
+def coverage_of_bars(n, binning, runs, *, weighted=False, power=1.0):
+    """The share of bars that hold their points, and its standard error, over worlds with fixed seeds."""
+    rng, inside = np.random.default_rng(7), []
+    for seed in range(runs):
+        p = rng.random(n)
+        y = (rng.random(n) < p**power).astype(int)
+        weights = rng.uniform(0.5, 2, n) if weighted else None
+        sample = cs.Sample(y, p, sample_weight=weights)
+        inside.append(np.mean(~cs.ReliabilityDisplay.compute(sample, binning, n_resamples=199, rng=seed).outside))
+    return np.mean(inside), np.std(inside) / np.sqrt(runs)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_calibrated_points_lie_in_their_bars_as_often_as_said_or_more(weighted):
+    """200 runs; cells of ten rows, where one event is much, and of forty."""
+    for n_bins in (40, 10):
+        rate, error = coverage_of_bars(400, cs.EqualMass(n_bins), 200, weighted=weighted)
+        assert rate > 0.9 - 4 * error
+        assert rate < 0.99
+
+
+def test_negative_control_points_of_a_model_that_is_off_lie_in_their_bars_less_often():
+    rate, error = coverage_of_bars(400, cs.EqualMass(10), 50, power=2.0)
+    assert rate < 0.9 - 4 * error
 
 
 def test_empty_cells_are_not_drawn():

@@ -208,3 +208,10 @@ def test_many_replicates_give_the_values_of_each(estimator):
         for row in (0, 42, 43, 59):
             alone = evaluator(labels[row], None if moved is None else moved[row])
             np.testing.assert_allclose(together[row], alone, rtol=1e-12)
+
+
+def test_predictions_that_rounding_carried_out_of_bounds_are_certain_not_wrong():
+    sample = cs.Sample([0, 1, 1, 0], [-1e-7, 1.0000001, 1.0, 0.0])
+    assert float(cs.BrownianBridge()(sample)) == 0
+    assert cs.calibration_test(sample, cs.BrownianBridge(), rng=0).pvalue == 1
+    assert float(cs.BrownianBridge()(cs.Sample([1, 1, 1, 0], [-1e-7, 1.0000001, 1.0, 0.0]))) == np.inf

@@ -8,7 +8,7 @@ import pytest
 import calibstat as cs
 from calibstat.estimators.headline import Headline
 from calibstat.estimators.local import cells as local_cells
-from calibstat.estimators.local.fits import LocalOperator, nearest_widths
+from calibstat.estimators.local.fits import LocalOperator, _first_of_inverses, nearest_widths
 from calibstat.estimators.local.regression import LOESS, VCE
 from calibstat.estimators.local.runs import numbered, runs
 from registry import make_sample
@@ -240,6 +240,55 @@ def test_the_matrix_is_the_fit():
     np.testing.assert_allclose(operator.fit(mass[None], sums[None, None])[0, 0], operator.matrix(mass) @ sums)
 
 
+@pytest.mark.parametrize("degree", [1, 2])
+def test_the_first_row_of_an_inverse_is_that_of_the_pseudo_inverse(degree):
+    """Moments of windows from good to hopeless: well spread, one-sided, of two nearly equal places, of one, of none."""
+    rng = np.random.default_rng(8)
+    places = [rng.uniform(-1, 1, 20), rng.uniform(0.8, 1, 20), np.r_[0.5, 0.5 + 1e-7], np.array([0.3]), np.zeros(0)]
+    powers = np.arange(degree + 1)
+    normal = np.array([[[(g**k).sum() for k in row] for row in np.add.outer(powers, powers)] for g in places])
+    expected = np.linalg.pinv(normal, rcond=1e-10, hermitian=True)[:, 0]
+    np.testing.assert_allclose(_first_of_inverses(normal), expected, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("span", [0.1, 0.6])
+def test_cells_out_of_reach_are_left_out_and_nothing_else(span, monkeypatch):
+    """Also where a width is zero, because a tie at the end holds more than a share `span`."""
+    from calibstat.estimators.local import fits as local_fits
+
+    centres = np.r_[np.sort(np.random.default_rng(9).random(99)), 1.0]
+    mass = np.r_[np.ones(99), 200.0]
+    points = np.r_[np.linspace(0, 1, 70), centres]
+    operator = LocalOperator(points, centres, nearest_widths(points, centres, mass, span, 299), 1)
+    assert (operator.widths == 0).any()
+    near = operator.matrix(mass)
+    monkeypatch.setattr(local_fits, "_POINTS", 10_000)
+    np.testing.assert_allclose(near, operator.matrix(mass), atol=1e-12)
+    assert near[69, -1] == near[-1, -1] == pytest.approx(1 / 200)
+    for place, (at, width) in enumerate(zip(points, operator.widths, strict=True)):
+        assert (near[place, np.abs(centres - at) > width] == 0).all()
+
+
+def test_a_tie_of_many_rows_keeps_its_place_exactly():
+    """The mean of 100 000 equal numbers is rounded; the cell is at the number."""
+    p = np.r_[np.full(100_000, 0.7), np.full(50_000, 0.1)]
+    assert p.cumsum()[99_999] / 100_000 != 0.7
+    for sample in (cs.Sample(np.arange(150_000) % 2, p), cs.Sample(np.arange(1, 150_001) % 2, p)):
+        np.testing.assert_array_equal(LOESS().gaps(sample.predictions).cells.centres, [0.1, 0.7])
+
+
+def test_a_null_band_needs_no_residuals():
+    sample = world(200)
+    plain, null = LOESS(n_points=9), LOESS(n_points=9, band="null")
+    first, second = (each.prepare(sample.predictions)(sample.outcomes) for each in (plain, null))
+    assert (len(first), len(second)) == (10, 9)
+    np.testing.assert_allclose(second, first[:9], atol=1e-12)
+    assert null.headline(second) == pytest.approx(plain.headline(first), abs=1e-12)
+    weights = np.random.default_rng(1).integers(0, 3, (2, 200)).astype(float)
+    moved = [each.prepare(sample.predictions)(sample.outcomes, weights) for each in (plain, null)]
+    np.testing.assert_allclose(moved[1], moved[0][:, :9], atol=1e-12)
+
+
 # Peers
 
 
@@ -277,9 +326,9 @@ def test_the_interpolated_surface_of_scikit_misc_is_near():
 @pytest.mark.parametrize("shape", [(1, 1), (4, 0.8), (1, 19)])
 def test_cells_without_a_sort_hold_about_equally_many_rows_and_keep_ties(shape):
     values = np.random.default_rng(2).beta(*shape, size=70_000).round(6)
-    index, size = numbered(values, None, 512)
-    counts = np.bincount(index)
-    assert 400 <= size == len(counts) <= 512
+    index, counts = numbered(values, None, 512)
+    np.testing.assert_array_equal(np.bincount(index), counts)
+    assert 400 <= len(counts) <= 512
     assert counts.max() <= 2 * 70_000 / 512
     order = np.argsort(values, kind="stable")
     assert (np.diff(index[order]) >= 0).all()
@@ -296,9 +345,9 @@ def test_cells_without_a_sort_do_not_depend_on_the_order_of_rows():
 def test_heavy_ties_and_narrow_laws_are_sorted():
     for values in (np.r_[np.zeros(1000), np.random.default_rng(4).random(70_000)], np.full(70_000, 0.3)):
         sample = cs.Sample(np.arange(len(values)) % 2, values)
-        index, size = numbered(values, sample.predictions, 512)
+        index, counts = numbered(values, sample.predictions, 512)
         np.testing.assert_array_equal(index, runs(values, np.argsort(values, kind="stable"), 512)[0])
-        assert size == index.max() + 1
+        np.testing.assert_array_equal(np.bincount(index), counts)
 
 
 @pytest.mark.parametrize(("shape", "span"), [((1, 1), 0.75), ((1, 1), 0.3), ((4, 0.8), 0.3)])

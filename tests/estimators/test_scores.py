@@ -116,3 +116,16 @@ def test_thresholds_and_equal_maxima():
     assert ZeroOneLoss(0.3)(sample) == 0
     three = cs.Sample([0, 1], [[0.4, 0.4, 0.2]] * 2, labels=[0, 1, 2])
     assert ZeroOneLoss()(three) == 0.5
+
+
+def test_log_score_says_which_probabilities_it_does_not_take_as_they_are():
+    sample = cs.Sample([0, 1, 1, 0], [0.0, 0.0, 1e-20, 0.3])
+    score = cs.LogScore()
+    assert "probabilities below 1e-15 count as 1e-15" in score.quantity
+    assert "count as" not in cs.LogScore(clip=0).quantity
+    for estimator in (score, cs.CORP(score), cs.Canonical() | score):
+        text = str(cs.calibration_test(sample, estimator, rng=0))
+        assert "in 2 of 4 rows what happened had a probability below 1e-15" in " ".join(text.split())
+    fine = cs.calibration_test(cs.Sample([0, 1], [0.0, 0.7]), score, rng=0)
+    assert fine.remark == ""
+    assert cs.calibration_test(sample, cs.BrierScore(), rng=0).remark == ""

@@ -14,17 +14,28 @@ from registry import make_sample
 
 
 @given(
-    labels=st.lists(st.integers(0, 1), min_size=1, max_size=60),
+    rows=st.lists(st.tuples(st.integers(0, 99), st.integers(0, 1)), min_size=1, max_size=60),
+    different=st.sampled_from([2, 5, 100]),
     n_min=st.integers(1, 12),
     extra=st.sampled_from([0, 1, 5, 20, 1000]),
 )
-def test_pava_with_limits_agrees_with_the_naive_one(labels, n_min, extra):
-    n = len(labels)
-    p = ((np.arange(n) + 0.5) / n).tolist()
-    starts = pava_with_limits(np.array(labels), np.arange(n), n_min, n_min + extra)
+def test_pava_with_limits_agrees_with_the_naive_one(rows, different, n_min, extra):
+    p, labels = np.array([[score % different for score, _ in rows], [label for _, label in rows]])
+    order = np.argsort(p, kind="stable")
+    p, labels = p[order], labels[order]
+    starts = pava_with_limits(labels, np.flatnonzero(np.diff(p, prepend=-1)), n_min, n_min + extra)
     assert list(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)) == blocks_of_pava(
-        p, labels, n_min, n_min + extra
+        p.tolist(), labels.tolist(), n_min, n_min + extra
     )
+
+
+@given(labels=st.lists(st.integers(0, 1), min_size=1, max_size=60), n_min=st.integers(1, 12))
+def test_without_ties_the_last_rows_are_one_block_or_join_the_one_before(labels, n_min):
+    n = len(labels)
+    for n_max in (2 * n_min - 1, 2 * n_min):
+        starts = pava_with_limits(np.array(labels), np.arange(n), n_min, n_max)
+        alone = n > n_min and n_max < 2 * n_min
+        assert starts[-2] == n - n_min if alone else starts[-2] <= max(0, n - n_min)
 
 
 def test_equal_predictions_stay_together():

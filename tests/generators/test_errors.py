@@ -56,8 +56,16 @@ BAD = [
     (lambda: LINE.limit(cs.ECE(cs.VarianceTree(100))), ValueError, "number of rows"),
     (lambda: LINE.calibration_function([[0.2, 0.3, 0.5]]), ValueError, "2 classes"),
     (lambda: gen.DirichletPredictions([1] * 4, gen.TemperatureShift(2)).truth(cs.ECE()), ValueError, "ClassWise"),
-    (lambda: gen.DirichletPredictions([1] * 4).truth(cs.TopLabel() | cs.ECE()), ValueError, "n_samples"),
-    (lambda: gen.DirichletPredictions([1] * 3).limit(cs.ECE(cs.SimplexGrid(3))), ValueError, "ClassWise"),
+    (
+        lambda: gen.DirichletPredictions([1] * 4, gen.TemperatureShift(2)).truth(cs.TopLabel() | cs.ECE()),
+        ValueError,
+        "n_samples",
+    ),
+    (
+        lambda: gen.DirichletPredictions([1] * 3, gen.TemperatureShift(2)).limit(cs.ECE(cs.SimplexGrid(3))),
+        ValueError,
+        "ClassWise",
+    ),
     (lambda: gen.Conditioned(LINE, lambda rows: rows.event[:2]).truth(cs.ECE()), ValueError, "one code"),
 ]
 

@@ -79,6 +79,28 @@ def test_the_laws_can_fail(lie):
         gen.check_generator(Liar(lie), [CANONICAL])
 
 
+def test_a_model_is_calibrated_only_if_its_chances_are_the_predictions():
+    @dataclass(frozen=True)
+    class Boast(gen.SyntheticModel):
+        shift: float
+
+        @property
+        def calibrated(self):
+            return True
+
+        def rows(self, n, rng):
+            score = (rng.integers(0, 10, n) + 0.5) / 10
+            return gen.population_of(score, score + self.shift)
+
+        def population(self, lens, binning=None):
+            score = (np.arange(10) + 0.5) / 10
+            return gen.population_of(score, score + self.shift, np.ones(10))
+
+    gen.check_generator(Boast(0.0), [CANONICAL], [WIDTH])
+    with pytest.raises(AssertionError, match="calibrated: it says"):
+        gen.check_generator(Boast(0.02), [CANONICAL])
+
+
 def test_limits_are_checked():
     @dataclass(frozen=True)
     class Wrong(gen.SyntheticModel):

@@ -103,19 +103,50 @@ def test_each_class_and_a_lens_in_front(miscalibrated):
     assert found.rejected == ("x", "y")
 
 
-def test_a_level_that_cannot_be_measured_is_no_evidence():
-    """Sites with one row: the debiased error has no pairs; the others are adjusted as if it were not there."""
-    estimator = cs.Within(
-        "site", cs.Generic(lambda s: np.nan if len(s) < 2 else float(abs((s.outcomes - s.y_prob[:, 1]).mean())))
-    )
+ADJUSTMENTS = ["max-t", "step-down", "holm", "fdr_bh", "fdr_by"]
+
+
+@pytest.mark.parametrize("adjust", ADJUSTMENTS)
+def test_a_level_that_cannot_be_measured_is_not_tested(adjust):
+    """Sites with one row: the others are adjusted as if it were not there."""
+
+    def gap(s):
+        return np.nan if len(s) < 2 else float(abs((s.outcomes - s.y_prob[:, 1]).mean()))
+
     rng = np.random.default_rng(5)
     p = rng.random(41)
-    sample = cs.Sample(rng.random(41) < p, p, variables={"site": ["a"] * 20 + ["b"] * 20 + ["c"]})
-    found = multiple_test(sample, estimator, null=cs.Consistency(99), rng=0)
-    assert np.isnan(found.values[2])
-    assert (found.pvalues[2], found.adjusted[2]) == (1, 1)
-    assert (found.adjusted[:2] < 1).any()
-    json.dumps(found.to_dict(), allow_nan=False)
+    y, site = rng.random(41) < p**3, np.array(["a"] * 20 + ["b"] * 20 + ["c"])
+    whole = cs.Sample(y, p, variables={"site": site})
+    found = multiple_test(whole, cs.Within("site", cs.Generic(gap)), adjust=adjust, null=cs.Consistency(99), rng=0)
+    assert found.names == ("a", "b", "c")
+    assert found.untested == ("c",)
+    assert np.isnan([found.values[2], found.pvalues[2], found.adjusted[2]]).all()
+    expected = _by_hand(adjust, found)
+    np.testing.assert_allclose(found.adjusted[:2], expected)
+    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))["tests"][2]["adjusted"] is None
+    assert "  untested  c: the value is not a number (NaN)" in str(found)
+    assert "adjusted for 2 tests" in found.verdict
+
+
+def _by_hand(adjust, found):
+    """Of two p-values; draws of the level that is never measured are all NaN, so that two columns decide."""
+    low, high = sorted(found.pvalues[:2])
+    pairs = {"holm": (2 * low, max(2 * low, high)), "fdr_bh": (min(2 * low, high), high)}
+    pairs["fdr_by"] = (min(1, 1.5 * pairs["fdr_bh"][0]), min(1, 1.5 * high))
+    if adjust not in pairs:
+        assert (found.adjusted[:2] >= found.pvalues[:2]).all()
+        return found.adjusted[:2]
+    first, second = (min(1, each) for each in pairs[adjust])
+    return (first, second) if found.pvalues[0] <= found.pvalues[1] else (second, first)
+
+
+def test_a_family_without_a_number_has_nothing_to_test():
+    p = np.linspace(0.1, 0.9, 20)
+    sample = cs.Sample(np.arange(20) % 2, p, variables={"site": ["a"] * 10 + ["b"] * 10})
+    none = cs.Within("site", cs.Generic(lambda s: np.nan))
+    found = multiple_test(sample, none, null=cs.Consistency(19), rng=0)
+    assert found.verdict.startswith("Nothing to test through Canonical()")
+    assert found.rejected == ()
 
 
 def test_words_and_tables():

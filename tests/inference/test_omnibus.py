@@ -97,7 +97,7 @@ def test_a_lens_in_front():
     found = omnibus_test(classes(300, 2, 0.5), lens=cs.TopLabel(), n_resamples=99, rng=0)
     assert "Spiegelhalter" in found.names
     assert found.pvalue == 0.01
-    assert "through TopLabel() (n = 300, p < 0.01, 99 resamples, 5 statistics)" in found.verdict
+    assert "through TopLabel() (n = 300, p = 0.01, 99 resamples, 5 statistics)" in found.verdict
 
 
 def test_the_same_rng_gives_the_same_result():

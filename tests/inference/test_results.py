@@ -105,11 +105,11 @@ def test_verdict_with_evidence_is_followed_by_its_size(rejected):
     assert rejected.verdict.index("Evidence") < rejected.verdict.index(size)
 
 
-@pytest.mark.parametrize(("n_resamples", "floor"), [(999, "< 0.001"), (99, "< 0.01"), (9999, "< 0.0001")])
-def test_pvalue_at_its_floor_is_a_bound(miscalibrated, n_resamples, floor):
+@pytest.mark.parametrize(("n_resamples", "floor"), [(999, "0.001"), (99, "0.01"), (9999, "0.0001")])
+def test_the_smallest_pvalue_of_draws_is_no_bound(miscalibrated, n_resamples, floor):
     result = cs.calibration_test(miscalibrated, TOP, null=cs.Consistency(n_resamples), rng=1)
     assert result.pvalue == 1 / (n_resamples + 1)
-    assert f"p {floor} ({n_resamples} resamples)" in result.verdict
+    assert f"p = {floor} ({n_resamples} resamples)" in result.verdict
     assert f"p-value   {floor} ({n_resamples} resamples)" in str(result)
 
 
@@ -192,3 +192,19 @@ def test_results_survive_pickling(kept, rejected, calibrated, miscalibrated):
         pickle.loads(pickle.dumps(kept)).null_distribution.samples, kept.null_distribution.samples
     )
     assert pickle.loads(pickle.dumps(kept)).null_distribution.pvalue(kept.statistic) == kept.pvalue
+
+
+def test_one_rule_for_small_pvalues(miscalibrated):
+    """The smallest p-value of R draws is 1 / (1 + R), everywhere; only computed ones are printed as a bound."""
+    y, p = miscalibrated.outcomes, miscalibrated.predictions.probabilities
+    n_classes = p.shape[1]
+    sample = cs.Sample(y, p, labels=range(n_classes), variables={"half": np.arange(len(y)) % 2})
+    drawn = cs.Consistency(99)
+    texts = [
+        cs.calibration_test(sample, TOP, null=drawn, rng=1).verdict,
+        cs.omnibus_test(sample, lens=cs.TopLabel(), n_resamples=99, rng=1).verdict,
+        cs.subgroup_audit(sample, "half", lens=cs.TopLabel(), n_resamples=99, rng=1).verdict,
+    ]
+    for text in texts:
+        assert "p = 0.01" in text
+        assert "< 0.01" not in text

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 import calibstat as cs
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.inference.spread import Normal
+from calibstat.inference.normal_spread import Normal
 from calibstat.inference.total_variance import CellResiduals, total_variance
 from calibstat.inference.unseen_noise import redrawn_variance, unseen_variance
 

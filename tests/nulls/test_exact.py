@@ -20,6 +20,7 @@ from calibstat.nulls.exact_atoms import Atoms, enumerate_sum, maximum, pooled, r
 from calibstat.nulls.exact_grid import grid_sum
 from calibstat.nulls.exact_lattice import lattice_halves
 from calibstat.nulls.poisson_binomial import CellCounts
+from calibstat.nulls.tied import TIE_SHARE
 from registry import ESTIMATORS, make_sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibstat.SmallCellsWarning")
@@ -45,7 +46,7 @@ def assert_agrees_with_enumeration(estimator, sample, null=None):
     values = evaluator(labels)
     distinct = np.unique(values)
     for value in distinct[:: max(1, len(distinct) // 100)]:
-        near = 1e-10 * max(1, abs(value))
+        near = 1.5 * TIE_SHARE * max(found.typical, abs(value))
         at_least, more = chances[values >= value - near].sum(), chances[values >= value + near].sum()
         assert found.pvalue(value) == pytest.approx(max(at_least, found.floor), rel=1e-9, abs=1e-12)
         assert found.pvalue(value + near) == pytest.approx(max(more, found.floor), rel=1e-9, abs=1e-12)
@@ -294,8 +295,9 @@ def test_quantiles_invert_the_distribution():
         for q in (0.05, 0.5, 0.95):
             value = float(computed.quantile(q))
             # the smallest value at which the distribution function has reached q
-            assert computed.pvalue(value + 1e-9) <= 1 - q + 1e-9
-            assert computed.pvalue(value - 1e-9) >= 1 - q - 1e-9
+            near = 1.5 * TIE_SHARE * max(computed.typical, abs(value))
+            assert computed.pvalue(value + near) <= 1 - q + 1e-9
+            assert computed.pvalue(value - near) >= 1 - q - 1e-9
             assert np.mean(drawn.samples <= value) == pytest.approx(q, abs=4 * np.sqrt(q * (1 - q) / 999))
 
 

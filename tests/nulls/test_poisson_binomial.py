@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+import calibstat as cs
 from calibstat.binnings.base import Cells
+from calibstat.estimators.headline import Headline
 from calibstat.nulls.poisson_binomial import CellCounts, poisson_binomial
 
 
@@ -142,3 +146,53 @@ def test_the_ends_of_the_unit_interval_stay_in_the_window():
     inside = np.array([[1e-13], [0.5], [1 - 1e-13]])
     assert CellCounts(np.ones(20), cells).invert(inside)[:, 0].tolist() == [20, 20, 20]
     assert CellCounts(np.zeros(20), cells).invert(inside)[:, 0].tolist() == [0, 0, 0]
+
+
+def exactly(chances) -> list[Fraction]:
+    """Add one row at a time in rational arithmetic."""
+    law = [Fraction(1)]
+    for chance in map(Fraction, chances):
+        stay, rise = [each * (1 - chance) for each in law], [each * chance for each in law]
+        law = [a + b for a, b in zip([*stay, Fraction(0)], [Fraction(0), *rise], strict=True)]
+    return law
+
+
+ALMOST_CERTAIN = {
+    "equal": np.full(50, 1e-13),
+    "uneven": RNG.random(30) ** 9 * 1e-4,
+    "near one": 1 - np.full(40, 1e-14),
+    "both ends": np.concatenate([np.full(25, 1e-12), np.ones(3), np.full(20, 1 - 2.0**-40), np.zeros(3)]),
+    "one row": np.array([9e-4]),
+    "two rows": np.array([1e-5, 4e-4]),
+    "the smallest float": np.append(np.full(5, 1e-6), np.nextafter(0, 1)),
+    "certain": np.repeat([0.0, 1.0], 7),
+    "as many as are rare": np.full(50, 1.9e-5),
+}
+
+
+@pytest.mark.parametrize("chances", ALMOST_CERTAIN.values(), ids=ALMOST_CERTAIN.keys())
+def test_rare_counts_have_their_probability_to_its_own_digits(chances):
+    """Chi-square terms are as large as these are small: 1e-17 of noise times 1e14 is not little."""
+    law = poisson_binomial(chances)
+    assert law.min() >= 0
+    for count, probability in enumerate(exactly(chances)):
+        if probability > 1e-20:
+            assert law[count] == pytest.approx(float(probability), rel=1e-11, abs=0)
+    assert law.sum() == pytest.approx(1, abs=1e-14)
+
+
+def test_rare_cells_stand_among_others():
+    rng = np.random.Generator(np.random.PCG64(8))
+    index = rng.permutation(np.repeat(np.arange(6), 30))
+    scale = np.array([1.0, 1e-12, 0.5, 1e-9, 0.0, 1e-6])
+    chances = rng.random(180) * scale[index]
+    for cell, law in enumerate(laws(chances, index, 8)):
+        np.testing.assert_allclose(law, convolved(chances[index == cell]), rtol=1e-10, atol=1e-15)
+
+
+@pytest.mark.parametrize("tiny", [1e-16, 1e-15, 1e-13, 1e-10, 1e-6, 1.9e-5, 2.1e-5, 1e-4])
+@pytest.mark.parametrize("estimator", [cs.PigeonHeyse(5), cs.HosmerLemeshow(5)], ids=repr)
+def test_every_cell_adds_one_to_the_mean_of_a_chi_square_statistic(estimator, tiny):
+    p = np.repeat(np.clip([0.0, 0.1, 0.4, 0.7, 1.0], tiny, 1 - tiny), 50)
+    null = cs.Exact().draw(Headline(estimator), cs.Sample(np.arange(250) % 2, p))
+    assert float(null.mean) == pytest.approx(5, rel=1e-7)

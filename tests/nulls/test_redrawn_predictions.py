@@ -209,7 +209,8 @@ def test_positions_among_rows_left_out_are_told():
     near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, ranks, 2)
     for shift in (-20.0, 0.0, 20.0):
         (found, some), (expected, none) = (each.group_at(ranks[:, None] + shift + 0.5) for each in (near, every))
-        assert not some and not none
+        assert not some
+        assert not none
         np.testing.assert_allclose(near.below[:, found], every.below[:, expected], rtol=1e-12)
     for position in (10.0, 1700.0, 4990.0):
         assert near.group_at(np.array([[1000.5], [position]]))[1]

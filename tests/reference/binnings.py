@@ -11,7 +11,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat.nulls.merging import MergedCells
-from reference.rows import Rows, UnclearError
+from reference.rows import Rows, UnclearError, same
 
 
 def keys(binning: cs.Binning, seen: Rows) -> list[Hashable]:
@@ -146,15 +146,15 @@ def _simplex_grid(binning: cs.SimplexGrid, points: Any, low: float, high: float,
 
 
 def _unique(binning: cs.UniqueValues, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
-    """Pool a column's values wherever the gap between neighbours is within the tolerance."""
+    """Pool a column's values that are as close as rounding, or the tolerance, to the smallest one of their group."""
     names = []
     for column in zip(*points, strict=True):
-        placed, group, last = {}, 0, None
+        placed, first = {}, None
+        rounding = 4 * 2.0**-52 if len(points[0]) > 2 else 0.0
         for value in sorted(set(column)):
-            if last is not None and value - last > binning.tolerance:
-                group += 1
-            placed[value] = group
-            last = value
+            if first is None or not same(first, value, max(rounding, binning.tolerance)):
+                first = value
+            placed[value] = first
         names.append([placed[value] for value in column])
     return list(zip(*names, strict=True))
 

@@ -156,7 +156,9 @@ def pearson(e: cs.PearsonCE, seen: Rows) -> float:
     for c in cells_of(e.binning, seen).values():
         expected = [1 - c.mean_p[1], c.mean_p[1]] if len(c.mean_p) == 2 else c.mean_p
         gaps = [-c.gaps()[1], c.gaps()[1]] if len(c.mean_p) == 2 else c.gaps()
-        total += c.share * sum(g * g / (p if p > 0 else 1.0) for g, p in zip(gaps, expected, strict=True))
+        for gap, rate in zip(gaps, expected, strict=True):
+            impossible = math.inf if abs(gap) > 1e-10 else 0.0
+            total += c.share * (gap * gap / rate if rate > 0 else impossible)
     return total
 
 

@@ -50,11 +50,15 @@ def goodness(n_bins: int, seen: Rows) -> tuple[float, float]:
     for c in cells_of(cs.EqualMass(n_bins), seen).values():
         square = (c.weight * c.gaps()[1]) ** 2
         rate = c.mean_p[1]
-        variance = sum(row.weight**2 for row in c.rows) * rate * (1 - rate)
-        published += square / (variance if variance > 0 else c.weight**2)
-        variance = sum(row.weight**2 * law(row)[1] * law(row)[0] for row in c.rows)
-        exact += square / (variance if variance > 0 else c.weight**2)
+        published += in_units(square, sum(row.weight**2 for row in c.rows) * rate * (1 - rate))
+        exact += in_units(square, sum(row.weight**2 * law(row)[1] * law(row)[0] for row in c.rows))
     return published, exact
+
+
+def in_units(square: float, variance: float) -> float:
+    if variance > 0:
+        return square / variance
+    return math.inf if square > 1e-20 else 0.0
 
 
 @naive(cs.TCE)
@@ -69,21 +73,23 @@ def tce(e: cs.TCE, seen: Rows) -> float:
 
 
 def blocks_of_pava(p: list[float], y: list[int], n_min: int, n_max: int) -> list[tuple[int, int]]:
-    """PAVA-BC of distinct predictions, word by word: pool the last two blocks for as long as the conditions hold."""
-    labels = [label for _, label in sorted(zip(p, y, strict=True))]
-    n, blocks = len(labels), []
-    for i in range(n - n_min):
-        blocks.append([labels[i]])
+    """PAVA-BC, word by word: pool the last two blocks for as long as the conditions hold; equal predictions are one."""
+    runs = [[label for at, label in zip(p, y, strict=True) if at == value] for value in sorted(set(p))]
+    tail: list[int] = []
+    while runs and len(runs[-1]) + len(tail) <= n_min:
+        tail = runs.pop() + tail
+    blocks: list[list[int]] = []
+    for run in runs:
+        blocks.append(run)
         while len(blocks) > 1:
             size = len(blocks[-2]) + len(blocks[-1])
             violated = np.mean(blocks[-2]) >= np.mean(blocks[-1])
             if not (size <= n_min or (size <= n_max and violated)):
                 break
             blocks[-2:] = [blocks[-2] + blocks[-1]]
-    tail = labels[max(n - n_min, 0) :]
-    if blocks and 2 * n_min <= n_max:
+    if tail and blocks and 2 * n_min <= n_max:
         blocks[-1] = blocks[-1] + tail
-    else:
+    elif tail:
         blocks.append(tail)
     ends = np.cumsum([0] + [len(block) for block in blocks]).tolist()
     return list(pairwise(ends))

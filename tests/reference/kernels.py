@@ -98,8 +98,8 @@ def kdece(e: cs.KDECE, seen: Rows) -> float:
                 constant = math.lgamma(sum(alpha)) - sum(math.lgamma(a) for a in alpha)
                 point = [max(p, np.finfo(float).tiny) for p in law(row)]
                 logs[j] = constant + sum((a - 1) * math.log(z) for a, z in zip(alpha, point, strict=True))
-        top = max(logs.values(), default=0.0)
-        mass = {j: seen.rows[j].weight * math.exp(value - top) for j, value in logs.items()}
+        top = max((value for j, value in logs.items() if seen.rows[j].weight > 0), default=0.0)
+        mass = {j: seen.rows[j].weight * math.exp(value - top) for j, value in logs.items() if seen.rows[j].weight > 0}
         if sum(mass.values()) > 0:
             for k in range(len(row.p)):
                 hit = sum(m for j, m in mass.items() if seen.rows[j].y == k) / sum(mass.values())

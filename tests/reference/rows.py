@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
@@ -59,12 +60,19 @@ def keyed(seen: Rows) -> list[tuple[float, Row]]:
 def ties(seen: Rows) -> list[tuple[float, list[Row]]]:
     """Rows with equal values together."""
     found: list[tuple[float, list[Row]]] = []
+    first = math.nan
     for value, row in keyed(seen):
-        if found and value - found[-1][0] <= 1e-12:
+        if found and same(first, value):
             found[-1] = (value, [*found[-1][1], row])
         else:
+            first = value
             found.append((value, [row]))
     return found
+
+
+def same(low: float, high: float, tolerance: float = 0.0) -> bool:
+    """Whether two numbers are one besides rounding: four units in the last place of the smaller one."""
+    return high - low <= max(tolerance, 4 * 2.0**-52 * abs(low))
 
 
 def unit(seen: Rows, value: float) -> float:

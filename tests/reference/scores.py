@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
-from reference.rows import Row, Rows, covariance, law, total
+from reference.rows import Row, Rows, covariance, law, same, total
 from reference.table import naive
 
 
@@ -43,7 +43,7 @@ def auc(_: Any, seen: Rows) -> float:
             if a.y == 1 and b.y == 0:
                 pairs += a.weight * b.weight
                 gap = a.p[1] - b.p[1]
-                won += a.weight * b.weight * (0.5 if abs(gap) <= 1e-12 else gap > 0)
+                won += a.weight * b.weight * (0.5 if same(min(a.p[1], b.p[1]), max(a.p[1], b.p[1])) else gap > 0)
     return won / pairs if pairs else math.nan
 
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import zlib
 from collections import Counter
@@ -17,7 +18,9 @@ import zarr
 import calibstat as cs
 from calibstat.generators import Empirical, GaussianMixture
 from calibstat.sweeps.measuring import LANES
+from calibstat.sweeps.scheduling import on_threads
 from calibstat.sweeps.sweep import Sweep
+from calibstat.sweeps.units import all_units
 from sweeps import slow_study
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make
@@ -171,9 +174,9 @@ def stopped(store, how):
     return zarr.open_group(str(store), mode="r")["status"][:] == 1, said
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch, how):
-    """Killed, or interrupted by the keyboard: finished blocks stay, the others are computed, with the same bits."""
+    """Killed, told to end, or interrupted: finished blocks stay, the others are computed, with the same bits."""
     store = tmp_path / "study.zarr"
     monkeypatch.setenv("SWEEP_SECONDS", "0.05")
     done, said = stopped(store, how)
@@ -186,3 +189,25 @@ def test_a_stopped_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch, h
     assert (found["status"] == 1).all()
     # Two repeats for each block that was not finished, and those that tell how long a repeat takes.
     assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 2 * (2 + LANES))
+
+
+def test_nothing_is_written_once_an_interrupted_call_has_ended(monkeypatch):
+    """Threads of Dask go on with what they have begun; the next call may be writing by then."""
+    monkeypatch.setenv("SWEEP_SECONDS", "0.05")
+    study = make(estimators={"mean": lambda n_bins: slow_study.slow_mean}, tests={}).study
+    units = all_units(study, 2)
+    late, ended = [], []
+
+    def take(found):
+        late.append(bool(ended))
+        if len(late) == 3:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        on_threads(study, [units[first::4] for first in range(4)], 2, take)
+    ended.append(True)
+    taken = len(late)
+    time.sleep(0.5)
+    assert 3 <= taken < len(units)
+    assert len(late) == taken
+    assert not any(late)

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 import calibstat as cs
 from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
@@ -289,3 +290,13 @@ def test_something_else_than_models_is_refused(models):
 def test_something_else_than_a_client_is_refused():
     with pytest.raises(TypeError, match=r"client is of type dict, but a Client .*distributed.Client\(cluster\)"):
         make().run({}, progress=False)
+
+
+def test_threads_of_the_linear_algebra_change_no_bit():
+    """Workers on processes have one BLAS thread each, this process may have many: products would round differently."""
+    sweep = Sweep(GaussianMixture(1, 1), n=[100_000], estimators={"score": cs.LogitScore(3)}, n_repeats=8, rng=11)
+    found = []
+    for threads in (1, 4):
+        with threadpoolctl.threadpool_limits(threads, user_api="blas"):
+            found.append(sweep.run(progress=False))
+    same_bits(*found)

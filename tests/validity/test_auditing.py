@@ -13,10 +13,11 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.auditing.audit import look, subgroup_audit
+from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
 from calibstat.auditing.groups import form_groups
 from calibstat.auditing.joint import Member, redraw, standardise
+from calibstat.auditing.looking import look
 from calibstat.auditing.scan import scan_variables
 from calibstat.estimators.walks.brownian import kuiper_sf
 

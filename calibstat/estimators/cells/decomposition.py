@@ -23,6 +23,8 @@ from calibstat.predictions import Predictions
 class BrierParts:
     """The parts of a Brier score: score = uncertainty - sharpness + calibration + residual.
 
+    ``float`` gives the calibration, which a test is about.
+
     Parameters
     ----------
     score : float
@@ -42,6 +44,9 @@ class BrierParts:
     sharpness: float
     calibration: float
     residual: float
+
+    def __float__(self) -> float:
+        return self.calibration
 
 
 @final

@@ -15,7 +15,7 @@ from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator, ResidualForm
-from calibstat.estimators.cells.pearson import PearsonCE
+from calibstat.estimators.cells.pearson import PearsonCE, in_units_of
 from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
 from calibstat.estimators.rows import two_classes
 from calibstat.estimators.tally import Tally, TallyPlan
@@ -67,7 +67,8 @@ class HosmerLemeshow(Estimator):
     a cell for equal; the second has the exact variance (Pigeon & Heyse 1999), so that under calibration its mean is
     the number of cells. The value is a `GoodnessOfFit` record; a test is about the second. On rows that nothing was
     fitted to, degrees of freedom are the number of cells g, not g - 2 (with which the size is 12 to 14 % at level
-    5 %). With weights, w^2 enters the variances. A test statistic, not a size: for that see `PearsonCE`.
+    5 %). With weights, w^2 enters the variances. Where all predictions of a cell are 0 or 1 and an outcome contradicts
+    them the statistic is infinite: the impossible happened. A test statistic, not a size: for that see `PearsonCE`.
 
     Weaknesses: depends on the cells, unstable with ties, little power against smooth errors in large g. O(n log n)
     once, then O(n).
@@ -119,7 +120,8 @@ class PigeonHeyse(Estimator):
     .. math:: J^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
 
     It is the second form of `HosmerLemeshow`, alone. Its authors' g - 1 degrees of freedom are for the rows that the
-    model was fitted to; here they are g, the number of cells. O(n) after cutting. A test statistic, not a size.
+    model was fitted to; here they are g, the number of cells. Infinite where an outcome contradicts a cell of
+    predictions that are all 0 or 1. O(n) after cutting. A test statistic, not a size.
 
     Parameters
     ----------
@@ -212,6 +214,4 @@ class _CellChiSquares(Evaluator):
         squares = tally.residual[..., 0] ** 2
         expected = tally.mean_prediction[..., 0]
         variances = (tally.weight2 * expected * (1 - expected), exact)
-        # a cell without variance has no residual either, unless the impossible happened
-        rest = np.where(tally.weight > 0, tally.weight**2, 1.0)
-        return [squares / np.where(variances[form] > 0, variances[form], rest) for form in self.forms]
+        return [in_units_of(squares, variances[form], tally.weight**2) for form in self.forms]

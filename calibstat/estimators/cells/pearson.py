@@ -7,13 +7,16 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from calibstat.arrays import Floats
+from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Binning
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.tally import Tally, full_vector
+
+# The square of 1e-12.
+_ROUNDING = 1e-24
 
 
 @final
@@ -25,8 +28,8 @@ class PearsonCE(CellwiseEstimator):
               classes}\quad \sum_b \frac{n_b}{n} \frac{(\bar y_b - \bar p_b)^2}{\bar p_b (1 - \bar p_b)}
 
     For two classes n times this is the `HosmerLemeshow` statistic. Dimensionless; biased upward by about L (K - 1) / n
-    with L cells. Errors at predictions near 0 or 1 dominate it; where a mean prediction is 0 the gap is squared only.
-    O(n) after cutting.
+    with L cells. Errors at predictions near 0 or 1 dominate it; it is infinite where a class was seen in a cell whose
+    predictions all say 0. O(n) after cutting.
 
     Parameters
     ----------
@@ -57,4 +60,18 @@ class PearsonCE(CellwiseEstimator):
         """Divide squared gaps by mean predictions, and weigh them by the shares of cells."""
         expected = full_vector(tally.mean_prediction)
         gaps = (full_vector(tally.mean_outcome) - expected) ** 2
-        return tally.share * (gaps / np.where(expected > 0, expected, 1.0)).sum(axis=-1)
+        return tally.share * in_units_of(gaps, expected).sum(axis=-1)
+
+
+def in_units_of(squares: Floats, variances: Floats, largest: Array | float = 1.0) -> Floats:
+    """Divide squared gaps by variances. Without a variance there is no gap: else the impossible happened, infinity.
+
+    Parameters
+    ----------
+    squares, variances : arrays of floats
+    largest : array of floats, or float
+        The largest possible squared gaps: 1e-24 of them is what rounding leaves of none.
+    """
+    uncertain = variances > 0
+    impossible = np.where(squares > _ROUNDING * largest, np.inf, 0.0)
+    return np.where(uncertain, squares / np.where(uncertain, variances, 1.0), impossible)

@@ -32,8 +32,9 @@ class TCE(Estimator):
 
     It is the share of predictions that the events of their cell contradict at level `level`. Without a binning, cells
     are the authors' PAVA-BC: isotonic regression by pooling of adjacent violators, which also merges blocks of
-    together at most `n_min` rows and never makes one of more than `n_max`; the last `n_min` rows are one block. Equal
-    predictions stay together here (the authors split them by row order).
+    together at most `n_min` rows and never makes one of more than `n_max`; the last `n_min` rows are one block, or
+    join the one before. Equal predictions stay together here (the authors split them by row order): a run that begins
+    before the last `n_min` rows is pooled as those before it.
 
     Weaknesses (it is here for comparison with published numbers): not an error, since it grows from 0 to 100 with n
     at any fixed miscalibration, and positive under calibration; the tests of different rows share their events, so
@@ -134,7 +135,8 @@ def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
     n = len(events)
     sums = np.concatenate([[0], np.cumsum(events)])
     bounds = np.append(ties, n).tolist()
-    last = next((at for at in reversed(bounds[:-1]) if n - at >= n_min), 0)
+    # the last n_min rows, or as many of them as begin with a run of their own: none if the last run is longer
+    last = next(at for at in bounds if n - at <= n_min)
     blocks: list[list[int]] = []  # start, stop, events
     for start, stop in pairwise(bounds):
         if start >= last:
@@ -144,10 +146,11 @@ def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
             _, reach, more = blocks.pop()
             blocks[-1][1] = reach
             blocks[-1][2] += more
-    blocks.append([last, n, int(sums[n] - sums[last])])
-    # the authors' condition: their last block is already n_min rows when they add n_min once more
-    if len(blocks) > 1 and 2 * n_min <= n_max:
-        blocks.pop()
+    if last < n:
+        blocks.append([last, n, int(sums[n] - sums[last])])
+        # the authors' condition: their last block is already n_min rows when they add n_min once more
+        if len(blocks) > 1 and 2 * n_min <= n_max:
+            blocks.pop()
     return np.array([block[0] for block in blocks] + [n])
 
 

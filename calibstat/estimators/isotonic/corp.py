@@ -20,6 +20,8 @@ from calibstat.predictions import Predictions
 class CORPParts:
     """The parts of a score: score = miscalibration - discrimination + uncertainty.
 
+    ``float`` gives the miscalibration, which a test is about.
+
     Parameters
     ----------
     score : float
@@ -36,6 +38,9 @@ class CORPParts:
     miscalibration: float
     discrimination: float
     uncertainty: float
+
+    def __float__(self) -> float:
+        return self.miscalibration
 
 
 @final
@@ -125,6 +130,9 @@ class _PartsEvaluator(Evaluator):
         losses = self.score.losses(np.column_stack([1 - predicted, predicted]))
         chances = np.column_stack([np.clip(mass - events, 0.0, None), events])
         return float((np.where(chances > 0, losses, 0.0) * chances).sum())
+
+    def remark(self, outcomes: Array) -> str:
+        return self.given.remark(outcomes)
 
     def present(self, value: Floats) -> CORPParts:
         """Name the parts."""

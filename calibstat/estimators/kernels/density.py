@@ -22,6 +22,9 @@ from calibstat.predictions import Predictions
 
 _ROWS_IN_A_TILE = 2**21  # numbers of a tile of kernel values
 _KEPT_NUMBERS = 2**26  # kernel values kept between batches of replicates: half a gigabyte
+# Kernel values are relative to the nearest row. Where the rows of positive weight have together less than this share of
+# the weights, their values are taken again, relative to the nearest of them: they may have been rounded to zero.
+_LOST_SHARE = 1e-250
 
 
 def _power(p: float) -> None:
@@ -157,10 +160,34 @@ class _DensityEvaluator(Evaluator):
         for rows, tile in self._tiles():
             mass = masses @ tile.T
             sums = (weighted.reshape(-1, weighted.shape[-1]) @ tile.T).reshape(*weighted.shape[:2], -1)
+            self._restore(rows, masses, weighted, mass, sums)
             gaps = np.abs(ratio(sums, mass[:, None, :]) - seen[:, rows]) ** self.p
             total += (masses[:, rows] * np.where(mass > 0, gaps.sum(axis=1), 0.0)).sum(axis=-1)
         whole = np.broadcast_to(masses.sum(axis=-1), total.shape)
         return ratio(total, whole, empty=np.nan) * (2 if self.predictions.n_classes == 2 else 1)
+
+    def _restore(self, rows: slice, masses: Floats, weighted: Floats, mass: Floats, sums: Floats) -> None:
+        """Redo, in place, the sums of rows whose near rows all have weight zero in a replicate.
+
+        Parameters
+        ----------
+        rows : slice
+        masses : (R or 1, n) floats
+        weighted : (R, c, n) floats
+        mass : (R or 1, rows) floats
+        sums : (R, c, rows) floats
+        """
+        lost = (masses[:, rows] > 0) & (mass <= _LOST_SHARE * masses.sum(axis=1, keepdims=True))
+        for column in np.flatnonzero(lost.any(axis=0)):
+            some = lost[:, column]
+            logarithms = self._log_densities(slice(rows.start + column, rows.start + column + 1))
+            present = np.where(masses[some] > 0, logarithms, -np.inf)
+            values = np.exp(present - np.maximum(present.max(axis=1, keepdims=True), np.finfo(float).min))
+            mass[some, column] = (masses[some] * values).sum(axis=1)
+            if len(masses) == len(weighted):
+                sums[some, :, column] = np.einsum("rcn,rn->rc", weighted[some], values)
+            else:
+                sums[:, :, column] = weighted @ values[0]
 
     def _components(self, outcomes: Array) -> Floats:
         """Indicators of outcomes, or their chances (R, c, n); the event alone for two classes."""
@@ -182,8 +209,13 @@ class _DensityEvaluator(Evaluator):
         step = max(1, _ROWS_IN_A_TILE // max(n, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
-            tile = self.logarithms[rows] @ self.shape_parameters.T + self.constant
-            inner = np.arange(rows.stop - rows.start)
-            tile[inner, start + inner] = -np.inf
+            tile = self._log_densities(rows)
             tile -= np.maximum(tile.max(axis=1, keepdims=True), np.finfo(float).min)
             yield rows, np.exp(tile, out=tile)
+
+    def _log_densities(self, rows: slice) -> Floats:
+        """Logarithms of K(p_i; p_j) of some rows i and all j, without i = j."""
+        tile = self.logarithms[rows] @ self.shape_parameters.T + self.constant
+        inner = np.arange(rows.stop - rows.start)
+        tile[inner, rows.start + inner] = -np.inf
+        return tile

@@ -6,7 +6,7 @@ from types import EllipsisType
 
 import numpy as np
 
-from calibstat.arrays import Floats
+from calibstat.arrays import Floats, Ints
 from calibstat.estimators.kernels.functions import Kernel
 from calibstat.predictions import Predictions
 
@@ -46,13 +46,22 @@ def _block(predictions: Predictions, key: str | int | EllipsisType) -> Floats:
 
 def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> float:
     """Return the median distance of pairs of rows (of different ones if more than half are equal; else one)."""
-    order = predictions.order if on_a_line(predictions) else np.lexsort(rows.T)
+    order = predictions.order if on_a_line(predictions) else _order(rows)
     n = len(rows)
     if n > _ROWS_FOR_MEDIAN:
         order = order[np.linspace(0, n - 1, _ROWS_FOR_MEDIAN).round().astype(np.intp)]
     some = rows[order]
-    distances = kernel.distance(some, some)[np.triu_indices(len(some), k=1)]
-    for chosen in (distances, distances[distances > 0]):
-        if len(chosen) and np.median(chosen) > 0:
-            return float(np.median(chosen))
-    return 1.0
+    distances = kernel.distance(some, some)[np.tri(len(some), k=-1, dtype=bool)]
+    if not len(distances):
+        return 1.0
+    median = float(np.median(distances))
+    if median == 0 and distances.any():
+        median = float(np.median(distances[distances > 0]))
+    return median or 1.0
+
+
+def _order(rows: Floats) -> Ints:
+    """Sort rows by their last column, and where it has ties by those before it."""
+    order = np.argsort(rows[:, -1], kind="stable")
+    placed = rows[order, -1]
+    return np.lexsort(rows.T) if (placed[1:] == placed[:-1]).any() else order

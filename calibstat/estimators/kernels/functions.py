@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -25,6 +25,8 @@ class Kernel(ABC):
 
     along_line: ClassVar[bool] = False
     """Whether the kernel is exp(-distance / bandwidth), with distances that add up along a line."""
+    compiled: ClassVar[Literal["", "laplace", "gaussian"]] = ""
+    """The name of its compiled form, where there is one."""
 
     @abstractmethod
     def distance(self, first: Floats, second: Floats) -> Floats:
@@ -54,11 +56,12 @@ class LaplaceKernel(Kernel):
     """
 
     along_line: ClassVar[bool] = True
+    compiled = "laplace"
 
     def distance(self, first: Floats, second: Floats) -> Floats:
         """Return half the sum of absolute differences."""
         if first.ndim == 2:
-            return 0.5 * cdist(first, second, "cityblock")
+            return cdist(0.5 * first, 0.5 * second, "cityblock")
         total = np.zeros((*first.shape[:-1], second.shape[-2]))
         for column in range(first.shape[-1]):
             gap = first[..., :, None, column] - second[..., None, :, column]
@@ -85,6 +88,8 @@ class GaussianKernel(Kernel):
     0.030102
     """
 
+    compiled = "gaussian"
+
     def distance(self, first: Floats, second: Floats) -> Floats:
         """Return the root of the sum of squared differences."""
         if first.ndim == 2:
@@ -101,19 +106,19 @@ class GaussianKernel(Kernel):
         return np.exp(-0.5 * ratio * ratio)
 
     def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
-        """Return the kernel of all pairs; where rounding allows by |x - y|^2 = |x|^2 + |y|^2 - 2 x y, a product."""
+        """Return the kernel of all pairs; where rounding allows by -|x - y|^2 / 2 = x y - |x|^2 / 2 - |y|^2 / 2.
+
+        That is one product of matrices, if two columns are added to each: the last two terms and ones.
+        """
         norms = (first**2).sum(axis=-1), (second**2).sum(axis=-1)
         largest = max((float(norm.max()) for norm in norms if norm.size), default=0.0)
         if min(bandwidths) ** 2 < _ROUNDING_OF_SQUARES * largest:
             distance = self.distance(first, second)
             return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
-        squares = first @ np.swapaxes(second, -1, -2)
-        squares *= -2
-        squares += norms[0][..., :, None]
-        squares += norms[1][..., None, :]
-        np.maximum(squares, 0.0, out=squares)
+        left = np.concatenate([first, -0.5 * norms[0][..., None], np.ones((*norms[0].shape, 1))], axis=-1)
+        right = np.concatenate([second, np.ones((*norms[1].shape, 1)), -0.5 * norms[1][..., None]], axis=-1)
         found = []
         for bandwidth in bandwidths:
-            exponent = squares * (-0.5 / bandwidth**2)
+            exponent = (left / bandwidth**2) @ np.swapaxes(right, -1, -2)
             found.append(np.exp(exponent, out=exponent))
         return found

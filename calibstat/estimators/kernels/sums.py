@@ -13,8 +13,10 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Floats, Ints
+from calibstat.compiled import has_twin
 from calibstat.estimators.kernels.functions import Kernel
 from calibstat.estimators.replicates import NUMBERS_IN_A_BATCH, NUMBERS_IN_CACHE
+from calibstat.progress import track
 
 # exp(300) squared times any sensible sum stays below the largest float.
 _LONGEST_SEGMENT = 300.0
@@ -74,6 +76,7 @@ class LineSums(PairSums):
         self.bandwidths = bandwidths
         self.n_bandwidths = len(bandwidths)
         self._prepared: dict[float, tuple[Ints, Floats, Floats, Floats]] = {}
+        self._steps: dict[float, Floats] = {}
 
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums along the line: (J, C)."""
@@ -91,6 +94,13 @@ class LineSums(PairSums):
             self._prepared[bandwidth] = borders, np.exp(local), np.exp(-local), decay
         return self._prepared[bandwidth]
 
+    def steps(self, bandwidth: float) -> Floats:
+        """Return the kernel of each row and the one before it, (n,), the factors of the recursion; zero at first."""
+        if bandwidth not in self._steps:
+            self._steps[bandwidth] = np.exp(-np.diff(self.values, prepend=-np.inf) / bandwidth)
+        return self._steps[bandwidth]
+
+    @has_twin("calibstat.accel.line:line_sums")
     def _one(self, vectors: Floats, bandwidth: float) -> Floats:
         total, carry = np.zeros(len(vectors)), np.zeros(len(vectors))
         if not len(self.values):
@@ -117,6 +127,7 @@ class LineSums(PairSums):
         pairs = twice._before(values[None]) * values
         return 6 * float((twice._before(pairs)[0] * values).sum())
 
+    @has_twin("calibstat.accel.line:sums_before")
     def _before(self, vectors: Floats) -> Floats:
         """Return the sums over all rows before each, for the first bandwidth: (C, n)."""
         found = np.zeros_like(vectors)
@@ -148,6 +159,7 @@ class PanelSums(PairSums):
         self.n_bandwidths = len(bandwidths)
         self._kept: list[tuple[slice, slice, list[Floats]]] | None = None
 
+    @has_twin("calibstat.accel.pairs:panel_sums")
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums over all pairs: (J, C)."""
         total = np.zeros((self.n_bandwidths, len(vectors)))
@@ -176,7 +188,8 @@ class PanelSums(PairSums):
     def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         """Kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""
         n = len(self.features)
-        for start in range(0, n, _TILE):
+        starts = range(0, n, _TILE)
+        for start in track(starts, len(starts)):
             first = slice(start, min(start + _TILE, n))
             for begin in range(start, n, _TILE):
                 second = slice(begin, min(begin + _TILE, n))

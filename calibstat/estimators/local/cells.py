@@ -7,7 +7,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats, Ints
+from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator
@@ -20,7 +20,9 @@ from calibstat.predictions import Predictions
 BAND_CELLS = 256
 MOST_CELLS = 2**15
 # Rows that are added up at once, so that they stay in the cache.
-_ROWS = 2**16
+_ROWS = 2**15
+# A mean that is as near to a value as this is that value: a sum of many equal values is rounded.
+_ROUNDING = 1e-9
 
 
 class Smooth(Protocol):
@@ -89,13 +91,14 @@ class LocalCells:
         values = smoothed_column(estimator, predictions)
         if not len(values):
             return None
-        index, size = numbered(values, predictions, n_cells)
+        index, counts = numbered(values, predictions, n_cells)
+        size, weights = len(counts), predictions.weights
         if size > MOST_CELLS:
             raise ValueError(f"{estimator!r}: x takes {size} values, too many to keep apart; use n_cells=1024.")
-        weights = predictions.weights
         plan = TallyPlan(predictions, Cells(size, index, "data"), ())
-        mass = plan.fixed.weight
-        centres = _centres(values, index, mass, weights)
+        mass = counts.astype(float) if weights is None else plan.fixed.weight
+        known = plan.prediction[:, 0] if weights is None and predictions.keys == (1,) else None
+        centres = _centres(values, index, mass, weights, known)
         if weights is None:
             return cls(plan, values, centres, mass, len(values), float(len(values)))
         total = float(weights.sum())
@@ -152,18 +155,22 @@ class LocalCells:
         return Pooled(starts, centres, mass, self.n)
 
 
-def _centres(values: Floats, index: Array, mass: Floats, weights: Floats | None) -> Floats:
-    """Return the mean of each cell, by offsets from a member: equal values keep their place exactly."""
+def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, sums: Floats | None) -> Floats:
+    """Return the mean of each cell; `sums` are those of x, if known. Equal values keep their place exactly."""
     parts = [slice(start, start + _ROWS) for start in range(0, len(values), _ROWS)]
     member = np.full(len(mass), np.nan)  # a cell without weight has one too
     for rows in parts:
         member[index[rows]] = values[rows]
         if not np.isnan(member).any():
             break
+    if sums is not None:
+        means = sums / mass
+        return np.where(np.abs(means - member) <= _ROUNDING * np.abs(member), member, means)
     moved = np.zeros(len(mass))
     for rows in parts:
-        offset = values[rows] - member[index[rows]]
-        moved += np.bincount(index[rows], offset if weights is None else offset * weights[rows], minlength=len(mass))
+        cell = index[rows]
+        offset = values[rows] - member.take(cell)
+        moved += np.bincount(cell, offset if weights is None else offset * weights[rows], minlength=len(mass))
     return member + ratio(moved, mass)
 
 

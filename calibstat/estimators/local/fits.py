@@ -16,8 +16,13 @@ from calibstat.arrays import Floats
 
 # Numbers of a block of points and cells: they stay in the cache of most processors.
 _NUMBERS = 2**16
+# Points of a block at most: those that are near one another reach few of the cells.
+_POINTS = 32
 # Directions of a local design with less than this share of its weight are left out (pseudo-inverse).
 _RCOND = 1e-10
+# With a larger determinant, in units of the weight, there are none: d <= 3, and 1e-8 / 3^3 > 1e-10.
+_SOUND = 1e-8
+_TINY = np.finfo(float).tiny
 
 
 @final
@@ -42,41 +47,46 @@ class LocalOperator:
 
     def matrix(self, mass: Floats) -> Floats:
         """Return (P, M): the fit is this matrix times the weighted sums of the outcomes, cells having these masses."""
-        found = np.empty((len(self.points), len(self.centres)))
-        for part, powers in self._blocks():
-            found[part] = _first_rows(powers, mass)
+        found = np.zeros((len(self.points), len(self.centres)))
+        for part, reached, powers in self._blocks():
+            found[part, reached] = _first_rows(powers, mass[reached])
         return found
 
     def fit(self, mass: Floats, sums: Floats) -> Floats:
         """Fit replicates of masses (R, M) and sums (R, k, M): (R, k, P)."""
         values = np.empty((*sums.shape[:-1], len(self.points)))
-        for part, powers in self._blocks():
+        for part, reached, powers in self._blocks():
             for replicate, (weight, one) in enumerate(zip(mass, sums, strict=True)):
-                values[replicate, :, part] = one @ _first_rows(powers, weight).T
+                values[replicate, :, part] = one[:, reached] @ _first_rows(powers, weight[reached]).T
         return values
 
-    def _blocks(self) -> Iterator[tuple[slice, list[Floats]]]:
-        """Yield points in blocks, with the tricube weights times powers of the relative distance, each (block, M)."""
-        size = max(1, _NUMBERS // max(len(self.centres), 1))
+    def _blocks(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+        """Yield points in blocks, the cells they reach, and tricube weights times powers of the relative distance."""
+        size = max(1, min(_POINTS, _NUMBERS // max(len(self.centres), 1)))
+        rounding = 1e-12 * (self.centres[-1] - self.centres[0])
         for start in range(0, len(self.points), size):
             part = slice(start, start + size)
-            gap = _snapped(self.centres - self.points[part, None], self.centres)
-            width = self.widths[part, None]
-            distance = np.divide(gap, width, out=np.zeros(gap.shape), where=width > 0)
-            powers = [tricube(np.abs(gap), width)]
+            points, widths = self.points[part, None], np.maximum(self.widths[part, None], max(rounding, _TINY))
+            first = np.searchsorted(self.centres, (points - widths).min(), side="left")
+            reached = slice(first, np.searchsorted(self.centres, (points + widths).max(), side="right"))
+            gap = self.centres[reached] - points
+            distance = np.abs(gap)
+            if distance.min(initial=np.inf) < rounding:
+                gap[distance < rounding] = distance[distance < rounding] = 0
+            gap *= 1 / widths
+            powers = [tricube(distance, widths)]
             for _ in range(2 * self.degree):
-                powers.append(powers[-1] * distance)
-            yield part, powers
+                powers.append(powers[-1] * gap)
+            yield part, reached, powers
 
 
 def tricube(distance: Floats, width: Floats) -> Floats:
-    """Return (1 - (d/h)^3)^3, but 1 where d <= 0.001 h and 0 where d >= 0.999 h, as cloess does."""
-    relative = np.divide(distance, width, out=np.ones(distance.shape), where=width > 0)
-    np.minimum(relative, 1.0, out=relative)
+    """Return (1 - (d/h)^3)^3, but 1 where d <= 0.001 h and 0 where d >= 0.999 h, as cloess does; h > 0."""
+    relative = distance * (1 / width)
     weight = 1 - relative * relative * relative
     weight *= weight * weight
-    weight[relative >= 0.999] = 0
-    weight[distance <= 0.001 * width] = 1
+    np.putmask(weight, relative >= 0.999, 0)
+    np.putmask(weight, relative <= 0.001, 1)
     return weight
 
 
@@ -84,12 +94,22 @@ def _first_rows(powers: list[Floats], mass: Floats) -> Floats:
     """Return the value at distance 0 of the weighted polynomial fit, as weights of sums: (P, M)."""
     degree = len(powers) // 2
     moments = np.stack([power @ mass for power in powers], axis=-1)
-    normal = moments[:, np.add.outer(np.arange(degree + 1), np.arange(degree + 1))]
-    first = np.linalg.pinv(normal, rcond=_RCOND, hermitian=True)[:, 0]
+    first = _first_of_inverses(moments[:, np.add.outer(np.arange(degree + 1), np.arange(degree + 1))])
     rows = first[:, :1] * powers[0]
     for k in range(1, degree + 1):
         rows += first[:, k, None] * powers[k]
     return rows
+
+
+def _first_of_inverses(normal: Floats) -> Floats:
+    """Return the first row (P, d) of the pseudo-inverse of each matrix (P, d, d) of moments of distances up to 1."""
+    # Eigenvalues are at most d times the weight, the first moment: these matrices have none that are left out.
+    sound = np.linalg.det(normal) > _SOUND * normal[:, 0, 0] ** normal.shape[-1]
+    first = np.empty(normal.shape[:-1])
+    first[sound] = np.linalg.inv(normal[sound])[:, 0]
+    if not sound.all():
+        first[~sound] = np.linalg.pinv(normal[~sound], rcond=_RCOND, hermitian=True)[:, 0]
+    return first
 
 
 def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n: int) -> Floats:
@@ -122,12 +142,6 @@ def _nearest(points: Floats, centres: Floats) -> Floats:
     place = np.searchsorted(centres, points)
     sides = (centres[np.maximum(place - 1, 0)], centres[np.minimum(place, len(centres) - 1)])
     return np.minimum(np.abs(points - sides[0]), np.abs(points - sides[1]))
-
-
-def _snapped(gap: Floats, centres: Floats) -> Floats:
-    """Take gaps that are rounding for none."""
-    gap[np.abs(gap) < 1e-12 * (centres[-1] - centres[0])] = 0
-    return gap
 
 
 def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:

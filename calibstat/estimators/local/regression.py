@@ -98,11 +98,11 @@ class LOESS(Estimator):
         """Cut x into cells and compute the fit as a matrix."""
         two_classes(self, predictions)
         cells = LocalCells.cut(self, predictions, self.n_cells)
-        return _CurveEvaluator(cells, self) if cells else NoRows((self.n_points + 1,))
+        return _CurveEvaluator(cells, self) if cells else NoRows(_shape(self))
 
     def headline(self, values: Floats) -> Floats:
-        """Take the largest absolute difference; the last value is the mean squared residual."""
-        return np.abs(values[..., :-1]).max(axis=-1)
+        """Take the largest absolute difference; what comes after these is the mean squared residual."""
+        return np.abs(values[..., : self.n_points]).max(axis=-1)
 
     def gaps(self, predictions: Predictions) -> GapsOfCells:
         """Prepare the absolute difference of smooth and prediction at each row's place, for indices over rows."""
@@ -136,17 +136,24 @@ def VCE(variable: str, span: float = 0.75) -> Estimator:  # noqa: N802 (an estim
     return Given(variable) | LOESS(span)
 
 
+def _shape(parameters: LOESS) -> tuple[int]:
+    """Return how many numbers a value has: the differences, and where the band needs it the mean squared residual."""
+    return (parameters.n_points + (parameters.band == "outcome"),)
+
+
 class _CurveEvaluator(Evaluator):
-    """Values (..., n_points + 1): the differences, and the mean squared residual of the outcome."""
+    """The differences (..., n_points), followed by the mean squared residual where the band is the outcome's."""
 
     def __init__(self, cells: LocalCells, parameters: LOESS) -> None:
         self.cells = cells
         self.parameters = parameters
-        self.shape = (parameters.n_points + 1,)
+        self.shape = _shape(parameters)
         points = np.linspace(*cells.range(parameters.trim), parameters.n_points)
         # The residuals are had on cells that are few: those of the band.
-        self.coarse = cells.pooled()
-        self.operator = cells.operator(np.concatenate([points, self.coarse.centres]), parameters)
+        self.coarse = cells.pooled() if parameters.band == "outcome" else None
+        self.operator = cells.operator(
+            points if self.coarse is None else np.concatenate([points, self.coarse.centres]), parameters
+        )
         self.matrix = self.operator.matrix(cells.mass)
 
     @property
@@ -175,22 +182,24 @@ class _CurveEvaluator(Evaluator):
         return self._joined(fits[..., 0, :points], fits[..., 1, points:], tally)
 
     def _joined(self, deviation: Floats, fitted: Floats, tally: Tally) -> Floats:
-        """Append the mean of (y - fit)^2, which is y (1 - 2 fit) + fit^2 for y = 0, 1."""
+        """Append the mean of (y - fit)^2, which is y (1 - 2 fit) + fit^2 for y = 0, 1, where it is needed."""
+        total = np.broadcast_to(tally.total, deviation.shape[:-1])[..., None]
+        if self.coarse is None:
+            return np.where(total > 0, deviation, np.nan)
         happened, mass = self.coarse.sums(tally.outcome[..., 0]), self.coarse.sums(tally.weight)
         squares = (happened * (1 - 2 * fitted) + mass * fitted**2).sum(axis=-1)
-        total = np.broadcast_to(mass.sum(axis=-1), squares.shape)[..., None]
         return np.where(total > 0, np.concatenate([deviation, ratio(squares[..., None], total)], axis=-1), np.nan)
 
     def present(self, value: Floats) -> LocalCurve:
         """Put the prediction's smooth and the band beside the differences."""
         points = self.parameters.n_points
-        prediction = self.matrix[:points] @ self.cells.plan.fixed.prediction[:, 0]
-        place = self.operator.points[:points]
-        if self.parameters.band == "null":
-            errors = np.sqrt((self.matrix[:points] ** 2) @ self.cells.variances)
-            return LocalCurve.of_null(place, prediction, value[:-1], errors)
+        matrix, place = self.matrix[:points], self.operator.points[:points]
+        prediction = matrix @ self.cells.plan.prediction[:, 0]
+        if self.coarse is None:
+            errors = np.sqrt((matrix**2) @ self.cells.variances)
+            return LocalCurve.of_null(place, prediction, value, errors)
         scale = self.cells.rows / self.cells.mass.sum()
         rows = self.matrix[points:] if len(self.coarse.centres) == len(self.cells.centres) else None
         error, freedom = band(self.coarse, self.parameters, self.cells.rows, float(value[-1]), rows)
-        lengths = np.sqrt((self.matrix[:points] ** 2) @ self.cells.mass / scale)
+        lengths = np.sqrt((matrix**2) @ self.cells.mass / scale)
         return LocalCurve.of(place, prediction, value[:-1], error * lengths, freedom)

@@ -25,6 +25,10 @@ class Score(Estimator):
     def losses(self, rows: Floats) -> Floats:
         """Return the loss (n, K) of each row of probabilities (n, K), should each class come true."""
 
+    def remark(self, chances: Floats) -> str:  # noqa: ARG002
+        """Say what was done to the probabilities (n,) of what happened, if anything; for texts."""
+        return ""
+
     @property
     @final
     def estimand(self) -> Score:
@@ -76,6 +80,9 @@ class LogScore(Score):
     in nats. Strictly proper, and unbounded: the smallest probabilities decide it. It mixes calibration with
     discrimination, and is not zero under calibration. O(nK).
 
+    Probabilities below `clip` count as `clip`, so that an event that was called impossible costs 34.5 nats by default,
+    not infinity: a choice, which every text names, and a test besides how many rows it is about.
+
     Parameters
     ----------
     clip : float
@@ -90,16 +97,31 @@ class LogScore(Score):
     """
 
     clip: float = 1e-15
-    quantity: ClassVar[str] = "mean negative logarithm of the probability of what happened (log loss)"
 
     def __post_init__(self) -> None:
         if not 0 <= self.clip < 0.5:
             raise ValueError(f"clip is {self.clip!r}, but it must be at least 0 and below 0.5, for example 1e-15.")
 
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words, and which probabilities it does not take as they are."""
+        clipped = f"; probabilities below {self.clip:g} count as {self.clip:g}" if self.clip else ""
+        return f"mean negative logarithm of the probability of what happened (log loss{clipped})"
+
     def losses(self, rows: Floats) -> Floats:
         """Return negative logarithms."""
         with np.errstate(divide="ignore"):
             return -np.log(np.clip(rows, self.clip, 1.0))
+
+    def remark(self, chances: Floats) -> str:
+        """Count the rows whose outcome had a smaller probability than `clip`."""
+        clipped = int((chances < self.clip).sum())
+        if not clipped:
+            return ""
+        return (
+            f"in {clipped} of {len(chances)} rows what happened had a probability below {self.clip:g}, which counts as "
+            f"{self.clip:g}: {-np.log(self.clip):.4g} nats each, a choice of `clip`"
+        )
 
 
 @final
@@ -162,6 +184,7 @@ class ZeroOneLoss(Score):
 
 class _MeanLoss(Evaluator):
     def __init__(self, score: Score, predictions: Predictions) -> None:
+        self.score = score
         self.predictions = predictions
         self.losses = score.losses(predictions.probabilities)
 
@@ -174,3 +197,6 @@ class _MeanLoss(Evaluator):
             loss = self.losses[np.arange(len(self.losses)), outcomes]
         mass = all_weights(self.predictions, weights)
         return ratio(np.asarray((loss * mass).sum(axis=-1)), np.asarray(mass.sum(axis=-1)), empty=np.nan)
+
+    def remark(self, outcomes: Array) -> str:
+        return self.score.remark(self.predictions.probabilities[np.arange(len(self.predictions)), outcomes])

@@ -8,11 +8,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.arrays import Array, Floats
+from calibstat.binnings.ties import first_of_ties
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.rows import all_weights, happened, two_classes
 from calibstat.estimators.scores.means import BrierScore
 from calibstat.estimators.tally import ratio
-from calibstat.estimators.walks.ordered import TOLERANCE
 from calibstat.predictions import Predictions
 
 
@@ -94,8 +94,7 @@ class _AreaEvaluator(Evaluator):
     def __init__(self, predictions: Predictions) -> None:
         self.predictions = predictions
         self.order = np.argsort(predictions.event, kind="stable")
-        rising = np.diff(predictions.event[self.order]) > TOLERANCE
-        self.starts = np.append(0, np.flatnonzero(rising) + 1) if len(predictions) else np.zeros(0, dtype=np.intp)
+        self.starts = first_of_ties(predictions.event[self.order])
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         event, mass = happened(outcomes), all_weights(self.predictions, weights)

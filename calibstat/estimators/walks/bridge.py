@@ -23,6 +23,8 @@ from calibstat.predictions import Predictions
 class BridgeComponents:
     """The two parts of the Brownian bridge test, and their combination.
 
+    ``float`` gives the statistic, which a test is about.
+
     Parameters
     ----------
     mean : float
@@ -46,6 +48,9 @@ class BridgeComponents:
     pvalue_bridge: float
     pvalue: float
 
+    def __float__(self) -> float:
+        return self.statistic
+
 
 @final
 @dataclass(frozen=True)
@@ -61,7 +66,8 @@ class BrownianBridge(Estimator):
     In large samples S_n and B* are independent under calibration, and F is chi-squared with 4 degrees of freedom. The
     value has the numbers mean and bridge (:math:`S_n` and :math:`B^*` times :math:`\sqrt V / n`, so in probability
     units) and F; a test is about F. It presents itself as a record with all of them. With weights v becomes w^2 v.
-    Where all predictions are 0 or 1 there is no V, and F is 0 (nothing wrong) or infinite.
+    Where all predictions are 0 or 1 there is no V, and F is 0 (nothing wrong) or infinite; predictions that
+    rounding has carried out of [0, 1] are taken for 0 or 1.
 
     O(n log n) once, then O(n). Loses errors that change sign often. Two classes.
 
@@ -88,7 +94,7 @@ class BrownianBridge(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
-        return _BridgeEvaluator(Ordered(self, predictions))
+        return _BridgeEvaluator(Ordered(self, predictions).clipped())
 
     def headline(self, values: Floats) -> Floats:
         """Return Fisher's combination."""
@@ -194,7 +200,7 @@ def _mean_and_bridge(walk: Floats, clock: Floats) -> Floats:
     """Return mean and bridge (..., 2) of walks (..., L + 1)."""
     line = clock * walk[..., -1:]
     np.subtract(walk, line, out=line)
-    bridge = np.maximum(line.max(axis=-1), -line.min(axis=-1))
+    bridge = np.abs(line).max(axis=-1)
     return np.stack([walk[..., -1], bridge], axis=-1)
 
 
@@ -205,4 +211,4 @@ def _standardise(values: Floats, scale: Floats) -> Floats:
 
 
 def _fisher(standardised: Floats) -> Floats:
-    return -2 * (log_two_sided(standardised[..., 0]) + log_bridge_sf(standardised[..., 1]))
+    return np.abs(2 * (log_two_sided(standardised[..., 0]) + log_bridge_sf(standardised[..., 1])))

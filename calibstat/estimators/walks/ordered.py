@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.intervals import borders
+from calibstat.binnings.ties import first_of_ties
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.rows import is_chances, two_classes
 from calibstat.estimators.tally import ratio
 from calibstat.predictions import Predictions
-
-# As in UniqueValues: float noise does not tell two predictions apart.
-TOLERANCE = 1e-12
 
 
 def one_column(estimator: Estimator, predictions: Predictions) -> Floats:
@@ -43,6 +43,8 @@ def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
 class Ordered:
     """The rows of a two-class sample in increasing order of the conditioned column; equal values are one block.
 
+    Which values are equal, `first_of_ties` says.
+
     Parameters
     ----------
     estimator : Estimator
@@ -62,11 +64,16 @@ class Ordered:
         column = one_column(estimator, predictions)
         self.order = predictions.order
         placed = column[self.order]
-        ends = np.append(np.flatnonzero(np.diff(placed) > TOLERANCE) + 1, len(placed))
-        self.stops = np.append(0, ends) if len(placed) else np.zeros(1, dtype=np.intp)
+        self.stops = np.append(first_of_ties(placed), len(placed))
         self.values = placed[self.stops[1:] - 1]
         self.event = predictions.event[self.order]
         self.own = None if predictions.weights is None else predictions.weights[self.order]
+
+    def clipped(self) -> Ordered:
+        """Return the same, with residuals of the predictions clipped to [0, 1], as where a null draws labels."""
+        other = copy(self)
+        other.event = np.clip(self.event, 0.0, 1.0)
+        return other
 
     @property
     def variances(self) -> Floats:

@@ -18,6 +18,8 @@ from calibstat.predictions import Predictions
 class IntervalDeviation:
     """An interval of predictions, ends included, and how outcomes deviate there.
 
+    ``float`` gives the deviation, which a test is about.
+
     Parameters
     ----------
     deviation : float
@@ -33,6 +35,9 @@ class IntervalDeviation:
     low: float
     high: float
     share: float
+
+    def __float__(self) -> float:
+        return self.deviation
 
 
 @final

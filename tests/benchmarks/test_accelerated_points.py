@@ -1,0 +1,91 @@
+"""Binned errors of one sample with compiled loops: against the fastest packages, and against numpy.
+
+Run on one thread: ``OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python -m pytest`` and the path of this file.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+
+import calibstat as cs
+from benchmarks.worlds import arrays, binary
+
+pytest.importorskip("numba")
+
+N, N_BINS = 1_000_000, 15
+
+
+@pytest.fixture(autouse=True)
+def _off_at_the_end():
+    yield
+    cs.accelerate(False)
+
+
+def compiled(work):
+    """Do it with compiled loops; a first time, not measured, compiles them."""
+
+    def run():
+        cs.accelerate()
+        return work()
+
+    run()
+    return run
+
+
+def in_numpy(work):
+    def run():
+        cs.accelerate(False)
+        return work()
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return binary(N)
+
+
+def test_equal_width_against_relplot(sample, ratios, benchmark):
+    relplot = pytest.importorskip("relplot.metrics")
+    y, p = arrays(sample)
+    ours = compiled(lambda: cs.ECE(cs.EqualWidth(N_BINS))(sample))
+    benchmark.pedantic(ours, rounds=5)
+    name = "ECE(EqualWidth(15)) compiled, n = 1e6; relplot"
+    ratios.faster(name, ours, lambda: relplot.binnedECE(p, y, nbins=N_BINS), 1.4, rounds=15)
+
+
+def test_equal_mass_against_scikit_learn(sample, ratios, benchmark):
+    y, p = arrays(sample)
+    ours = compiled(lambda: cs.ECE(cs.EqualMass(N_BINS))(sample))
+    benchmark.pedantic(ours, rounds=5)
+    name = "ECE(EqualMass(15)) compiled, n = 1e6; calibration_curve of scikit-learn"
+    ratios.faster(name, ours, lambda: calibration_curve(y, p, n_bins=N_BINS, strategy="quantile"), 11, rounds=15)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "goal"),
+    [
+        (cs.ECE(cs.EqualWidth(N_BINS)), 1.6),
+        (cs.ECE(cs.EqualMass(N_BINS)), 1.6),
+        (cs.DebiasedCE(cs.EqualMass(N_BINS)), 1.6),
+        (cs.HistogramRegression(cs.EqualMass(N_BINS)), 1.4),
+        (cs.PDE(cs.EqualWidth(N_BINS)), 1.1),
+    ],
+    ids=repr,
+)
+def test_estimates_against_numpy(estimator, goal, sample, ratios, benchmark):
+    ours = compiled(lambda: estimator(sample))
+    benchmark.pedantic(ours, rounds=3)
+    ratios.faster(f"{estimator!r} compiled, n = 1e6; numpy", ours, in_numpy(lambda: estimator(sample)), goal, rounds=9)
+
+
+@pytest.mark.parametrize(("n", "n_replicates", "goal"), [(100, 5000, 1.0), (1000, 1000, 1.5), (100_000, 20, 1.4)])
+def test_sums_of_many_replicates_against_numpy(n, n_replicates, goal, ratios, benchmark):
+    outcomes = np.random.default_rng(0).integers(0, 2, (n_replicates, n))
+    evaluator = cs.ECE(cs.EqualMass(10)).prepare(binary(n).predictions)
+    ours = compiled(lambda: evaluator(outcomes))
+    benchmark.pedantic(ours, rounds=3)
+    name = f"ECE(EqualMass(10)) of {n_replicates} rows of {n} labels compiled; numpy"
+    ratios.faster(name, ours, in_numpy(lambda: evaluator(outcomes)), goal, rounds=9)

@@ -1,0 +1,54 @@
+"""Cells found by arithmetic are those of a comparison with the edges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import calibstat as cs
+from calibstat.binnings.equal_width import _equal_width_index
+from calibstat.binnings.intervals import closed_left
+
+
+def around(edges, values):
+    """Values, the edges themselves, and the floats on both sides of each."""
+    return np.concatenate([values, edges, np.nextafter(edges, -np.inf), np.nextafter(edges, np.inf)])
+
+
+@settings(deadline=None)
+@given(st.integers(1, 60), st.integers(0, 2**32 - 1))
+def test_probabilities_are_compared_with_the_edges(n_bins, seed):
+    edges = np.linspace(0, 1, n_bins + 1)
+    values = around(edges, np.random.default_rng(seed).random(200))
+    values = np.concatenate([values, [-1e-4, -0.0, 1 + 1e-4]])  # as far beyond as rounded probabilities may lie
+    np.testing.assert_array_equal(_equal_width_index(values, edges), closed_left(values, edges))
+
+
+def test_a_hundred_thousand_cells():
+    edges = np.linspace(0, 1, 100_001)
+    values = around(edges, np.random.default_rng(0).random(1000))
+    np.testing.assert_array_equal(_equal_width_index(values, edges), closed_left(values, edges))
+
+
+@pytest.mark.parametrize("low", [0.0, -7.5, 1e-310, 1e6, 1e9, -1e15])
+@pytest.mark.parametrize("width", [1e-310, 1e-6, 1e-3, 1.0, 3e7, 1e300])
+@pytest.mark.parametrize("n_bins", [1, 15, 1000])
+def test_columns_far_from_zero_are_compared_with_the_edges(low, width, n_bins):
+    values = low + width * np.random.default_rng(0).random(5000)
+    edges = np.linspace(values.min(), values.max(), n_bins + 1)
+    values = around(edges, values)
+    expected = closed_left(values, edges) if edges[0] < edges[-1] else np.zeros(len(values))
+    np.testing.assert_array_equal(_equal_width_index(values, edges), expected)
+
+
+def test_rounding_would_move_a_variable_far_from_zero_into_the_next_cell():
+    """The negative control: arithmetic alone is wrong there."""
+    values = 1e9 + 1e-3 * np.random.default_rng(0).random(100_000)
+    edges = np.linspace(values.min(), values.max(), 16)
+    alone = np.clip(((values - edges[0]) * (15 / (edges[-1] - edges[0]))).astype(int), 0, 14)
+    assert (alone != closed_left(values, edges)).any()
+    sample = cs.Sample(np.arange(100_000) % 2, np.full(100_000, 0.5), variables={"time": values})
+    cells = cs.EqualWidth(15).cut(cs.Given("time")(sample).predictions)
+    np.testing.assert_array_equal(cells.index, closed_left(values, cells.edges))

@@ -1,0 +1,96 @@
+"""Functions with a compiled twin: which of the two is called, and what is said where the twin cannot be had."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import subprocess
+import sys
+from importlib import import_module
+from pkgutil import walk_packages
+from types import ModuleType
+
+import pytest
+
+import calibstat as cs
+from calibstat import compiled
+
+
+@pytest.fixture
+def made_up(monkeypatch):
+    """A module of twins that is not there on disk, and a numpy function with a twin in it."""
+    module = ModuleType("made_up_twins")
+    module.double = lambda number: ("twin", 2 * number) if number < 10 else NotImplemented
+    monkeypatch.setitem(sys.modules, "made_up_twins", module)
+    monkeypatch.setattr(compiled, "find_spec", lambda _: "numba is here")
+    monkeypatch.setattr(compiled, "TWINS", {})
+
+    @compiled.has_twin("made_up_twins:double")
+    def double(number):
+        return "numpy", 2 * number
+
+    yield double
+    cs.accelerate(False)
+
+
+def test_the_twin_stands_in_while_acceleration_is_on(made_up):
+    assert made_up(2) == ("numpy", 4)
+    cs.accelerate()
+    assert made_up(2) == ("twin", 4)
+    assert made_up(number=2) == ("twin", 4)
+    cs.accelerate(False)
+    assert made_up(2) == ("numpy", 4)
+
+
+def test_a_twin_may_leave_arguments_to_numpy(made_up):
+    cs.accelerate()
+    assert made_up(11) == ("numpy", 22)
+
+
+def test_the_numpy_function_stays_at_hand(made_up):
+    assert made_up.__wrapped__(2) == ("numpy", 4)
+
+
+def test_threads_are_those_asked_for(made_up):
+    cs.accelerate(n_threads=3)
+    assert compiled.threads() == 3
+    cs.accelerate(False)
+    assert compiled.threads() == 1
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2"])
+def test_a_number_of_threads_is_a_whole_number(wrong):
+    with pytest.raises(ValueError, match="n_threads is"):
+        cs.accelerate(n_threads=wrong)
+
+
+def test_without_numba_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(compiled, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match=r"calibstat\[accel\]"):
+        cs.accelerate()
+    cs.accelerate(False)  # needs nothing
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("1", "True"), ("0", "False"), ("", "False")])
+def test_the_environment_turns_it_on(setting, expected):
+    code = "from calibstat.compiled import _setting; print(_setting.on)"
+    environment = {**os.environ, "CALIBSTAT_ACCEL": setting}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.strip() == expected
+
+
+def test_every_twin_is_there_and_takes_the_same_arguments():
+    pytest.importorskip("numba")
+    for module in walk_packages(cs.__path__, "calibstat."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    assert compiled.TWINS
+    for ours, twin in compiled.TWINS.items():
+        (home, name), (module, other) = ours.split(":"), twin.split(":")
+        function = import_module(home)
+        for part in name.split("."):
+            function = getattr(function, part)
+        assert module.startswith("calibstat.accel."), twin
+        expected = list(inspect.signature(function.__wrapped__).parameters)
+        found = list(inspect.signature(getattr(import_module(module), other)).parameters)
+        assert found == expected or (expected[0] == "self" and found[1:] == expected[1:]), twin

@@ -1,0 +1,131 @@
+"""Progress is told as a fraction of the whole, by loops inside loops, and to nobody else."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.calibrators import Beta, Platt
+from calibstat.comparisons.compare import compare_calibrators
+from calibstat.generators import BetaPredictions, LogitShift, Slope
+from calibstat.planning.planning import minimum_detectable, required_n
+from calibstat.progress import listening, part, track
+from calibstat.sweeps.sweep import Sweep
+
+
+def heard(work):
+    told = []
+    with listening(told.append):
+        work()
+    return told
+
+
+def nested():
+    for _ in track("ab", 2):
+        for _ in track("cd", 2):
+            for _ in track("e", 1):
+                pass
+
+
+def test_loops_inside_loops_fill_their_share():
+    assert heard(nested) == [0, 0, 0, 0.25, 0.25, 0.5, 0.5, 0.5, 0.75, 0.75]
+
+
+def test_parts_of_unequal_length():
+    def work():
+        with part(0.0, 0.8):
+            nested()
+        with part(0.8, 1.0):
+            nested()
+
+    told = heard(work)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(0.8 + 0.2 * 0.75)
+
+
+def test_what_is_left_early_leaves_nothing_behind():
+    def leave():
+        for _ in track("abcd", 4):
+            break
+        with pytest.raises(ZeroDivisionError), part(0.5, 1.0):
+            raise ZeroDivisionError
+        list(track("xy", 2))
+
+    assert heard(leave) == [0, 0.5, 0, 0.5]
+    assert heard(lambda: None) == []
+
+
+def test_nobody_listens_outside():
+    told = heard(nested)
+    before = len(told)
+    nested()
+    assert len(told) == before
+
+
+def test_other_threads_are_not_heard():
+    def work():
+        other = threading.Thread(target=nested)
+        other.start()
+        other.join()
+
+    assert heard(work) == []
+
+
+WORLD = BetaPredictions(1, 1, LogitShift(0.5))
+
+
+def compared():
+    sample = WORLD.sample(2000, rng=0)
+    calibrators = {"platt": Platt(), "beta": Beta()}
+    compare_calibrators(calibrators, sample.y_true, sample.y_prob, n_splits=2, n_resamples=99, rng=0)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        compared,
+        lambda: required_n(BetaPredictions(1, 1, Slope(0.5)), cs.Spiegelhalter(), n_runs=200, rng=0),
+        lambda: minimum_detectable(
+            lambda a: BetaPredictions(1, 1, LogitShift(a)), 200, cs.Kuiper(), bounds=(0.01, 2), n_runs=200, rng=0
+        ),
+        lambda: Sweep(WORLD, n=[50], estimators={"ECE": cs.ECE()}, n_repeats=40, rng=0).run(progress=False, block=4),
+    ],
+    ids=["calibrators", "required n", "minimum detectable", "sweep"],
+)
+def test_long_work_tells_how_far_it_is_and_never_runs_back(work):
+    told = np.array(heard(work))
+    assert len(told) >= 10
+    assert (np.diff(told) >= -1e-12).all()
+    assert 0 <= told[0] < 0.2
+    assert 0.8 < told[-1] <= 1 + 1e-12
+
+
+def three_classes(n):
+    rng = np.random.default_rng(0)
+    return cs.Sample(rng.integers(0, 3, n), rng.dirichlet([1, 1, 1], n))
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        lambda: cs.SKCE()(three_classes(5000)),
+        lambda: cs.Jackknifed(cs.Kuiper())(WORLD.sample(4000, rng=0)),
+        lambda: cs.Monitor(labels=range(3)).update(three_classes(3000).y_prob, three_classes(3000).outcomes),
+    ],
+    ids=["pairs of rows", "leaving out rows", "monitor"],
+)
+def test_one_long_evaluation_is_heard(work):
+    told = heard(work)
+    assert len(told) >= 4
+    assert told[0] == 0
+    assert 0.3 < max(told) <= 1
+
+
+def test_a_sweep_is_heard_from_its_threads():
+    told = heard(
+        lambda: Sweep(WORLD, n=[50], estimators={"ECE": cs.ECE()}, n_repeats=8, rng=0).run(None, None, False, block=2)
+    )
+    assert told == [0.25, 0.5, 0.75, 1.0]
