@@ -36,8 +36,8 @@ class CellCounts:
     def __init__(self, chances: Floats, cells: Cells) -> None:
         points = _pool(chances, cells)
         bounds = np.searchsorted(points[0], np.arange(cells.size + 1))
-        certain = rare_laws(chances, cells)
         variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
+        certain = rare_laws(chances, cells, variance)
         mean = np.bincount(cells.index, chances, minlength=cells.size)
         counts = np.bincount(cells.index, minlength=cells.size)
         self.laws = [

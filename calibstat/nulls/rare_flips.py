@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibstat.arrays import Floats
+from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Cells
 
 # At most so many rows of a cell are expected to differ from what is almost certain for each. Then six of them differ
@@ -17,14 +17,18 @@ _RARE = 1e-3
 _FLIPS = 5
 
 
-def rare_laws(chances: Floats, cells: Cells) -> list[tuple[int, Floats] | None]:
+def rare_laws(chances: Floats, cells: Cells, variance: Array) -> list[tuple[int, Floats] | None]:
     """Return the first count of each cell and the probabilities from there on; None for cells that are less certain.
 
     Parameters
     ----------
     chances : (n,) floats in [0, 1]
     cells : Cells
+    variance : (L,) floats
+        Of the count in each cell, sum of p (1 - p), which is at most the sum of min(p, 1 - p).
     """
+    if (variance > _RARE).all():
+        return [None] * cells.size
     rare = np.bincount(cells.index, np.minimum(chances, 1 - chances), minlength=cells.size) <= _RARE
     rows = np.flatnonzero(rare[cells.index])
     rows = rows[np.argsort(cells.index[rows], kind="stable")]
