@@ -26,7 +26,14 @@ class _Setting:
     n_threads: int = 1
 
 
-_setting: Final = _Setting(on=os.environ.get("CALIBSTAT_ACCEL", "") == "1")
+def _wanted(word: str) -> bool:
+    """Read the environment variable."""
+    if word.lower() not in ("", "0", "1", "false", "true", "no", "yes", "off", "on"):
+        raise ValueError(f"the environment variable CALIBSTAT_ACCEL is {word!r}; it must be 1 or 0.")
+    return word.lower() in ("1", "true", "yes", "on")
+
+
+_setting: Final = _Setting(on=_wanted(os.environ.get("CALIBSTAT_ACCEL", "")))
 TWINS: Final[dict[str, str]] = {}
 """Where the twin of each function is: "module:name" of the function -> "module:name" of the twin."""
 
@@ -35,9 +42,9 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
     """Use compiled inner loops in this process from now on, or no longer.
 
     Without it everything is done by numpy, which gives the same numbers: draws are the same, values differ by rounding
-    (1e-10 relative), and so the number of draws that reach the observed value is the same. The environment variable
-    ``CALIBSTAT_ACCEL=1`` does it for a process and the workers that it starts. Loops are compiled when first used
-    (seconds) and kept on disk for the next process.
+    (1e-10 of what is added up), and so the number of draws that reach the observed value is the same. The environment
+    variable ``CALIBSTAT_ACCEL=1`` does it for a process and the workers that it starts. Loops are compiled when first
+    used (seconds) and kept on disk for the next process.
 
     Parameters
     ----------
@@ -47,6 +54,8 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
 
     Raises
     ------
+    ValueError
+        If an argument is not of its kind.
     ImportError
         If numba is not installed (the extra ``accel``).
 
@@ -55,11 +64,13 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
     >>> import calibstat as cs
     >>> cs.accelerate(False)
     """
-    if isinstance(n_threads, bool) or not isinstance(n_threads, int) or n_threads < 1:
+    if not isinstance(on, bool):
+        raise ValueError(f"on is {on!r}; it must be True or False.")
+    if isinstance(n_threads, bool) or not hasattr(n_threads, "__index__") or n_threads < 1:
         raise ValueError(f"n_threads is {n_threads!r}; it must be a whole number of at least 1.")
     if on:
         _expect_numba()
-    _setting.on, _setting.n_threads = bool(on), n_threads
+    _setting.on, _setting.n_threads = on, int(n_threads)
 
 
 def threads() -> int:

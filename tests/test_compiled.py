@@ -71,7 +71,18 @@ def test_without_numba_it_says_what_to_install(monkeypatch):
     cs.accelerate(False)  # needs nothing
 
 
-@pytest.mark.parametrize(("setting", "expected"), [("1", "True"), ("0", "False"), ("", "False")])
+@pytest.mark.parametrize("wrong", ["0", 1, None])
+def test_on_is_true_or_false(wrong):
+    with pytest.raises(ValueError, match="True or False"):
+        cs.accelerate(wrong)
+
+
+def test_a_word_in_the_environment_that_says_neither_is_refused():
+    with pytest.raises(ValueError, match="CALIBSTAT_ACCEL is 'maybe'"):
+        compiled._wanted("maybe")
+
+
+@pytest.mark.parametrize(("setting", "expected"), [("1", "True"), ("true", "True"), ("0", "False"), ("", "False")])
 def test_the_environment_turns_it_on(setting, expected):
     code = "from calibstat.compiled import _setting; print(_setting.on)"
     environment = {**os.environ, "CALIBSTAT_ACCEL": setting}

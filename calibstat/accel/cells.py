@@ -15,8 +15,9 @@ from numba import njit
 from calibstat.accel.pieces import ROWS_IN_A_PIECE, in_threads, pieces
 from calibstat.arrays import Array, Floats, Ints
 
-# Rows for which vector instructions find first where they belong.
-_BLOCK = 128
+# Rows for which vector instructions find first where they belong, and rows after which tables are added up and emptied,
+# so that sums of equal numbers stay right.
+_BLOCK, _SUMMED = 128, 2**15
 _TABLES = 8
 # With more sums than this, or with more than one for so many rows, the tables would cost more than the rows.
 _MANY_SUMS, _ROWS_FOR_A_SUM, _FEW_SUMS = 2**15, 4, 64
@@ -157,6 +158,8 @@ def _weigh(index, codes, weights, n_codes, start, stop, first, last, sums):  # t
             some = weight[begin:end]
             for i in range(len(some)):
                 masses[np.uint64(spots[i])] += some[i]
+            if (end - start) % _SUMMED == 0:
+                _close(masses, sums[replicate])
         _close(masses, sums[replicate])
     return True
 
@@ -174,6 +177,8 @@ def _add(index, values, start, stop, first, last, sums):  # type: ignore[no-unty
             some = value[begin:end]
             for i in range(len(some)):
                 totals[np.uint64(spots[i])] += some[i]
+            if (end - start) % _SUMMED == 0:
+                _close(totals, sums[replicate])
         _close(totals, sums[replicate])
     return True
 
@@ -193,6 +198,8 @@ def _count_and_add(index, codes, values, start, stop, first, last, sums):  # typ
             for i in range(len(some)):
                 counts[np.uint64(spots[i])] += 1
                 totals[np.uint64(cells[i])] += some[i]
+            if (end - start) % _SUMMED == 0:
+                _close(totals, sums[replicate, 2 * size :])
         _close(counts, sums[replicate, : 2 * size])
         _close(totals, sums[replicate, 2 * size :])
     return True

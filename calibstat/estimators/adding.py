@@ -9,8 +9,11 @@ import numpy as np
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.compiled import has_twin
 
-# Rows that are added up at once, so that they stay in the cache; replicates of few rows are taken together.
+# Rows that are counted at once, so that they stay in the cache; replicates of few rows are taken together.
 _ROWS, _FEW = 2**15, 2**10
+# Rows that are added up one after the other; their sums are then added up. Equal numbers, a million of them in a row,
+# would be off by so much that values which are ties are none.
+_SUMMED = 2**12
 
 
 @has_twin("calibstat.accel.cells:count_codes")
@@ -35,7 +38,7 @@ def weigh_codes(index: Ints, codes: Array, weights: Array, size: int, n_codes: i
         cell = index[rows] * n_codes
         for some in _some_replicates(len(codes), len(index), length):
             spots = _apart(cell + codes[some, rows], length)
-            np.add.at(sums[some].reshape(-1), spots, weights[some, rows].ravel())
+            _add_to(sums[some].reshape(-1), spots, weights[some, rows].ravel(), len(index))
     return sums.reshape(len(codes), size, n_codes)
 
 
@@ -46,7 +49,8 @@ def add_up(index: Ints, values: Array, size: int) -> Floats:
     for rows in _some_rows(len(index), size):
         for some in _some_replicates(len(values), len(index), size):
             part = values[some, rows].astype(float, copy=False)
-            np.add.at(sums[some].reshape(-1), _apart(np.broadcast_to(index[rows], part.shape), size), part.ravel())
+            spots = _apart(np.broadcast_to(index[rows], part.shape), size)
+            _add_to(sums[some].reshape(-1), spots, part.ravel(), len(index))
     return sums
 
 
@@ -59,8 +63,17 @@ def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> tuple
         spots = cell + cell
         spots += codes[rows]
         counts += np.bincount(spots, minlength=2 * size)
-        np.add.at(sums, cell, values[rows])
+        _add_to(sums, cell, values[rows], len(index))
     return counts.reshape(size, 2), sums
+
+
+def _add_to(sums: Floats, spots: Ints, values: Array, n: int) -> None:
+    """Add values to the sums at these spots; of many rows n, some at a time in a table of theirs."""
+    step = _SUMMED if n > _FEW and len(sums) < _SUMMED else max(len(spots), 1)
+    for rows in _slices(len(spots), step):
+        table = np.zeros(len(sums))
+        np.add.at(table, spots[rows], values[rows])
+        sums += table
 
 
 def _some_rows(n: int, length: int) -> Iterator[slice]:
