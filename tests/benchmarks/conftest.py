@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 import scipy
 
+import calibstat as cs
 from benchmarks.timing import interleaved
 
 FOLDER = Path(os.environ.get("CALIBSTAT_BENCHMARKS", Path(__file__).parents[2] / ".benchmarks"))
@@ -73,6 +74,13 @@ class Recorder:
 @pytest.fixture
 def ratios(request):
     return Recorder(request.config)
+
+
+@pytest.fixture
+def numpy_at_the_end():
+    """Turn compiled loops off after a test."""
+    yield
+    cs.accelerate(False)
 
 
 def pytest_collection_modifyitems(items):

@@ -10,36 +10,13 @@ import pytest
 from sklearn.calibration import calibration_curve
 
 import calibstat as cs
+from benchmarks.acceleration import compiled, in_numpy
 from benchmarks.worlds import arrays, binary
 
 pytest.importorskip("numba")
+pytestmark = pytest.mark.usefixtures("numpy_at_the_end")
 
 N, N_BINS = 1_000_000, 15
-
-
-@pytest.fixture(autouse=True)
-def _off_at_the_end():
-    yield
-    cs.accelerate(False)
-
-
-def compiled(work):
-    """Do it with compiled loops; a first time, not measured, compiles them."""
-
-    def run():
-        cs.accelerate()
-        return work()
-
-    run()
-    return run
-
-
-def in_numpy(work):
-    def run():
-        cs.accelerate(False)
-        return work()
-
-    return run
 
 
 @pytest.fixture(scope="module")

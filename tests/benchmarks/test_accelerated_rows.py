@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from benchmarks.acceleration import compiled, in_numpy
 from benchmarks.test_kernels import BANDWIDTH, N_CLASSES, N, all_pairs
 from benchmarks.worlds import binary, of_classes
 from calibstat.estimators.kernels.sums import LineSums
@@ -16,31 +17,7 @@ from calibstat.nulls.label_counts import draw_label_counts
 from calibstat.nulls.labels import LabelLaw
 
 pytest.importorskip("numba")
-
-
-@pytest.fixture(autouse=True)
-def _off_at_the_end():
-    yield
-    cs.accelerate(False)
-
-
-def compiled(work):
-    """Do it with compiled loops; a first time, not measured, compiles them."""
-
-    def run():
-        cs.accelerate()
-        return work()
-
-    run()
-    return run
-
-
-def in_numpy(work):
-    def run():
-        cs.accelerate(False)
-        return work()
-
-    return run
+pytestmark = pytest.mark.usefixtures("numpy_at_the_end")
 
 
 def faster_than_numpy(name, work, goal, ratios, rounds=5):
