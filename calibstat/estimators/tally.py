@@ -69,8 +69,17 @@ class Tally:
 
 def ratio(numerator: Array, denominator: Array, empty: float = 0.0) -> Floats:
     """Divide; where the denominator is zero the result is `empty`."""
+    there = denominator > 0
+    if there.all():  # a division of all is twice as fast as one of some
+        return np.asarray(numerator / denominator)
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
-    return np.divide(numerator, denominator, out=np.full(shape, empty), where=denominator > 0)
+    return np.divide(numerator, denominator, out=np.full(shape, empty), where=there)
+
+
+def over_components(values: Floats) -> Floats:
+    """Sum over the components of an outcome: (..., c) -> (...,); the event alone is one."""
+    total: Floats = values[..., 0] if values.shape[-1] == 1 else values.sum(axis=-1)
+    return total
 
 
 def replicates(values: Array) -> Array:

@@ -16,6 +16,7 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
+from calibstat.binnings.equal_mass import EqualMass
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.elementary import expit, logit
 from calibstat.generators.lookup import as_points
@@ -31,6 +32,7 @@ _FAR = 8 * 1.15 ** np.arange(1, 33)
 _WIDE = np.concatenate([np.arange(0, 8.25, 0.25), _FAR[_FAR < 700], [700]])
 _FINE = np.arange(1, 64) / 64
 _SAME = 1e-12
+_NEAR = 1e-10
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class LineModel(SyntheticModel):
         if known is None:
             known = self._with_kinks(lens)
             self._known.append((lens, known))
-        return settled(lambda further: self._nodes(known, further), lens, binning)
+        return settled(lambda further: self._nodes(known, further), lens, binning, self._quantiles_of(lens, binning))
 
     def quantiles(self, levels: Floats) -> Population:
         """Return rows at quantiles of the event's probability."""
@@ -100,6 +102,14 @@ class LineModel(SyntheticModel):
     def _known(self) -> list[tuple[Lens, Floats]]:
         """Remember the borders for each lens: each number of bins asks for them again."""
         return []
+
+    def _quantiles_of(self, lens: Lens, binning: Binning | None) -> Borders:
+        """Return where cells of equal mass end, and points so close on both sides that they need no search."""
+        if lens.parts or not isinstance(binning, EqualMass) or binning.n_bins == 1:
+            return {}
+        ends = self.quantiles(np.arange(1, binning.n_bins) / binning.n_bins).predictions.event
+        gap = np.minimum(_NEAR, np.minimum(ends, 1 - ends) / 2)
+        return {...: np.concatenate([ends - gap, ends, ends + gap])}
 
     def _with_kinks(self, lens: Lens) -> Floats:
         base = self._base()

@@ -24,7 +24,7 @@ Borders: TypeAlias = Mapping[Axis, Floats]
 Build: TypeAlias = Callable[[Borders], Population]
 
 
-def settled(build: Build, lens: Lens, binning: Binning | None) -> Population:
+def settled(build: Build, lens: Lens, binning: Binning | None, first: Borders | None = None) -> Population:
     """Build a population whose panels end at the borders of the regions of a lens and of the cells of a binning.
 
     Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold a
@@ -37,13 +37,15 @@ def settled(build: Build, lens: Lens, binning: Binning | None) -> Population:
         variables under their names. Borders of a folded prediction hold for its mirror too.
     lens : Lens
     binning : Binning, optional
+    first : dict, optional
+        Borders to begin with: fewer rounds, if cells change there.
 
     Raises
     ------
     ValueError
         If the cells do not settle.
     """
-    found, borders = dict[Axis, Floats](), dict[Axis, Floats]()
+    found, borders = dict(first or {}), dict[Axis, Floats]()
     size = -1
     for turn in range(_ROUNDS):
         population = build(_add(found, borders))

@@ -12,11 +12,11 @@ import numpy as np
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.fixed_edges import FixedEdges
 from calibstat.generators.base import SyntheticModel
-from calibstat.generators.spacings import N_LEVELS, quantile_table
+from calibstat.generators.spacings import N_LEVELS, QuantileTable, quantile_table
 from calibstat.lenses.canonical import Canonical
+from calibstat.resampling.moments import Moments
+from calibstat.resampling.power_sums import PowerSums, degree_for, power_terms
 from calibstat.sweeps.nested import COUNT, HAPPENED, PREDICTED, SQUARE, Cuts
-
-_POWERS = 5
 
 
 class CellLaw:
@@ -26,11 +26,6 @@ class CellLaw:
     ----------
     model : SyntheticModel
         Of two classes; knows the quantiles of its predictions, all different.
-
-    Attributes
-    ----------
-    below : (N_LEVELS + 1, 2, 5) floats
-        For rows without and with the event: the integrals of p^0, ..., p^4 over all levels below each level.
     """
 
     def __init__(self, model: SyntheticModel) -> None:
@@ -41,117 +36,99 @@ class CellLaw:
                 f"{model!r} has equal predictions (or such that floats cannot tell apart), which cells of equal mass "
                 "keep together: take draws='rows'."
             )
-        self.below = _integrals(self.table.score, self.table.chance)
-        self.known: dict[bytes, Floats] = {}
+        self._below: dict[int, Floats] = {}
+        self._between: dict[tuple[bytes, int], Moments] = {}
 
     def draw(self, cuts: Cuts, n_repeats: int, rng: np.random.Generator) -> Floats:
         """Draw sums below borders, (n_repeats, 4, borders), as `Cuts.sums` returns them for each data set."""
-        return np.concatenate([self._by_rank(cuts, n_repeats, rng), self._by_edge(cuts, n_repeats, rng)], axis=-1)
+        ranks = len(cuts.ranks)
+        sums = np.empty((n_repeats, 4, cuts.size))
+        self._by_rank(cuts, sums[..., :ranks], rng)
+        self._by_edge(cuts, sums[..., ranks:], rng)
+        return sums
 
-    def _by_edge(self, cuts: Cuts, n_repeats: int, rng: np.random.Generator) -> Floats:
+    def _by_edge(self, cuts: Cuts, sums: Floats, rng: np.random.Generator) -> None:
         """Draw cells between fixed edges: a multinomial over cells and outcomes."""
-        moments = self._between_edges(cuts.edges)
-        mass = moments[:, 0].ravel()
-        counts = rng.multinomial(cuts.n, mass / mass.sum(), n_repeats).reshape(n_repeats, 2, -1)
-        return _running(_sums(np.moveaxis(counts, 1, 0), moments[:, :, None], rng))
+        law = self._between_edges(cuts)
+        shares = np.concatenate([law.rows - law.events, law.events])
+        counts = rng.multinomial(cuts.n, shares / shares.sum(), len(sums))
+        happened = counts[:, len(law.rows) :]
+        rows = counts[:, : len(law.rows)] + happened
+        _run(sums, rows, happened, *law.draw(rows, happened, rng, cuts.squares))
 
-    def _between_edges(self, edges: Floats) -> Floats:
-        """Return the integrals (2, 5, cells) of p^0, ..., p^4 over each cell, by quadrature."""
-        key = edges.tobytes()
-        if key not in self.known:
-            binning = FixedEdges(np.concatenate([[0.0], edges, [1.0]]))
+    def _between_edges(self, cuts: Cuts) -> Moments:
+        """Add up a population over each cell, by quadrature; the cells are the same for each n."""
+        degree = degree_for(cuts.squares)
+        key = cuts.edges.tobytes(), degree
+        if key not in self._between:
+            binning = FixedEdges(np.concatenate([[0.0], cuts.edges, [1.0]]))
             rows = self.model.population(Canonical(), binning)
             index, event = binning.cut(rows.predictions).index, rows.predictions.event
             mass = np.ones(len(rows)) if rows.predictions.weights is None else rows.predictions.weights
-            powers = [mass * event**power for power in range(_POWERS)]
-            self.known[key] = np.array(
-                [[np.bincount(index, chance * each, len(edges) + 1) for each in powers] for chance in rows.chances.T]
-            )
-        return self.known[key]
+            terms = [mass, *(mass * term for term in power_terms(event, rows.chances[:, 1], degree))]
+            sums = np.array([np.bincount(index, term, len(cuts.edges) + 1) for term in terms])
+            self._between[key] = Moments.from_sums(PowerSums(sums, same=False))
+        return self._between[key]
 
-    def _by_rank(self, cuts: Cuts, n_repeats: int, rng: np.random.Generator) -> Floats:
+    def _by_rank(self, cuts: Cuts, sums: Floats, rng: np.random.Generator) -> None:
         """Draw cells between ranks: order statistics of uniform levels, then what lies between them.
 
         The row just below each inner border is at the border's level; the others are anywhere between two levels.
         """
         gaps = np.diff(cuts.ranks)
-        shapes = gaps + (np.arange(len(gaps)) == len(gaps) - 1)
-        reached = np.cumsum(rng.standard_gamma(shapes, (n_repeats, len(gaps))), axis=-1)
-        places = np.zeros((n_repeats, len(gaps) + 1))
-        places[:, 1:] = reached * (N_LEVELS / reached[:, -1:])
-        moments = np.maximum(np.diff(self._up_to(places)), 0)
-        free = gaps - (np.arange(len(gaps)) < len(gaps) - 1)
-        mass = moments[:, 0].sum(axis=0)
-        chance = np.divide(moments[1, 0], mass, out=np.zeros_like(mass), where=mass > 0)
-        happened = rng.binomial(free, np.minimum(chance, 1))
-        cells = _sums(np.stack([free - happened, happened]), moments, rng)
-        score, law = self.table.at(places[:, 1:-1])
-        event = rng.random(score.shape) < law
-        cells[..., :-1] += np.stack([np.ones_like(score), score, event, (event - score) ** 2], axis=1)
-        return _running(cells)
+        last = np.arange(len(gaps)) == len(gaps) - 1
+        places = np.zeros((len(sums), len(cuts.ranks)))
+        np.cumsum(rng.standard_gamma(gaps + last, (len(sums), len(gaps))), axis=-1, out=places[:, 1:])
+        places *= N_LEVELS / places[:, -1:]
+        law = Moments.from_sums(self._between_places(places, degree_for(cuts.squares)))
+        free = gaps - ~last
+        happened = rng.binomial(free, np.minimum(law.events / law.rows, 1))
+        prediction, square = law.draw(free, happened, rng, cuts.squares)
+        score, chance = self.table.at(places[:, 1:-1])
+        event = rng.random(score.shape) < chance
+        happened[:, :-1] += event
+        prediction[:, :-1] += score
+        if cuts.squares:
+            square[:, :-1] += (event - score) ** 2
+        _run(sums, gaps, happened, prediction, square)
 
-    def _up_to(self, places: Floats) -> Floats:
-        """Return the integrals (2, 5, ...) up to places (...) in [0, N_LEVELS]."""
+    def _between_places(self, places: Floats, degree: int) -> PowerSums:
+        """Integrate between neighbouring places (lanes, borders) in [0, N_LEVELS], increasing in each lane."""
+        if degree not in self._below:
+            self._below[degree] = _integrals(self.table, degree)
+        below = self._below[degree]
         whole = np.minimum(places.astype(np.intp), N_LEVELS - 1)
-        low = self.below[whole]
-        found = low + (self.below[whole + 1] - low) * (places - whole)[..., None, None]
-        return np.moveaxis(found, (-2, -1), (0, 1))
+        low = below.take(whole, axis=0)
+        step = below.take(whole + 1, axis=0)
+        step -= low
+        step *= (places - whole)[..., None]
+        step += low
+        between = np.diff(step, axis=1)
+        return PowerSums(np.maximum(np.moveaxis(between, -1, 0), 0, order="C"), self.table.calibrated)
 
 
-def _integrals(score: Floats, chance: Floats) -> Floats:
-    """Integrate p^k times the chance of either outcome over levels; both are straight between levels (Simpson)."""
-    middle, law = (score[1:] + score[:-1]) / 2, (chance[1:] + chance[:-1]) / 2
-    found = np.zeros((len(score), 2, _POWERS))
-    for outcome, (ends, inner) in enumerate([(1 - chance, 1 - law), (chance, law)]):
-        for power in range(_POWERS):
-            values = score**power * ends
-            thirds = values[:-1] + 4 * middle**power * inner + values[1:]
-            np.cumsum(thirds / (6 * N_LEVELS), out=found[1:, outcome, power])
-    return found
+def _integrals(table: QuantileTable, degree: int) -> Floats:
+    """Integrate the terms of `PowerSums` over levels below each level: (N_LEVELS + 1, k).
 
-
-def _running(cells: Floats) -> Floats:
-    """Return the sums of the first 0, 1, ... cells."""
-    found = np.zeros((*cells.shape[:-1], cells.shape[-1] + 1))
-    np.cumsum(cells, axis=-1, out=found[..., 1:])
-    return found
-
-
-def _sums(counts: Array, moments: Floats, rng: np.random.Generator) -> Floats:
-    """Draw the four sums (..., 4, cells) given the counts of outcomes in each cell.
-
-    Parameters
-    ----------
-    counts : (2, ..., cells) ints
-        Rows without and with the event.
-    moments : (2, 5, ..., cells) floats
-        Integrals of p^0, ..., p^4 over the cell, for each outcome.
-    rng : numpy Generator
+    Scores and chances are straight between levels (Simpson).
     """
-    mean, square_mean, variance, covariance, square_variance = _of_one_row(moments)
-    total, square_total = (np.maximum((counts * each).sum(axis=0), 0) for each in (variance, square_variance))
-    both = (counts * covariance).sum(axis=0)
-    deviation = np.sqrt(total)
-    slope = np.divide(both, deviation, out=np.zeros_like(both), where=deviation > 0)
-    rest = np.sqrt(np.maximum(square_total - slope**2, 0))
-    first, second = rng.standard_normal((2, *both.shape))
-    found = np.empty((*both.shape[:-1], 4, both.shape[-1]))
-    found[..., COUNT, :], found[..., HAPPENED, :] = counts.sum(axis=0), counts[1]
-    found[..., PREDICTED, :] = (counts * mean).sum(axis=0) + deviation * first
-    found[..., SQUARE, :] = (counts * square_mean).sum(axis=0) + slope * first + rest * second
+    score, chance = table.score, table.score if table.calibrated else table.chance
+    ends = [np.ones(len(score)), *power_terms(score, chance, degree)]
+    middle = (score[1:] + score[:-1]) / 2
+    inner = middle if table.calibrated else (chance[1:] + chance[:-1]) / 2
+    middles = [np.ones(len(middle)), *power_terms(middle, inner, degree)]
+    found = np.zeros((len(score), len(ends)))
+    for column, (end, mid) in enumerate(zip(ends, middles, strict=True)):
+        np.cumsum((end[:-1] + 4 * mid + end[1:]) / (6 * N_LEVELS), out=found[1:, column])
     return found
 
 
-def _of_one_row(moments: Floats) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-    """Return the means of prediction and squared residual; then variance, covariance, and variance of the second.
-
-    The squared residual is p^2 where nothing happened and 1 - 2p + p^2 where it did: p^2 + shift p + constant.
-    """
-    mass = moments[:, :1]
-    mean = np.moveaxis(np.divide(moments, mass, out=np.zeros_like(moments), where=mass > 0), 1, 0)
-    _, one, two, three, four = mean
-    happened = np.array([0.0, 1.0]).reshape(2, *[1] * (one.ndim - 1))
-    shift = -2 * happened
-    variance, cross, spread = two - one**2, three - one * two, four - two**2
-    square_mean = two + shift * one + happened
-    return one, square_mean, variance, cross + shift * variance, spread + 2 * shift * cross + shift**2 * variance
+def _run(sums: Floats, rows: Array, happened: Array, prediction: Floats, square: Floats) -> None:
+    """Add up cells (lanes, cells) to sums below borders (lanes, 4, borders)."""
+    sums[..., 0] = 0
+    for which, cells in ((COUNT, rows), (PREDICTED, prediction), (HAPPENED, happened)):
+        np.cumsum(np.broadcast_to(cells, happened.shape), axis=-1, out=sums[:, which, 1:])
+    if square.size:
+        np.cumsum(square, axis=-1, out=sums[:, SQUARE, 1:])
+    else:
+        sums[:, SQUARE] = np.nan

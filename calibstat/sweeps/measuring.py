@@ -8,7 +8,7 @@ not depend on which repeats are computed together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.tally import Tally
 from calibstat.inference.testing import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.sample import Sample
@@ -25,7 +26,9 @@ from calibstat.sweeps.drawing import Drawn
 from calibstat.sweeps.nested import Cuts
 from calibstat.sweeps.slots import Asked, Plain, Slots, call_plain
 
-LANES = 32
+# Lanes of a group, and of one with many borders, whose sums would need much memory.
+LANES, FEW_LANES = 100, 25
+_MANY_BORDERS = 4000
 
 
 def is_nested(thing: Estimator | Plain) -> bool:
@@ -42,8 +45,13 @@ class Shared:
     """Estimators that look through one lens at cells from one sort: their places among the slots, and all borders."""
 
     lens: Lens
-    places: tuple[int, ...]
+    on_cells: dict[Binning, list[int]]
     cuts: Cuts
+
+    @property
+    def places(self) -> list[int]:
+        """The places of all of them."""
+        return [place for places in self.on_cells.values() for place in places]
 
 
 class Looks:
@@ -70,11 +78,17 @@ class Estimates:
     slots : Slots
     n : int
         Rows of each data set.
+
+    Attributes
+    ----------
+    lanes : int
+        Of a group.
     """
 
     def __init__(self, slots: Slots, n: int) -> None:
         self.slots = slots
         self.shared = _shared(slots, n)
+        self.lanes = LANES if sum(each.cuts.size for each in self.shared) <= _MANY_BORDERS else FEW_LANES
         together = {place for each in self.shared for place in each.places}
         self.alone = [place for place in range(len(slots)) if place not in together]
 
@@ -101,9 +115,9 @@ class Group:
 
     def __init__(self, estimates: Estimates) -> None:
         self.estimates = estimates
-        self.values = np.full((len(estimates.slots), LANES), np.nan)
+        self.values = np.full((len(estimates.slots), estimates.lanes), np.nan)
         self.sums: list[Floats | None] = [None] * len(estimates.shared)
-        self.waiting = np.zeros((len(estimates.slots), LANES), dtype=bool)
+        self.waiting = np.zeros((len(estimates.slots), estimates.lanes), dtype=bool)
 
     def take(self, lane: int, drawn: Drawn) -> None:
         """Evaluate what stands alone on the data set of a repeat, and keep the sums of the rest."""
@@ -131,42 +145,51 @@ class Group:
 
         Returns
         -------
-        values : (slots, LANES) floats
+        values : (slots, lanes) floats
         errors : dict of int to Exception
             By lane, for those in which an estimator raises.
         """
         errors: dict[int, Exception] = {}
         for each, sums in zip(self.estimates.shared, self.sums, strict=True):
-            for place in each.places:
-                if sums is not None and self.waiting[place].any():
-                    errors |= self._evaluate(place, each.cuts, sums)
+            if sums is not None:
+                errors |= self._evaluate_all(each, sums)
         return self.values, errors
+
+    def _evaluate_all(self, shared: Shared, sums: Floats) -> dict[int, Exception]:
+        """Evaluate what waits on the same cells together."""
+        errors: dict[int, Exception] = {}
+        for binning, places in shared.on_cells.items():
+            waiting = [place for place in places if self.waiting[place].any()]
+            if waiting:
+                tally = shared.cuts.tally(binning, sums)
+                for place in waiting:
+                    errors |= self._evaluate(place, tally)
+        return errors
 
     def _keep(self, number: int, lane: int, sums: Floats) -> None:
         """Put the sums into their lane; the first fill all lanes, so that none is empty."""
         kept = self.sums[number]
         if kept is None:
-            self.sums[number] = np.repeat(sums[None], LANES, axis=0)
+            self.sums[number] = np.repeat(sums[None], self.estimates.lanes, axis=0)
         else:
             kept[lane] = sums
 
-    def _evaluate(self, place: int, cuts: Cuts, sums: Floats) -> dict[int, Exception]:
+    def _evaluate(self, place: int, tally: Tally) -> dict[int, Exception]:
         """Evaluate all lanes; if that raises, each lane with its sums in all lanes."""
-        thing, waiting = self._thing(place), self.waiting[place]
+        waiting = self.waiting[place]
         try:
-            self.values[place, waiting] = _value(thing, cuts, sums)[waiting]
+            self.values[place, waiting] = _value(self._thing(place), tally)[waiting]
         except Exception:
-            return self._one_by_one(place, cuts, sums)
+            return self._one_by_one(place, tally)
         return {}
 
-    def _one_by_one(self, place: int, cuts: Cuts, sums: Floats) -> dict[int, Exception]:
+    def _one_by_one(self, place: int, tally: Tally) -> dict[int, Exception]:
         errors: dict[int, Exception] = {}
-        for lane in np.flatnonzero(self.waiting[place]):
+        for lane in np.flatnonzero(self.waiting[place]).tolist():
             try:
-                alone = np.repeat(sums[lane : lane + 1], LANES, axis=0)
-                self.values[place, lane] = _value(self._thing(place), cuts, alone)[lane]
+                self.values[place, lane] = _value(self._thing(place), _in_all_lanes(tally, lane))[lane]
             except Exception as error:
-                errors[int(lane)] = error
+                errors[lane] = error
         return errors
 
     def _thing(self, place: int) -> Estimator:
@@ -190,14 +213,15 @@ def _shared(slots: Slots, n: int) -> list[Shared]:
                 looks.append((slot.thing.lens, [place]))
             else:
                 known.append(place)
-    return [
-        Shared(lens, tuple(places), _cuts([slots.each[place].thing for place in places], n)) for lens, places in looks
-    ]
+    return [_shared_by(lens, places, slots, n) for lens, places in looks]
 
 
-def _cuts(things: Sequence[Any], n: int) -> Cuts:
-    squares = any("square" in thing.core.needs for thing in things)
-    return Cuts([_binning(thing) for thing in things], n, squares=squares)
+def _shared_by(lens: Lens, places: Sequence[int], slots: Slots, n: int) -> Shared:
+    on_cells: dict[Binning, list[int]] = {}
+    for place in places:
+        on_cells.setdefault(_binning(slots.each[place].thing), []).append(place)
+    squares = any("square" in slots.each[place].thing.core.needs for place in places)
+    return Shared(lens, on_cells, Cuts(on_cells, n, squares=squares))
 
 
 def _binning(thing: Any) -> Binning:
@@ -205,9 +229,14 @@ def _binning(thing: Any) -> Binning:
     return binning
 
 
-def _value(thing: Any, cuts: Cuts, sums: Floats) -> Floats:
+def _in_all_lanes(tally: Tally, lane: int) -> Tally:
+    sums = (getattr(tally, each.name) for each in fields(Tally))
+    return Tally(*(np.repeat(each[lane : lane + 1], len(each), axis=0) for each in sums))
+
+
+def _value(thing: Any, tally: Tally) -> Floats:
     core: BinnedEstimator = thing.core
-    return _number(thing, np.asarray(core.functional(cuts.tally(core.binning, sums))), (len(sums),))
+    return _number(thing, np.asarray(core.functional(tally)), (len(tally.weight),))
 
 
 def _number(thing: Estimator, values: Floats, shape: tuple[int, ...]) -> Floats:

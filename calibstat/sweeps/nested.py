@@ -59,6 +59,11 @@ class Cuts:
             place = np.searchsorted(self.edges, inner) + 1
             self.columns[binning] = first + np.concatenate([[0], place, [len(self.edges) + 1]])
 
+    @property
+    def size(self) -> int:
+        """How many borders there are."""
+        return len(self.ranks) + len(self.edges) + 2
+
     def sums(self, scores: Floats, events: Floats) -> tuple[Floats, Bools]:
         """Add up all rows below each border.
 

@@ -18,7 +18,7 @@ from calibstat.sweeps.units import Unit, compute, repeats_of
 _SECONDS = 0.5
 _ROWS_OF_THE_TRIAL = 2000
 _LEAST = 0.25
-_QUICK = 0.02
+_QUICK = 0.005
 _BUNDLES = 32
 
 
@@ -37,6 +37,8 @@ class Pace:
 @lru_cache(maxsize=1)
 def measure_pace(study: Study) -> Pace:
     """Time a repeat of few rows and one of more; decides how work is cut, never what is computed."""
+    if study.draws == "cells":  # whatever n is
+        return Pace(_seconds(study, min(study.n)), 0.0)
     sizes = sorted({min(study.n), min(max(study.n), _ROWS_OF_THE_TRIAL)})
     seconds = [_seconds(study, n) for n in sizes]
     if len(sizes) == 1:
@@ -46,7 +48,7 @@ def measure_pace(study: Study) -> Pace:
 
 
 def _seconds(study: Study, n: int) -> float:
-    """Return the seconds of a repeat, after one that pays for what is done once; of a group where one is quick."""
+    """Return the seconds of a repeat, after one that pays for what is done once; of a group where that is quick."""
     estimates = Estimates(study.estimators, n)
 
     def took(repeats: range) -> float:
@@ -55,9 +57,12 @@ def _seconds(study: Study, n: int) -> float:
             compute(study, study.names[0], n, repeats, estimates)
         return max((time.perf_counter() - start) / len(repeats), 1e-6)
 
+    whole = range(estimates.lanes)
+    if study.draws == "cells":
+        return took(whole)
     took(range(1))
     alone = took(range(1))
-    return took(range(LANES)) if alone < _QUICK else alone
+    return took(whole) if alone < _QUICK else alone
 
 
 @contextmanager

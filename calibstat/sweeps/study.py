@@ -16,7 +16,7 @@ from calibstat.generators.base import SyntheticModel
 from calibstat.sample import Sample
 from calibstat.sweeps.drawing import Drawn, Way, ways
 from calibstat.sweeps.identity import described
-from calibstat.sweeps.measuring import LANES, Estimates, is_nested
+from calibstat.sweeps.measuring import Estimates, is_nested
 from calibstat.sweeps.slots import Slots
 
 Interval: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
@@ -81,12 +81,12 @@ class Study:
         """Draw the data set of one repeat; all estimators, tests and numbers of bins share it."""
         return self.ways[model].draw(n, self.stream(model, n, repeat, SAMPLE))
 
-    def draw_group(self, model: str, n: int, number: int, estimates: Estimates) -> Floats | None:
+    def draw_group(self, model: str, n: int, first: int, estimates: Estimates) -> Floats | None:
         """Draw the sums of a whole group of repeats, if that is the way: whichever of them are wanted."""
         if self.draws != "cells":
             return None
-        rng = self.stream(model, n, number, GROUP)
-        return self.ways[model].draw_group(estimates.shared[0].cuts, LANES, rng)
+        rng = self.stream(model, n, first, GROUP)
+        return self.ways[model].draw_group(estimates.shared[0].cuts, estimates.lanes, rng)
 
     def sample(self, model: str, n: int, repeat: int) -> Sample:
         """Draw the data set of one repeat as rows."""

@@ -12,7 +12,7 @@ from calibstat.arrays import Floats
 from calibstat.estimators.base import Estimator
 from calibstat.sample import Sample
 from calibstat.sweeps.drawing import Drawn
-from calibstat.sweeps.measuring import LANES, Estimates, pvalue
+from calibstat.sweeps.measuring import Estimates, pvalue
 from calibstat.sweeps.quiet import quiet
 from calibstat.sweeps.study import INTERVAL, TEST, Study
 
@@ -55,8 +55,9 @@ def work(study: Study, unit: Unit, block: int) -> Found:
     estimates = Estimates(study.estimators, n)
     errors: dict[int, Exception] = {}
     with quiet:
-        for first in range(repeats.start // LANES * LANES, repeats.stop, LANES):
-            group = range(max(first, repeats.start), min(first + LANES, repeats.stop))
+        lanes = estimates.lanes
+        for first in range(repeats.start // lanes * lanes, repeats.stop, lanes):
+            group = range(max(first, repeats.start), min(first + lanes, repeats.stop))
             found, raised = compute(study, model, n, group, estimates)
             where = slice(group.start - repeats.start, group.stop - repeats.start)
             for name, value in found.items():
@@ -78,7 +79,7 @@ def compute(
     model : str
     n : int
     repeats : range
-        All in one group of `LANES`.
+        All in one group.
     estimates : Estimates
 
     Returns
@@ -90,22 +91,22 @@ def compute(
     """
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
     group, errors = estimates.group(), dict[int, Exception]()
-    whole = study.draw_group(model, n, repeats.start // LANES, estimates)
+    first = repeats.start // estimates.lanes * estimates.lanes
+    whole = study.draw_group(model, n, first, estimates)
     if whole is not None:
         group.take_all(whole)
     for position, repeat in enumerate(() if whole is not None else repeats):
         try:
             drawn = study.draw(model, n, repeat)
-            group.take(repeat % LANES, drawn)
+            group.take(repeat - first, drawn)
             for name, value in _judged(study, drawn, model, repeat).items():
                 values[name][..., position] = value
         except Exception as raised:
             errors[repeat] = raised
     if len(study.estimators):
         found, raised_later = group.finish()
-        lanes = [repeat % LANES for repeat in repeats]
-        values["estimate"][:] = found[:, lanes][study.estimators.where]
-        errors |= {repeat: raised_later[repeat % LANES] for repeat in repeats if repeat % LANES in raised_later}
+        values["estimate"][:] = found[:, repeats.start - first : repeats.stop - first][study.estimators.where]
+        errors |= {first + lane: error for lane, error in raised_later.items() if first + lane in repeats}
     for value in values.values():
         value[..., [repeat - repeats.start for repeat in errors]] = np.nan
     return values, errors

@@ -11,7 +11,9 @@ from scipy import stats
 import calibstat as cs
 from calibstat.estimators.binned import BinnedEstimator
 from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope
+from calibstat.generators.spacings import N_LEVELS
 from calibstat.sweeps.cell_law import CellLaw
+from calibstat.sweeps.measuring import FEW_LANES, LANES, Estimates
 from calibstat.sweeps.nested import Cuts
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import same_bits
@@ -123,8 +125,23 @@ def test_one_repeat_that_raises_does_not_spoil_its_group(draws):
 
 @pytest.mark.parametrize("draws", WAYS)
 def test_more_repeats_keep_the_first(draws):
-    first, more = (make(draws, 5, n_repeats=count).run(progress=False)["estimate"] for count in (40, 70))
-    assert np.array_equal(first, more.isel(repeat=range(40)))
+    first, more = (make(draws, 5, n_repeats=count).run(progress=False)["estimate"] for count in (140, 170))
+    assert np.array_equal(first, more.isel(repeat=range(140)))
+
+
+@pytest.mark.parametrize("draws", WAYS)
+def test_many_borders_are_evaluated_in_smaller_groups(draws):
+    """Their sums need more memory; values are those of the estimators, and whatever blocks they are computed in."""
+    changes = {"n": [50], "n_bins": [10, 3000, 4000], "n_repeats": 60, "estimators": estimators((cs.ECE,))}
+    sweep = make(draws, 6, **changes)
+    assert Estimates(sweep.study.estimators, 50).lanes == FEW_LANES < LANES
+    found = sweep.run(progress=False)
+    same_bits(found, make(draws, 6, **changes).run(progress=False, block=7))
+    if draws == "rows":
+        for repeat in (0, 59):
+            sample = sweep.study.sample("beta", 50, repeat)
+            value = found["estimate"].sel(model="beta", estimator="ECE EqualWidth", n_bins=3000).squeeze()[repeat]
+            assert value.item() == pytest.approx(cs.ECE(cs.EqualWidth(3000))(sample), rel=1e-12)
 
 
 def order_matters(y_true, y_prob):
@@ -176,17 +193,23 @@ def test_ties_of_sorted_draws_stay_together():
 # Cells
 
 
-def test_integrals_of_uniform_scores_in_closed_form():
+@pytest.mark.parametrize("squares", [False, True])
+def test_laws_of_cells_of_uniform_scores_in_closed_form(squares):
     law = CellLaw(BetaPredictions(1, 1))
-    levels = np.arange(len(law.below)) / (len(law.below) - 1)
-    edges = np.array([0.1, 0.5, 0.55])
-    ends = np.concatenate([[0.0], edges, [1.0]])
-    for power in range(5):
-        event = levels ** (power + 2) / (power + 2)
-        assert np.allclose(law.below[:, 1, power], event, rtol=0, atol=1e-9)
-        assert np.allclose(law.below[:, 0, power], levels ** (power + 1) / (power + 1) - event, rtol=0, atol=1e-9)
-        exact = np.diff(ends ** (power + 2) / (power + 2))
-        assert law._between_edges(edges)[1, power] == pytest.approx(exact, abs=1e-12)
+    ends = np.array([0, 0.1, 0.5, 0.55, 1])
+    cuts = Cuts([cs.EqualWidth(2)], 9, squares=squares)
+    cuts.edges = ends[1:-1]
+    sums = law._between_places(ends[None] * N_LEVELS, 4 if squares else 2)
+    for power in range(sums.degree + 1):
+        exact, of_events = (np.diff(ends**k / k) for k in (power + 1, power + 2))
+        assert sums.total(power)[0] == pytest.approx(exact, abs=1e-9)
+        assert sums.of_events(power)[0] == pytest.approx(of_events, abs=1e-9)
+    between = law._between_edges(cuts)
+    mass, mean, square = (np.diff(ends**k / k) for k in (1, 2, 3))
+    assert between.rows == pytest.approx(mass, abs=1e-12)
+    assert between.events == pytest.approx(mean, abs=1e-12)
+    assert between.event.mean == pytest.approx(square / mean, abs=1e-12)
+    assert between.other.mean == pytest.approx((mean - square) / (mass - mean), abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [40, 2000])

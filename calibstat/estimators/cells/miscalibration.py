@@ -14,7 +14,7 @@ from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.cells.distances import Distance, TotalVariation, expect_distance
-from calibstat.estimators.tally import Tally, full_vector, ratio
+from calibstat.estimators.tally import Tally, full_vector, over_components, ratio
 
 
 @final
@@ -152,7 +152,7 @@ class ECE(CellwiseEstimator):
     def terms(self, tally: Tally) -> Floats:
         """Divide absolute residual sums by the total weight."""
         event_only = tally.prediction.shape[-1] == 1
-        gaps = np.abs(tally.residual).sum(axis=-1) * (1.0 if event_only else 0.5)
+        gaps = over_components(np.abs(tally.residual)) * (1.0 if event_only else 0.5)
         return ratio(gaps, tally.total[..., None], empty=np.nan)
 
 

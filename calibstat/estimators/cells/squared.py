@@ -16,7 +16,7 @@ from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.unique import UniqueValues
 from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
-from calibstat.estimators.tally import Tally, ratio
+from calibstat.estimators.tally import Tally, over_components, ratio
 
 
 @final
@@ -155,8 +155,10 @@ class DebiasedCE(CellwiseEstimator):
                 f"{self!r}: a cell holds a single row, so the variance of its proportion cannot be taken out; "
                 "take fewer cells, or single_rows='zero' or 'plugin'."
             )
-        spread = (tally.mean_outcome * (1 - tally.mean_outcome)).sum(axis=-1)
-        terms = _squared_gaps(tally) - spread * ratio(tally.weight2, pairs)
+        outcome = tally.mean_outcome
+        spread = over_components(outcome * (1 - outcome))
+        gaps = over_components((outcome - tally.mean_prediction) ** 2)
+        terms = gaps - spread * ratio(tally.weight2, pairs)
         if self.single_rows == "zero":
             terms = np.where(single, 0.0, terms)
         return tally.share * terms
@@ -203,13 +205,13 @@ class DebiasedL2(CellwiseEstimator):
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the mean products of pairs of residuals by the shares of cells."""
-        products = (tally.residual**2).sum(axis=-1) - tally.square
+        products = over_components(tally.residual**2) - tally.square
         pairs = _pair_weight(tally)
         return tally.share * ratio(products, pairs)
 
 
 def _squared_gaps(tally: Tally) -> Floats:
-    return ((tally.mean_outcome - tally.mean_prediction) ** 2).sum(axis=-1)
+    return over_components((tally.mean_outcome - tally.mean_prediction) ** 2)
 
 
 def _pair_weight(tally: Tally) -> Floats:
