@@ -44,10 +44,11 @@ LAYERS = {
     "compiled": set(),
     "live_line": set(),
     "whole_files": set(),
+    "interrupts": set(),
     "accel": {"arrays", "compiled", "binnings"},
     "variable": {"arrays"},
     "checks": {"arrays", "variable"},
-    "reading": BORDER,
+    "reading": BORDER | {"interrupts"},
     "predictions": BORDER,
     "sample": BORDER | {"predictions", "reading"},
     "lenses": SEEN,
@@ -67,7 +68,7 @@ LAYERS = {
     "monitoring": MEASURED | {"progress", "whole_files"},
     "cli": WORLDS
     | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "auditing", "monitoring"}
-    | {"live_line", "whole_files"},
+    | {"live_line", "whole_files", "interrupts"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
 # panel of statistics under their names.

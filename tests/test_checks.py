@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from calibstat.checks import SmallCellsWarning, at_least_one, examine
+import calibstat as cs
+from calibstat.checks import SmallCellsWarning, at_least_one, examine, true_or_false
 
 NAN = float("nan")
 Y = [0, 1, 1, 0]
@@ -385,6 +386,29 @@ def test_at_least_one(value):
 def test_at_least_one_refuses(value, error):
     with refused("n_bins is", "at least 1", error=error):
         at_least_one("n_bins", value)
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, np.bool_(False)])
+def test_true_or_false(value):
+    assert true_or_false("shortcuts", value) is bool(value)
+
+
+_SAMPLE = cs.Sample(Y, P)
+_SWITCHES = {
+    "shortcuts": lambda value: cs.Consistency(shortcuts=value),
+    "resample_predictions": lambda value: cs.Consistency(resample_predictions=value),
+    "centred": lambda value: cs.Multiplier(centred=value),
+    "include_self": lambda value: cs.NeighborAUCV(3, include_self=value),
+    "smoothing": lambda value: cs.calibrators.Platt(smoothing=value).fit(P, Y),
+    "paired": lambda value: cs.comparison_test(_SAMPLE, _SAMPLE, cs.DebiasedL2(cs.FixedEdges([0, 1])), paired=value),
+}
+
+
+@pytest.mark.parametrize("name", _SWITCHES)
+@pytest.mark.parametrize("value", ["False", "no", 0, 1, None, 0.0])
+def test_what_looks_like_true_or_false_is_refused(name, value):
+    with refused(f"{name} is {value!r}", "True or False", error=TypeError):
+        _SWITCHES[name](value)
 
 
 def test_warning_class():

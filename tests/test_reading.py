@@ -8,7 +8,9 @@ import importlib.util
 import io
 import lzma
 import os
+import signal
 import threading
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -421,6 +423,29 @@ def test_unreadable(tmp_path, name, content, words):
     assert type(caught.value) is ValueError
     assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("end", [".csv", ".npz"])
+def test_an_interruption_is_none_of_the_file(tmp_path, monkeypatch, end):
+    """Ctrl-C while a library is at work: pandas, for one, then says that reading has failed."""
+
+    def interrupted(counter, block):
+        if block:
+            signal.raise_signal(signal.SIGINT)
+
+    def swallow(path):
+        with suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise ValueError("the file is damaged")
+
+    path = tmp_path / f"rows{end}"
+    path.write_text(TEXT)
+    monkeypatch.setattr("calibstat.reading.line_counts.LineCounter.feed", interrupted)
+    monkeypatch.setattr("calibstat.reading.files._opened", swallow)
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        Sample.read(path, y_true="y", y_prob="prob_*")
+    assert signal.getsignal(signal.SIGINT) is before is signal.default_int_handler
 
 
 def test_the_system_says_no(tmp_path, monkeypatch):

@@ -13,7 +13,7 @@ from calibstat.auditing.direction import Means, direction, is_top_label
 from calibstat.auditing.group_finding import GroupFinding
 from calibstat.auditing.groups import Group, LeftOut, form_groups
 from calibstat.auditing.joint import Member, alpha, check_adjust, check_resamples, few_resamples
-from calibstat.auditing.levels import By
+from calibstat.auditing.levels import By, Levels
 from calibstat.auditing.looking import look
 from calibstat.auditing.measured import Measured, measure
 from calibstat.binnings.base import Binning
@@ -110,16 +110,10 @@ def subgroup_audit(
     whole = (Canonical() if lens is None else check_lens(lens)) | estimator
     generator = as_generator(rng)
     variables, seen = look(sample, by, whole.lens, binning, missing)
-    groups, left_out = _with_weight(*form_groups(variables, len(seen), depth, min_size), seen)
-    if len(groups) < 2:
-        raise ValueError(
-            f"there is no group to audit: {_list(left_out)}. Name a variable with two levels of at least {min_size} "
-            "rows, or take a smaller min_size."
-        )
+    groups, left_out = _groups(variables, seen, depth, min_size)
     level = alpha(confidence_level)
     check_resamples(adjust, len(groups), n_resamples, level)
-    members = [Member.of(whole.core, seen, group.rows) for group in groups]
-    _refuse_undefined(groups, members, whole)
+    members = _members(groups, seen, whole)
     measured = measure(whole.core, members, seen, adjust, confidence_level, n_resamples, generator)
     null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
     return SubgroupAudit(
@@ -137,14 +131,27 @@ def subgroup_audit(
     )
 
 
-def _refuse_undefined(groups: list[Group], members: list[Member], estimator: Estimator) -> None:
-    """Refuse a statistic that is not a number in some group: there is nothing to test there."""
+def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
+    """Form the groups, all rows among them; refuse if there is no other one."""
+    groups, left_out = _with_weight(*form_groups(variables, len(seen), depth, min_size), seen)
+    if len(groups) < 2:
+        raise ValueError(
+            f"there is no group to audit: {_list(left_out)}. Name a variable with two levels of at least {min_size} "
+            "rows, or take a smaller min_size."
+        )
+    return groups, left_out
+
+
+def _members(groups: list[Group], seen: Sample, estimator: Estimator) -> list[Member]:
+    """Prepare the statistic in each group; refuse one that is not a number there: there is nothing to test."""
+    members = [Member.of(estimator.core, seen, group.rows) for group in groups]
     for group, member in zip(groups, members, strict=True):
         if np.isnan(member.value):
             raise ValueError(
                 f"{estimator!r} is not a number (NaN) in the group {group.name!r} ({len(group.rows)} rows), so that "
                 "there is nothing to test; take a larger min_size, or another estimator."
             )
+    return members
 
 
 def _findings(

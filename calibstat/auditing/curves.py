@@ -100,21 +100,13 @@ def equal_curves_test(
     >>> equal_curves_test(apart, by="sex", rng=0).pvalue <= 0.002
     True
     """
-    at_least_one("n_resamples", n_resamples)
-    at_least_one("min_size", min_size)
-    check_number("min_expected", min_expected, "10")
-    if not min_expected >= 0:
-        raise ValueError(
-            f"min_expected is {min_expected!r}; it must be a number of events, at least 0: for example 10."
-        )
+    _check_numbers(n_resamples, min_size, min_expected)
     lens = Canonical() if lens is None else check_lens(lens)
     variables, seen = look(sample, by, lens, binning, missing)
     levels = _the_one(variables)
     _check(seen, lens)
     kept, left_out = large_enough(levels, _expected(seen, levels), min_size, min_expected)
-    rows = np.flatnonzero(np.isin(levels.index, kept))
-    index = np.searchsorted(kept, levels.index[rows])
-    event, happened = seen.predictions.event[rows], seen.outcomes[rows].astype(float)
+    event, happened, index = _rows_of(kept, seen, levels)
     value, covariance, each = _covariance(event, happened, index, n_resamples, as_generator(rng))
     ratio, freedom, regression = _regression(event, happened, index)
     return EqualCurvesTest(
@@ -131,10 +123,20 @@ def equal_curves_test(
         pvalue=min(1.0, 2 * min(covariance, regression)),
         left_out=tuple(left_out),
         lens=lens,
-        n=len(rows),
+        n=len(index),
         n_resamples=n_resamples,
         source=seen.predictions.source,
     )
+
+
+def _check_numbers(n_resamples: int, min_size: int, min_expected: float) -> None:
+    at_least_one("n_resamples", n_resamples)
+    at_least_one("min_size", min_size)
+    check_number("min_expected", min_expected, "10")
+    if not min_expected >= 0:
+        raise ValueError(
+            f"min_expected is {min_expected!r}; it must be a number of events, at least 0: for example 10."
+        )
 
 
 def _the_one(variables: list[Levels]) -> Levels:
@@ -164,6 +166,13 @@ def _expected(seen: Sample, levels: Levels) -> Floats:
     fitted = happened - residuals(spline_basis(event, n_knots(len(event))), happened)
     expected: Floats = np.bincount(levels.index, fitted, minlength=levels.size).astype(float)
     return expected
+
+
+def _rows_of(kept: Ints, seen: Sample, levels: Levels) -> tuple[Floats, Floats, Ints]:
+    """Return prediction, outcome and number of the group, from 0, of the rows in the groups that are compared."""
+    rows = np.flatnonzero(np.isin(levels.index, kept))
+    index: Ints = np.searchsorted(kept, levels.index[rows])
+    return seen.predictions.event[rows], seen.outcomes[rows].astype(float), index
 
 
 def _covariance(

@@ -13,8 +13,8 @@ from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.headline import Headline
 from calibstat.estimators.tally import ratio
 from calibstat.inference.multiplicity import benjamini_hochberg, holm, single_step, step_down
-from calibstat.inference.spread import Uniform
-from calibstat.nulls.distributions import TIE_TOLERANCE, EmpiricalNull
+from calibstat.inference.spread import Uniform, lower_end
+from calibstat.nulls.distributions import EmpiricalNull
 from calibstat.nulls.labels import LabelLaw, label_batches
 from calibstat.nulls.multiplier import signed_values
 from calibstat.resampling.streams import blocks
@@ -173,8 +173,7 @@ def simultaneous(noises: Sequence[Floats], scales: Floats, confidence_level: flo
 
 def interval(value: float, half_width: float) -> tuple[float, float]:
     """Go the half-width down, at most to zero, and up."""
-    low = float(value - half_width)
-    return (low if low > TIE_TOLERANCE else 0.0, float(value + half_width))
+    return lower_end(value, half_width), float(value + half_width)
 
 
 def alpha(confidence_level: float) -> float:

@@ -11,6 +11,7 @@ from calibstat.arrays import Floats, Ints
 from calibstat.calibrators.base import Calibrator, both
 from calibstat.calibrators.logistic import fit_logistic, with_intercept
 from calibstat.calibrators.logits import SMALLEST_OF_A_LINE, logits
+from calibstat.checks import true_or_false
 
 
 @final
@@ -67,7 +68,7 @@ class Platt(Calibrator):
         return logits(given, self.smallest)[:, None] if self._simplex else given
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        goals = smoothed(targets, weights) if self.smoothing else targets.astype(np.float64)
+        goals = smoothed(targets, weights) if true_or_false("smoothing", self.smoothing) else targets.astype(np.float64)
         fitted = fit_logistic(with_intercept(self._features(probabilities)), goals, weights)
         self.intercept_, self.coef_ = float(fitted[0]), fitted[1:]
 

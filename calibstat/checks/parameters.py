@@ -36,3 +36,22 @@ def at_least_one(name: str, value: int) -> int:
     if number < 1:
         raise ValueError(f"{name} is {number}, but it must be at least 1")
     return number
+
+
+def true_or_false(name: str, value: bool) -> bool:
+    """A boolean, and nothing that Python would take for one: the text "False" counts as true.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in messages.
+    value : bool
+
+    Raises
+    ------
+    TypeError
+        If it is anything else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} is {value!r}, but True or False is expected")
+    return bool(value)

@@ -10,8 +10,8 @@ from importlib import import_module
 from pathlib import Path
 
 from calibstat.cli.hints import one_line
-from calibstat.cli.interrupts import Interrupts
 from calibstat.cli.parser import build_parser
+from calibstat.interrupts import Interrupts
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -15,7 +15,7 @@ from calibstat.binnings.categories import Categories
 from calibstat.binnings.equal_mass import EqualMass
 from calibstat.binnings.equal_width import EqualWidth
 from calibstat.binnings.variance_tree import VarianceTree
-from calibstat.cli.names import TWO_OUTCOMES
+from calibstat.cli.names import TWO_OUTCOMES, UNCONDITIONAL
 from calibstat.estimators.base import Estimator
 from calibstat.predictions import Predictions
 
@@ -63,6 +63,12 @@ class Cutting:
         self, names: tuple[str | EllipsisType, ...], n_outcomes: int, predictions: Predictions
     ) -> Estimator:
         """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
+        if self.estimator in UNCONDITIONAL:
+            asked = ",".join("prediction" if name is ... else name for name in names)
+            raise ValueError(
+                f"--given {asked}: {self.estimator} is the same whatever is conditioned on; leave out --given, or take "
+                "an estimator that conditions on it, such as ECE"
+            )
         factors = [self._factor(name, n_outcomes, predictions) for name in names]
         return self._build("ECE", reduce(mul, factors))
 

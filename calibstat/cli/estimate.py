@@ -116,9 +116,9 @@ def _row(answer: Answer) -> list[str]:
         view.kind,
         "" if view.label is None else str(view.label),
         answer.question.condition or "",
-        _shown(found.headline),
-        _shown(found.headline_null_mean),
-        "none" if interval is None else f"{number(interval.low)} to {number(interval.high)}",
+        _shown(found.headline, found.headline_null_mean),
+        _shown(found.headline_null_mean, found.headline),
+        "none" if interval is None else f"{number(*interval)} to {number(*reversed(interval))}",
     ]
 
 
@@ -138,8 +138,8 @@ def plain_label(label: Hashable) -> Any:
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _shown(value: float | None) -> str:
-    return "none" if value is None else number(value)
+def _shown(value: float | None, beside: float | None) -> str:
+    return "none" if value is None or beside is None else number(value, beside)
 
 
 def _finite(value: float | None) -> float | None:

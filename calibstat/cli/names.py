@@ -67,6 +67,28 @@ FOR_TWO = (
 )
 EVERY = tuple(sorted((*ESTIMATORS, *FOR_ANY, *FOR_TWO), key=str.lower))
 TWO_OUTCOMES = frozenset({"TCE", *FOR_TWO})
+# Those whose number is the same whatever is conditioned on.
+UNCONDITIONAL = frozenset(
+    {
+        "AUC",
+        "BrierScore",
+        "BrierZ",
+        "CalibrationBelt",
+        "Cox",
+        "CubicScore",
+        "LogLossZ",
+        "LogScore",
+        "LogitScore",
+        "MeanCalibration",
+        "ObservedToExpected",
+        "RMSE",
+        "ScoreExcess",
+        "SphericalScore",
+        "Spiegelhalter",
+        "VectorScalingScore",
+        "ZeroOneLoss",
+    }
+)
 LENSES = ("top-label", "canonical", "class-wise", "class-wise:LABEL", "top-k:K")
 
 

@@ -72,7 +72,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="VAR",
         help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
-        "prediction,VAR conditions on both",
+        "prediction,VAR conditions on both; not with an estimator that conditions on nothing",
     )
     parser.add_argument("--estimator", metavar="NAME", help=f"how to measure miscalibration; one of {', '.join(EVERY)}")
     add_cells(parser)

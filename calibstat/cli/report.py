@@ -9,10 +9,11 @@ from textwrap import fill
 
 from calibstat.cli.records import Record
 from calibstat.cli.text import WIDTH, hang
+from calibstat.inference.results import CalibrationTest
 from calibstat.inference.words import LEVEL, counted, number
 
-# What rounding leaves of a zero.
-_ROUNDING = 1e-12
+# Smaller numbers than so many decimals can show are written with an exponent.
+_MOST_DECIMALS = 8
 
 _EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
 _NULL = (
@@ -41,10 +42,8 @@ def headline(records: Sequence[Record]) -> str:
         which = "" if len(records) == 1 else "smallest adjusted "
         return f"No evidence of miscalibration in {tests} (n = {n}, {which}{_equation(smallest)})."
     largest = max(rejected, key=lambda record: abs(record.test.statistic - record.test.null_mean))
-    found = (
-        f"{number(largest.test.statistic)}, where {number(largest.test.null_mean)} is expected of a calibrated model "
-        f"with as many rows"
-    )
+    value, mean = largest.test.statistic, largest.test.null_mean
+    found = f"{number(value, mean)}, where {number(mean, value)} is expected of a calibrated model with as many rows"
     if len(records) == 1:
         return f"Evidence of miscalibration (n = {n}, {_equation(largest)}). Its size, {_named(largest)}: {found}."
     return (
@@ -56,7 +55,7 @@ def headline(records: Sequence[Record]) -> str:
 
 def table(records: Sequence[Record]) -> list[str]:
     """Lay the records out in columns; those that say nothing are left out."""
-    digits = _decimals(record.test.null_mean for record in records)
+    digits = _decimals(record.test for record in records)
     rows = [["lens", "class", "given", "value", "expected", "p", "adjusted p", ""]]
     rows += [_row(record, digits) for record in records]
     filled = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
@@ -72,12 +71,17 @@ def _row(record: Record, digits: int) -> list[str]:
         view.kind,
         "" if view.label is None else str(view.label),
         record.question.condition or "",
-        decimal(test.statistic, digits),
-        decimal(test.null_mean, digits),
+        _written(test.statistic, test.null_mean, digits),
+        _written(test.null_mean, test.statistic, digits),
         f"< {test.pvalue:.3g}" if record.at_floor else f"{test.pvalue:.3g}",
         f"< {record.pvalue_adjusted:.3g}" if _bounded(record) else f"{record.pvalue_adjusted:.3g}",
         "*" if record.rejects else "",
     ]
+
+
+def _written(value: float, beside: float, digits: int) -> str:
+    tiny = digits == _MOST_DECIMALS and abs(value) < 10.0**-digits
+    return number(value, beside) if tiny else decimal(value, digits)
 
 
 def decimal(value: float, digits: int) -> str:
@@ -95,10 +99,11 @@ def _pad(text: str, width: int, column: int) -> str:
     return text.rjust(width) if 3 <= column <= 6 else text.ljust(width)
 
 
-def _decimals(values: Iterable[float]) -> int:
+def _decimals(tests: Iterable[CalibrationTest]) -> int:
     """Enough for two digits of the smallest number that noise gives, at least four."""
-    sizes = [abs(value) for value in values if abs(value) > _ROUNDING and math.isfinite(value)]
-    return min(8, max(4, 1 - math.floor(math.log10(min(sizes))))) if sizes else 4
+    noise = [test.null_mean for test in tests if number(test.null_mean, test.statistic) != "0"]
+    sizes = [abs(mean) for mean in noise if math.isfinite(mean)]
+    return min(_MOST_DECIMALS, max(4, 1 - math.floor(math.log10(min(sizes))))) if sizes else 4
 
 
 def _bounded(record: Record) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
-from zlib import crc32
 
 from calibstat.arrays import RNG, as_generator
 from calibstat.checks import at_least_one
@@ -15,7 +14,7 @@ from calibstat.comparisons.judging import (
     default_estimator,
     enough_resamples,
     floor_note,
-    judge_model,
+    judge_models,
     judge_pairs,
 )
 from calibstat.comparisons.plans import chosen_splits, recalibrated_samples
@@ -24,7 +23,6 @@ from calibstat.estimators.base import Estimator
 from calibstat.inference.estimation import level_between
 from calibstat.lenses.base import Lens
 from calibstat.progress import part, track
-from calibstat.resampling.streams import Streams
 from calibstat.sample import Sample
 
 # Where fitting ends, and testing: shares of the time they usually take.
@@ -127,21 +125,8 @@ def compare_calibrators(
     chosen = list(combinations(texts, 2))
     if n_resamples is None:
         n_resamples = enough_resamples(len(chosen), n_splits)
-    # Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
-    own = [Streams(stream) for stream in streams]
     with part(_FITTED, _TESTED):
-        models = {
-            name: judge_model(
-                name,
-                texts[name],
-                [each[name] for each in seen],
-                asked,
-                confidence_level,
-                n_resamples,
-                [stream[crc32(str(name).encode())] for stream in own],
-            )
-            for name in track(texts, len(texts))
-        }
+        models = judge_models(texts, seen, asked, confidence_level, n_resamples, streams)
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
     with part(_TESTED, 1.0):
         pairs = judge_pairs(chosen, models, seen, asked, confidence_level, sizes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from calibstat.lenses.canonical import Canonical
 from calibstat.lenses.top_label import TopLabel
 from calibstat.nulls.consistency import Consistency
 from calibstat.progress import track
+from calibstat.resampling.streams import Streams
 from calibstat.sample import Sample
 
 
@@ -67,7 +69,28 @@ def floor_note(n_pairs: int, n_splits: int, n_resamples: int) -> str:
     )
 
 
-def judge_model(
+def judge_models(
+    texts: Mapping[str, str],
+    samples: Sequence[Mapping[str, Sample]],
+    estimator: Estimator,
+    confidence_level: float,
+    n_resamples: int,
+    streams: Sequence[np.random.Generator],
+) -> dict[str, CalibratorResult]:
+    """Judge each model, of which `texts` says what it is, on the rows of each split, which has a stream.
+
+    Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
+    """
+    families = [Streams(stream) for stream in streams]
+    found = {}
+    for name, text in track(texts.items(), len(texts)):
+        seen = [each[name] for each in samples]
+        own = [family[crc32(str(name).encode())] for family in families]
+        found[name] = _judge_model(name, text, seen, estimator, confidence_level, n_resamples, own)
+    return found
+
+
+def _judge_model(
     name: str,
     calibrator: str,
     samples: Sequence[Sample],

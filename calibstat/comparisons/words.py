@@ -23,10 +23,11 @@ def pair_text(pair: PairResult, lens: Lens, level: float) -> str:
         names = f"{pair.first.name} and {pair.second.name}"
         return f"{names} cannot be told apart by their binned errors {where(lens)} ({_apart(pair)})."
     better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
+    difference = number(abs(pair.difference), better.value, worse.value)
     return (
         f"{better.name} is better calibrated than {worse.name} {where(lens)}: binned squared calibration error lower "
-        f"by {number(abs(pair.difference))} ({_spread(pair, level)}root errors {_root(better)} and {_root(worse)}), "
-        f"adjusted p = {pair.pvalue_adjusted:.3g}."
+        f"by {difference} ({_spread(pair, level)}root errors {_root(better)} and {_root(worse)}), adjusted "
+        f"p = {pair.pvalue_adjusted:.3g}."
     )
 
 
@@ -58,7 +59,7 @@ def table(models: Sequence[CalibratorResult]) -> list[str]:
         rows.append(
             [
                 each.name,
-                number(each.value),
+                number(each.value, *(model.value for model in models)),
                 f"{each.root:.3g}",
                 _interval(each),
                 f"{each.pvalue:.3g}",
@@ -84,10 +85,12 @@ def _spread(pair: PairResult, level: float) -> str:
     interval = pair.confidence_interval
     if interval is not None:
         low, high = sorted(-end if pair.difference < 0 else end for end in interval)
-        return f"{100 * level:g} % interval {number(low)} to {number(high)}; "
+        return f"{100 * level:g} % interval {number(low, high)} to {number(high, low)}; "
     error = pair.split_standard_error
     # several splits: of one there is no such error
-    return "" if error is None else f"mean over {len(pair.tests)} splits, their standard error {number(error)}; "
+    if error is None:
+        return ""
+    return f"mean over {len(pair.tests)} splits, their standard error {number(error, pair.difference)}; "
 
 
 def _root(model: CalibratorResult) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibstat.arrays import RNG, as_generator
+from calibstat.checks import true_or_false
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
 from calibstat.inference.arguments import check_asked
@@ -97,8 +98,8 @@ def comparison_test(
     check_asked(a, estimator)
     check_asked(b, estimator)
     level_between(confidence_level)
-    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
-        raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
+    true_or_false("paired", paired)
+    _check_names(names)
     same_labels(a, b)
     seen = (estimator.lens(a), estimator.lens(b))
     asked = (describe(estimator, seen[0]), describe(estimator, seen[1]))
@@ -107,14 +108,15 @@ def comparison_test(
     cells = (cells_of(estimator, seen[0]), cells_of(estimator, seen[1]))
     difference = cells[0].value - cells[1].value
     error = difference_error(*cells, paired)
-    normal = normal_pvalue(difference, error)
+    size = max(each.size for each in cells)
+    normal = normal_pvalue(difference, error, size)
     generator = as_generator(rng)
     own = tuple(own_pvalue(estimator, each, n_resamples, generator) for each in seen)
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
     return ComparisonTest(
         difference=difference,
         pvalue=wrapped_pvalue(normal, own),
-        statistic=standardized(difference, error),
+        statistic=standardized(difference, error, size),
         normal_pvalue=normal,
         own_pvalues=(own[0], own[1]),
         values=(cells[0].value, cells[1].value),
@@ -128,6 +130,11 @@ def comparison_test(
         asked=asked,
         n_resamples=n_resamples,
     )
+
+
+def _check_names(names: tuple[str, str]) -> None:
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
+        raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
 
 
 def cells_of(estimator: Estimator, seen: Sample, verb: str = "comparison_test") -> CellResiduals:

@@ -151,17 +151,17 @@ class ComparisonTest:
         return "\n".join(
             [
                 self.verdict,
-                f"  difference {number(self.difference)} ({first} minus {second}), in units of squared probability; "
-                f"{interval_text(self.confidence_interval, self.confidence_level)}",
-                f"  errors     {first} {number(self.values[0])}, {second} {number(self.values[1])} (squared, binned by "
-                f"each model's own cells, unbiased); roots {number(roots[0])}, {number(roots[1])}",
+                f"  difference {number(self.difference, *self.values)} ({first} minus {second}), in units of squared "
+                f"probability; {interval_text(self.confidence_interval, self.confidence_level)}",
+                f"  errors     {first} {number(*self.values)}, {second} {number(*reversed(self.values))} (squared, "
+                f"binned by each model's own cells, unbiased); roots {number(roots[0])}, {number(roots[1])}",
                 f"  p-value    {pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.normal_pvalue)} (normal) "
                 f"and twice the smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by "
                 "itself, exact)",
                 f"  null       {self.hypothesis}",
                 f"  estimator  {self.asked[0].estimator!r}",
                 *self._recalibration_lines(),
-                f"  skill      Brier score {number(score.difference)} ({first} minus {second}, p "
+                f"  skill      Brier score {number(score.difference, score.standard_error)} ({first} minus {second}, p "
                 f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error",
                 *(f"  note       {note}" for note in self.notes),
             ]
@@ -179,8 +179,8 @@ class ComparisonTest:
             return []
         first, second = self.names
         return [
-            f"  line       {number(found.difference)} ({first} minus {second}, p {small_pvalue(found.pvalue)}, wrapped "
-            "likewise): Brier score that a linear recalibration would gain"
+            f"  line       {number(found.difference, found.standard_error)} ({first} minus {second}, p "
+            f"{small_pvalue(found.pvalue)}, wrapped likewise): Brier score that a linear recalibration would gain"
         ]
 
     def _rows(self) -> str:

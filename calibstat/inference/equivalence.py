@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from calibstat.arrays import RNG, as_generator
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.headline import Headline
@@ -15,7 +17,7 @@ from calibstat.inference.intervals import spread_of
 from calibstat.inference.limits import cluster_count, cluster_note, events_note, fewest_rows, negative_note
 from calibstat.inference.plain_values import plain
 from calibstat.inference.results import frame
-from calibstat.inference.spread import NoInterval
+from calibstat.inference.spread import NoInterval, Spread
 from calibstat.inference.testing import describe
 from calibstat.inference.words import number, small_pvalue
 from calibstat.nulls.consistency import Consistency
@@ -72,9 +74,9 @@ class EquivalenceTest:
     def verdict(self) -> str:
         """One sentence: the error is at most the margin, or this cannot be said."""
         level = f"{100 * self.confidence_level:g} % confidence"
-        asked, bound = self.asked, number(self.upper_bound)
+        asked, bound = self.asked, number(self.upper_bound, self.margin)
         where = f"through {asked.lens!r} (n = {asked.n}, p {small_pvalue(self.pvalue)}): its upper bound is {bound}."
-        claim = f"the {asked.estimator.quantity} is at most {number(self.margin)}"
+        claim = f"the {asked.estimator.quantity} is at most {number(self.margin, self.upper_bound)}"
         return (
             f"With {level} {claim} {where}" if self.within else f"It cannot be said with {level} that {claim} {where}"
         )
@@ -103,11 +105,12 @@ class EquivalenceTest:
         return frame([self.to_dict()])
 
     def __str__(self) -> str:
+        margin = number(self.margin, self.upper_bound)
         return "\n".join(
             [
                 self.verdict,
-                f"  value     {number(self.estimate)}: {self.asked.estimator.quantity}",
-                f"  null      the {self.asked.estimator.quantity} is larger than {number(self.margin)}",
+                f"  value     {number(self.estimate, self.margin)}: {self.asked.estimator.quantity}",
+                f"  null      the {self.asked.estimator.quantity} is larger than {margin}",
                 f"  bound     {self.method}",
                 f"  estimator {self.asked.estimator!r}",
                 f"  data      n = {self.asked.n}; {self.asked.source}",
@@ -170,25 +173,12 @@ def equivalence_test(
     """
     check_asked(sample, estimator)
     level_between(confidence_level)
-    check_number("margin", margin, "0.02")
-    if not 0 < margin < 1:
-        raise ValueError(
-            f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."
-        )
-    if not (multiplier is None or isinstance(multiplier, Multiplier)):
-        raise TypeError(f"multiplier is {multiplier!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
+    _check(margin, multiplier)
     seen = estimator.lens(sample)
     asked = describe(estimator, seen)
-    generator = as_generator(rng)
     chosen = Multiplier(n_resamples) if multiplier is None else multiplier
-    redraws = evaluator = None
-    if estimator.residual_form == "seminorm":
-        whole = Headline(estimator.core)
-        evaluator = whole.prepare(seen.predictions)
-        if chosen.groups is None:
-            redraws = Consistency(n_resamples).draw(whole, seen, generator, evaluator).samples
     try:
-        spread = spread_of(estimator.core, seen, chosen, redraws, generator, evaluator)
+        spread = _spread(estimator.core, seen, chosen, n_resamples, as_generator(rng))
         upper = spread.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
@@ -204,3 +194,26 @@ def equivalence_test(
         fewest=fewest_rows(seen),
         n_clusters=cluster_count(chosen, seen.predictions),
     )
+
+
+def _check(margin: float, multiplier: Multiplier | None) -> None:
+    check_number("margin", margin, "0.02")
+    if not 0 < margin < 1:
+        raise ValueError(
+            f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."
+        )
+    if not (multiplier is None or isinstance(multiplier, Multiplier)):
+        raise TypeError(f"multiplier is {multiplier!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
+
+
+def _spread(
+    core: Estimator, seen: Sample, multiplier: Multiplier, n_resamples: int, rng: np.random.Generator
+) -> Spread:
+    """Return what the interval is made of; with labels drawn anew where that serves, which it does not for clusters."""
+    if core.residual_form != "seminorm":
+        return spread_of(core, seen, multiplier, None, rng)
+    whole = Headline(core)
+    evaluator = whole.prepare(seen.predictions)
+    clustered = multiplier.groups is not None
+    redraws = None if clustered else Consistency(n_resamples).draw(whole, seen, rng, evaluator).samples
+    return spread_of(core, seen, multiplier, redraws, rng, evaluator)

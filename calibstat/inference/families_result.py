@@ -115,8 +115,9 @@ class MultipleTest:
         width = max([4, *(len(str(name)) for name in self.names)])
         untested = ", ".join(map(str, self.untested))
         rows = [
-            f"  {row['name']!s:{width}}  {number(row['value']):>9}  {number(row['null_mean']):>9}  "
-            f"{row['pvalue']:>7.3g}  {row['adjusted']:>10.3g}{'  *' if row['adjusted'] <= LEVEL else ''}"
+            f"  {row['name']!s:{width}}  {number(row['value'], row['null_mean']):>9}  "
+            f"{number(row['null_mean'], row['value']):>9}  {row['pvalue']:>7.3g}  {row['adjusted']:>10.3g}"
+            f"{'  *' if row['adjusted'] <= LEVEL else ''}"
             for row in self._rows()
         ]
         return "\n".join(

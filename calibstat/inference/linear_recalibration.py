@@ -51,7 +51,7 @@ def recalibration_difference(
     else:
         variance = first.variance + second.variance
     error = float(np.sqrt(variance))
-    normal = normal_pvalue(difference, error)
+    normal = normal_pvalue(difference, error, max(float(np.abs(each.gains).mean()) for each in (first, second)))
     own = tuple(_exact(each, n_resamples, rng) for each in seen)
     return RecalibrationDifference(difference, error, wrapped_pvalue(normal, own), normal, (own[0], own[1]))
 

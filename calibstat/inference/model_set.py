@@ -36,7 +36,7 @@ def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, in
     while len(left) > 1:
         kept = [k for k, pair in enumerate(pairs) if set(pair) <= left]
         largest = single_step(np.abs(z[kept]).max()[None], np.abs(drawn[:, kept]).max(axis=1)[:, None])[0]
-        by_itself = min(1.0, len(left) * min(own[m] for m in left))
+        by_itself = min(1.0, len(left) * float(min(own[m] for m in left)))
         worst = max(worst, float(largest), by_itself)
         excess = dict.fromkeys(sorted(left), -np.inf)
         for k in kept:

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from scipy.special import ndtr
 
-from calibstat.nulls.distributions import TIE_TOLERANCE
+from calibstat.nulls.tied import tie_slack
 
 
-def standardized(difference: float, error: float) -> float:
+def standardized(difference: float, error: float, size: float) -> float:
     """Return a difference in standard errors: 0 where it is what rounding leaves of none, or without an error.
 
+    Parameters
+    ----------
+    difference, error : float
+    size : float
+        How large the numbers are whose difference it is, by which ties are told (`tie_slack`).
+
     Examples
     --------
-    >>> standardized(0.04, 0.02), standardized(1e-17, 1e-20), standardized(0.0, 0.0)
+    >>> standardized(0.04, 0.02, 0.1), standardized(1e-17, 1e-20, 0.1), standardized(0.0, 0.0, 0.1)
     (2.0, 0.0, 0.0)
     """
-    return 0.0 if abs(difference) <= TIE_TOLERANCE or error == 0 else difference / error
+    return 0.0 if abs(difference) <= tie_slack(difference, size) or error == 0 else difference / error
 
 
-def normal_pvalue(difference: float, error: float) -> float:
-    """Return the two-sided p-value of a difference; 1 for what rounding leaves of none.
+def normal_pvalue(difference: float, error: float, size: float) -> float:
+    """Return the two-sided p-value of a difference, as from `standardized`; 1 for what rounding leaves of none.
 
     Examples
     --------
-    >>> round(normal_pvalue(0.04, 0.02), 4), normal_pvalue(0.0, 0.0)
+    >>> round(normal_pvalue(0.04, 0.02, 0.1), 4), normal_pvalue(0.0, 0.0, 0.1)
     (0.0455, 1.0)
     """
-    return 2 * float(ndtr(-abs(standardized(difference, error))))
+    return 2 * float(ndtr(-abs(standardized(difference, error, size))))

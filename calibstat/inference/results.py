@@ -112,10 +112,11 @@ class CalibrationTest:
     def __str__(self) -> str:
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
         where = [f"  where     {self.remark}"] if self.remark else []
+        value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
         return "\n".join(
             [
                 self.verdict,
-                *self.asked.lines(number(self.statistic) + standardized, number(self.null_mean)),
+                *self.asked.lines(value + standardized, mean),
                 *where,
                 f"  p-value   {pvalue_text(self.pvalue, self.null_distribution).removeprefix('= ')}, "
                 + error_text(self.pvalue_interval, self.null_distribution),
@@ -191,7 +192,8 @@ class Estimate:
         if self.headline is None or self.headline_null_mean is None:
             lines = self.asked.lines("several numbers, see .estimate", "see .null_mean")
         else:
-            lines = self.asked.lines(number(self.headline), number(self.headline_null_mean))
+            both = self.headline, self.headline_null_mean
+            lines = self.asked.lines(number(*both), number(*reversed(both)))
         return "\n".join(
             [
                 f"Estimate through {self.asked.lens!r}",

@@ -34,7 +34,8 @@ def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -
             variance = max(variance, midway_variance(first.share, slope, first.prediction, second.prediction))
     else:
         variance = first.variance + second.variance
-    return ScoreDifference(difference, float(np.sqrt(variance)), normal_pvalue(difference, float(np.sqrt(variance))))
+    error = float(np.sqrt(variance))
+    return ScoreDifference(difference, error, normal_pvalue(difference, error, max(first.mean, second.mean)))
 
 
 @dataclass(frozen=True, eq=False)

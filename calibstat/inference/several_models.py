@@ -17,16 +17,18 @@ from calibstat.inference.comparison import cells_of, own_pvalue
 from calibstat.inference.estimation import level_between
 from calibstat.inference.model_set import set_pvalues
 from calibstat.inference.multiplicity import holm, single_step
+from calibstat.inference.normal_test import standardized
 from calibstat.inference.paired_rows import same_labels, same_rows
 from calibstat.inference.several_models_result import ModelComparison, PairDifference
 from calibstat.inference.testing import describe
 from calibstat.inference.total_variance import CellResiduals, difference_error
 from calibstat.inference.wrapped import wrapped_pvalue
-from calibstat.nulls.distributions import TIE_TOLERANCE
 from calibstat.resampling.streams import blocks
 from calibstat.sample import Sample
 
 Pairs: TypeAlias = list[tuple[int, int]]
+# Standard errors below this share of the largest influence are what rounding leaves of none.
+_NO_SPREAD = 1e-12
 
 
 def compare_models(
@@ -100,8 +102,8 @@ def compare_models(
     own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
     pairs = list(combinations(range(len(names)), 2))
     differences, errors = _differences(cells, pairs)
-    known = (np.abs(differences) > TIE_TOLERANCE) & (errors > 0)
-    z = np.where(known, differences / np.where(known, errors, 1.0), 0.0)
+    sizes = [max(cells[a].size, cells[b].size) for a, b in pairs]
+    z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     normal = 2 * ndtr(-np.abs(z))
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
     drawn = _joint_draws(cells, pairs, errors, n_resamples, generator)
@@ -171,7 +173,7 @@ def _joint_draws(
     if unseen.any():
         noise = noise + unseen * rng.standard_normal(noise.shape)
     scale = np.maximum(errors, spread)
-    known = scale > TIE_TOLERANCE * np.abs(influence).max(initial=0.0)
+    known = scale > _NO_SPREAD * np.abs(influence).max(initial=0.0)
     return np.where(known, noise / np.where(known, scale, 1.0), 0.0)
 
 

@@ -166,11 +166,12 @@ class ModelComparison:
         width = max(5, *map(len, self.names))
         columns = zip(self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, strict=True)
         models = [
-            f"  {name:{width}}  {number(value):>10}  {number(root):>8}  {own:>6.3g}  {p:>5.3g}"
+            f"  {name:{width}}  {number(value, *self.values):>10}  {number(root):>8}  {own:>6.3g}  {p:>5.3g}"
             for name, value, root, own, p in columns
         ]
         pairs = [
-            f"  {pair.first} - {pair.second}: {number(pair.difference)} (standard error {number(pair.standard_error)}"
+            f"  {pair.first} - {pair.second}: {number(pair.difference, *self.values)} (standard error "
+            f"{number(pair.standard_error, *self.values)}"
             f"), p = {pair.pvalue:.3g}, adjusted {pair.adjusted:.3g}"
             for pair in self.pairs
         ]

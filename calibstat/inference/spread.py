@@ -10,7 +10,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.nulls.distributions import TIE_TOLERANCE
+from calibstat.nulls.tied import tie_slack
 
 
 class ConfidenceInterval(NamedTuple):
@@ -81,8 +81,7 @@ class Uniform(Spread):
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Go the half-width down, at most to zero, and up."""
         half = self.half_width(confidence_level)
-        low = self.value - half
-        return ConfidenceInterval(low if low > TIE_TOLERANCE else 0.0, min(self.value + half, self.largest))
+        return ConfidenceInterval(lower_end(self.value, half), min(self.value + half, self.largest))
 
     def upper(self, confidence_level: float) -> float:
         """Go the half-width up: the same for one side as for two."""
@@ -94,6 +93,18 @@ class Uniform(Spread):
         if gap < 0:
             return 1.0
         return max((1 + int(np.count_nonzero(~(noise <= gap)))) / (1 + len(noise)) for noise in self.noises)
+
+
+def lower_end(value: float, reach: float) -> float:
+    """Go down from a value, at most to zero; where it is as far as zero but for rounding, to zero.
+
+    Examples
+    --------
+    >>> lower_end(0.5, 0.2), lower_end(0.1 + 0.2, 0.3), lower_end(0.1, 0.2)
+    (0.3, 0.0, 0.0)
+    """
+    low = float(value - reach)
+    return low if low > tie_slack(float(value), float(reach)) else 0.0
 
 
 def _quantile(noise: Floats, level: float) -> float:

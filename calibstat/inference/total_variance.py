@@ -149,6 +149,11 @@ class CellResiduals:
         return float((self.share**2 * self.influence**2).sum())
 
     @property
+    def size(self) -> float:
+        """How large the value is, or by chance could be: what rounding leaves of a difference is measured by it."""
+        return max(abs(self.value), float(np.sqrt(self.linear)))
+
+    @property
     def variance(self) -> float:
         """Linear and degenerate part, each once."""
         return max(self.linear - self.degenerate, self.degenerate)

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from calibstat.lenses.base import Lens
 from calibstat.nulls.distributions import NullDistribution
+from calibstat.nulls.tied import TIE_SHARE
 
 LEVEL = 0.05
 # Smaller p-values are printed as a bound: the tails of laws are not known that well.
 SMALLEST = 1e-12
-# What rounding leaves of a zero.
-_ROUNDING = 1e-12
+# What rounding leaves of a zero, at most and at least; in between ties tell it.
+_ROUNDING, _LEAST = 1e-12, 1e-16
 
 
-def number(value: float) -> str:
+def number(value: float, *beside: float) -> str:
     """Four significant digits; what rounding leaves of a zero is 0.
+
+    Parameters
+    ----------
+    value : float
+    *beside : float
+        Others of the same kind, whose size says what rounding leaves; none: they are as large as probabilities. Errors
+        of rare events, squared, are smaller than what is left of a zero elsewhere.
 
     Examples
     --------
-    >>> number(0.123456), number(-1.7e-15)
-    ('0.1235', '0')
+    >>> number(0.123456), number(-1.7e-15), number(-1.7e-15, 0.03), number(3e-15, 1e-14)
+    ('0.1235', '0', '0', '3e-15')
     """
-    return f"{0.0 if abs(value) < _ROUNDING else value:.4g}"
+    known = beside and all(map(isfinite, beside))
+    noise = min(_ROUNDING, TIE_SHARE * max(map(abs, (value, *beside)))) if known else _ROUNDING
+    return f"{0.0 if abs(value) < max(noise, _LEAST) else value:.4g}"
 
 
 def counted(n: int, noun: str) -> str:
@@ -36,7 +48,7 @@ def counted(n: int, noun: str) -> str:
 
 def interval_text(interval: tuple[float, float], level: float) -> str:
     """Write an interval out with its level: "95 %: 0 to 0.071"."""
-    return f"{100 * level:g} %: {number(interval[0])} to {number(interval[1])}"
+    return f"{100 * level:g} %: {number(*interval)} to {number(*reversed(interval))}"
 
 
 def at_floor(pvalue: float, null: NullDistribution) -> bool:
@@ -89,7 +101,8 @@ def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic
     if pvalue > LEVEL:
         return f"No evidence of miscalibration {where}."
     of_what = quantity.replace(" (", ", ").replace(")", "")
+    mean = float(null.mean)
     return (
-        f"Evidence of miscalibration {where}. Its size: {number(statistic)} ({of_what}), where "
-        f"{number(float(null.mean))} is expected of a calibrated model with as many rows."
+        f"Evidence of miscalibration {where}. Its size: {number(statistic, mean)} ({of_what}), where "
+        f"{number(mean, statistic)} is expected of a calibrated model with as many rows."
     )

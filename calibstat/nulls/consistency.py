@@ -7,7 +7,7 @@ from typing import final
 
 import numpy as np
 
-from calibstat.checks import at_least_one
+from calibstat.checks import at_least_one, true_or_false
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
@@ -53,6 +53,8 @@ class Consistency(Null):
 
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)
+        true_or_false("resample_predictions", self.resample_predictions)
+        true_or_false("shortcuts", self.shortcuts)
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None

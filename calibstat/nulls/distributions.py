@@ -13,9 +13,6 @@ import numpy as np
 from calibstat.arrays import Bools, Floats
 from calibstat.nulls.tied import tie_slack, typical_size
 
-# What rounding leaves of a zero, of numbers as large as probabilities. Ties have a rule of their own: `tie_slack`.
-TIE_TOLERANCE = 1e-12
-
 
 class NullDistribution(ABC):
     """The distribution of a statistic under a null hypothesis."""

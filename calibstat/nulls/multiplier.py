@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.checks import at_least_one
+from calibstat.checks import at_least_one, true_or_false
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
@@ -62,6 +62,7 @@ class Multiplier(Null):
 
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)
+        true_or_false("centred", self.centred)
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibstat.checks.columns import as_array, column
+from calibstat.interrupts import Interrupts
 from calibstat.reading.delimited import read_delimited, read_standard_input
 from calibstat.reading.files import Choose, read_netcdf, read_npz, read_parquet
 from calibstat.reading.frames import Names, Selection, select
@@ -58,12 +59,15 @@ def file_arguments(
             names, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight, where=where
         )
 
-    try:
-        return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
-    except MemoryError:
-        raise
-    except Exception as error:  # every library has its own way to fail on a file
-        raise ValueError(_complaint(where, error)) from error
+    with Interrupts() as interrupts:
+        try:
+            return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
+        except MemoryError:
+            raise
+        except Exception as error:  # every library has its own way to fail on a file
+            if interrupts.came:
+                raise KeyboardInterrupt from error
+            raise ValueError(_complaint(where, error)) from error
 
 
 def _reader(path: Path) -> Callable[[Path, Choose], dict[str, Any]]:

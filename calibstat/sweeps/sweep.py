@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from calibstat.arrays import RNG, as_generator
-from calibstat.checks import at_least_one
+from calibstat.checks import at_least_one, true_or_false
 from calibstat.generators.base import SyntheticModel
 from calibstat.resampling.streams import Streams
 from calibstat.sweeps.bar import Bar
@@ -143,6 +143,7 @@ class Sweep:
             ``truth``, ``limit`` and ``miscalibration``; ``status`` and ``error`` of each block. With a store it is
             read from there as it is used.
         """
+        true_or_false("progress", progress)
         if store is None:
             with Bar(progress) as bar:
                 blocks, dataset = in_memory(self.study, self._block(block))

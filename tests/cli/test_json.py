@@ -170,9 +170,10 @@ def test_drawn_numbers_are_those_of_python_with_the_same_seed(records, fair):
     found = records(fair, "--n-resamples", "199", "--seed", "5", "--given", "age")
     sample = cs.Sample.read(fair, y_true="pet", y_prob="prob_*", variables=["age"])
     assert len(found) == 10
+    public = {name: getattr(cs, name) for name in cs.__all__}
     for each in found:
-        lens = eval(each["lens"], vars(cs)) | (cs.Given(each["given"]) if each["given"] else cs.Canonical())
-        estimator = lens | eval(each["estimator"], vars(cs))
+        lens = eval(each["lens"], public) | (cs.Given(each["given"]) if each["given"] else cs.Canonical())
+        estimator = lens | eval(each["estimator"], public)
         same = cs.calibration_test(sample, estimator, null=cs.Consistency(199), rng=5)
         assert (each["pvalue"], each["null_mean"]) == (same.pvalue, same.null_mean)
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from inspect import Parameter, signature
 
 import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.cli.cutting import Cutting
 from calibstat.cli.estimators import TWO, VARIABLE, names, needs
-from calibstat.cli.names import ESTIMATORS, EVERY, TWO_OUTCOMES, estimator_name
+from calibstat.cli.names import ESTIMATORS, EVERY, TWO_OUTCOMES, UNCONDITIONAL, estimator_name
 from calibstat.cli.panel import CLASS_WISE_UP_TO, default_lenses
 
 
@@ -46,6 +48,33 @@ def test_every_estimator_that_needs_nothing_but_the_sample_is_there():
 
 def test_those_for_two_outcomes_are_known():
     assert {name for name in EVERY if needs(name) == TWO} == TWO_OUTCOMES
+
+
+def test_those_that_condition_on_nothing_are_known():
+    """Their numbers are the same given a variable; those of others differ, or refuse it."""
+    rng = np.random.default_rng(0)
+    p, age = rng.random(200), rng.normal(size=200)
+    sample = cs.Sample(rng.random(200) < p, p, variables={"age": age})
+
+    def number(estimator):
+        return float(estimator.headline(estimator.prepare(sample.predictions)(sample.outcomes)))
+
+    same = set()
+    for name in EVERY:
+        estimator = Cutting(estimator=name).measure(2, len(sample))
+        with suppress(ValueError):
+            same |= {name} if number(cs.Given("age") | estimator) == number(estimator) else set()
+    assert same == UNCONDITIONAL
+
+
+@pytest.mark.parametrize("command", ["test", "estimate"])
+def test_the_same_number_is_not_asked_for_again_given_a_variable(command, off, run):
+    """As if it were another test: Holm's correction would count it."""
+    columns = (off, "--label", "pet", "--probs", "prob_*", "--n-resamples", "9", "--given", "age")
+    code, out, err = run(command, *columns, "--estimator", "spiegelhalter")
+    assert (code, out) == (2, "")
+    assert "--given age: Spiegelhalter is the same whatever is conditioned on; leave out --given" in err
+    assert run(command, *columns, "--estimator", "kuiper")[0] == 0
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -132,5 +132,19 @@ def test_one_test_and_one_redraw_are_singular(run, binary):
 
 
 def test_what_rounding_leaves_of_zero_adds_no_digits():
-    assert _decimals([0.03, 1.7e-15]) == _decimals([0.03]) == 4
-    assert _decimals([0.00012]) == 5
+    noise, zero, small = ((0.05, 0.03), (0.001, 1.7e-15), (0.0002, 0.00012))
+
+    def decimals(*pairs):
+        return _decimals([SimpleNamespace(statistic=value, null_mean=mean) for value, mean in pairs])
+
+    assert decimals(noise, zero) == decimals(noise) == decimals(zero) == 4
+    assert decimals(small) == decimals(small, zero) == 5
+
+
+@pytest.mark.parametrize("unit", [1e-10, 1e-14])
+def test_errors_of_rare_events_are_no_zeros(run, tmp_path, unit):
+    """Nor are they written with more than eight decimals."""
+    path = tmp_path / "rare.csv"
+    path.write_text("y,p\n" + "".join(f"0,{unit * (k + 0.5)!r}\n" for k in range(100)))
+    _, out, _ = run("test", path, "--label", "y", "--probs", "p", "--labels", "0,1")
+    assert table(out)[1] == ["canonical", f"{50 * unit:.4g}", f"{100 * unit:.4g}", "1"]

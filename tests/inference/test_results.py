@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.inference.words import number, pvalue_cell, small_pvalue
 
 ECE = cs.ECE(cs.EqualMass(10))
 TOP = cs.TopLabel() | ECE
@@ -208,3 +209,47 @@ def test_one_rule_for_small_pvalues(miscalibrated):
     for text in texts:
         assert "p = 0.01" in text
         assert "< 0.01" not in text
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((-1.7e-15,), "0"),
+        ((3e-15, 1e-14), "3e-15"),  # errors of rare events, squared
+        ((-1.7e-15, 0.03), "0"),
+        ((1e-17, 1e-17), "0"),  # what rounding leaves where all predictions are certain
+        ((-1.7e-15, float("nan")), "0"),
+        ((-1.7e-15, float("inf")), "0"),
+        ((1.5e-12, 1e6), "1.5e-12"),
+        ((0.0, 0.0), "0"),
+        ((float("nan"), 0.1), "nan"),
+        ((float("inf"), 0.1), "inf"),
+    ],
+)
+def test_a_number_is_zero_where_rounding_leaves_no_more_of_those_beside_it(values, text):
+    assert number(*values) == text
+
+
+def test_errors_of_rare_events_are_no_zeros():
+    """Squared, they are as small as what rounding leaves of common ones."""
+    p, never = np.linspace(1e-8, 1e-7, 2000), np.zeros(2000, dtype=int)
+    one, two = (cs.Sample(never, factor * p, labels=[0, 1]) for factor in (1, 1.5))
+    estimator = cs.DebiasedL2(cs.EqualMass(4))
+    found = cs.calibration_test(one, estimator, null=cs.Consistency(99), rng=0)
+    assert 1e-15 < found.statistic < 1e-14
+    shown = f"{found.statistic:.4g}"
+    assert f"value     {shown}: " in str(found)
+    assert f"value     {shown}: " in str(cs.estimate(one, estimator, n_resamples=99, rng=0))
+    assert f"value     {shown}: " in str(cs.equivalence_test(one, estimator, 1e-14, n_resamples=99, rng=0))
+    pair = cs.comparison_test(one, two, estimator, n_resamples=99, rng=0)
+    assert 1e-15 < -pair.difference < 1e-14
+    assert f"difference {pair.difference:.4g} " in str(pair)
+    assert f"A {shown}, B " in str(pair)
+    several = cs.compare_models({"a": one, "b": two}, estimator, n_resamples=99, rng=0)
+    assert f"a - b: {pair.difference:.4g} (" in str(several)
+
+
+@pytest.mark.parametrize("pvalue", [1e-15, 1e-300, 5e-324, 0.0])
+def test_no_pvalue_is_zero(pvalue):
+    assert small_pvalue(pvalue) == "< 1e-12"
+    assert pvalue_cell(pvalue) == "< 1e-12"

@@ -29,7 +29,7 @@ def tied(k, prediction):
 
 def debiased(k, first, second, error):
     cells = [CellResiduals.of(ONE, tied(k, p)) for p in (first, second)]
-    return normal_pvalue(cells[0].value - cells[1].value, error(*cells, True))
+    return normal_pvalue(cells[0].value - cells[1].value, error(*cells, True), cells[0].size)
 
 
 def shown(*arguments):
@@ -73,11 +73,11 @@ def test_size_for_different_rows(expected, share):
     first, second = (
         {k: CellResiduals.of(ONE, tied(k, chance * factor)) for k in counts} for factor in (1 - share, 1 + share)
     )
-    size = sum(
-        masses[i] * masses[j]
-        for i, j in product(counts, repeat=2)
-        if normal_pvalue(first[i].value - second[j].value, difference_error(first[i], second[j], False)) <= 0.05
-    )
+
+    def pvalue(a, b):
+        return normal_pvalue(a.value - b.value, difference_error(a, b, False), a.size)
+
+    size = sum(masses[i] * masses[j] for i, j in product(counts, repeat=2) if pvalue(first[i], second[j]) <= 0.05)
     assert size <= 0.05
 
 

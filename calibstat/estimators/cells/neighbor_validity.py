@@ -9,7 +9,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.unique import UniqueValues
-from calibstat.checks import at_least_one
+from calibstat.checks import at_least_one, true_or_false
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.cells.validity_curve import AUCV, TIES, ValidityCurve
 from calibstat.estimators.combined.named_values import leading_shape
@@ -54,6 +54,7 @@ class NeighborAUCV(Estimator):
 
     def __post_init__(self) -> None:
         at_least_one("n_neighbors", self.n_neighbors)
+        true_or_false("include_self", self.include_self)
 
     @property
     def estimand(self) -> AUCV:

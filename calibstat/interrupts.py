@@ -11,7 +11,13 @@ from typing import Any
 class Interrupts:
     """Takes note of Ctrl-C inside a ``with`` block, which raises KeyboardInterrupt as ever.
 
-    A parser written in C, for one, calls a file damaged when reading it is interrupted.
+    A parser written in C, for one, calls a file damaged when reading it is interrupted. Handlers of others are left
+    alone, and so are threads, to which no signal comes.
+
+    Attributes
+    ----------
+    came : bool
+        Whether there was one.
     """
 
     def __init__(self) -> None:
