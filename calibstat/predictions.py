@@ -21,6 +21,23 @@ _ROUNDING = 1e-9
 _ROWS = 2**15
 
 
+class _Probabilities:
+    """The field of that name: what was given in single precision is converted, exactly, when it is first asked for."""
+
+    def __get__(self, predictions: Predictions | None, owner: type | None = None) -> Floats:
+        if predictions is None:
+            raise AttributeError("probabilities belong to an instance")
+        rows = predictions.rows
+        if rows.dtype == np.float32:
+            rows = rows.astype(np.float64).view()  # the owner stays writeable, see TopK
+            rows.setflags(write=False)
+            self.__set__(predictions, rows)
+        return rows
+
+    def __set__(self, predictions: Predictions, rows: Array) -> None:
+        vars(predictions)["probabilities"] = rows
+
+
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """What a model said and what else was known, row by row.
@@ -28,7 +45,8 @@ class Predictions:
     Parameters
     ----------
     probabilities : (n, K) floats
-        One row for each prediction, one column for each class, as given (rows sum to one up to 1e-4).
+        One row for each prediction, one column for each class, as given (rows sum to one up to 1e-4). If these are
+        float32, `rows` are kept so until probabilities are asked for.
     classes : tuple
         The label of each column.
     weights : (n,) floats, optional
@@ -53,7 +71,12 @@ class Predictions:
     seen: str = ""
 
     def __len__(self) -> int:
-        return len(self.probabilities)
+        return len(self.rows)
+
+    @property
+    def rows(self) -> Array:
+        """(n, K) the probabilities in the precision that they are kept in, for what needs no arithmetic."""
+        return vars(self)["probabilities"]
 
     @property
     def n_classes(self) -> int:
@@ -118,7 +141,11 @@ class Predictions:
         """The predictions at `rows` (indices, or a mask of length n)."""
         return replace(
             self,
-            probabilities=self.probabilities[rows],
+            probabilities=self.rows[rows],
             weights=None if self.weights is None else self.weights[rows],
             variables={name: variable.take(rows) for name, variable in self.variables.items()},
         )
+
+
+# Here and not above, so that the field has its type and no default.
+Predictions.probabilities = _Probabilities()  # type: ignore[assignment]

@@ -24,6 +24,8 @@ class Sample:
         The labels.
     y_prob : (n,) or (n, K) floats
         Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
+        float32 of more than two classes is kept so, in half the memory, until all probabilities are asked for (the top
+        label needs only the largest); values are those of the same numbers in double precision, bit for bit.
     variables : mapping or data frame, optional
         What else is known of each row, by name: numbers, or names of categories.
     sample_weight : (n,) non-negative floats, optional
@@ -273,7 +275,7 @@ class Sample:
 
     @property
     def y_prob(self) -> Floats:
-        """(n, K) the probabilities as given."""
+        """(n, K) the probabilities as given, in double precision."""
         return self.predictions.probabilities
 
     def take(self, rows: Array) -> Sample:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+import pydoc
+
 import numpy as np
 import pytest
 
+import calibstat as cs
 from calibstat.sample import Sample
+from registry import LENSES, every, make_sample
 
 Y = ["no", "yes", "yes"]
 P = [0.25, 0.5, 0.75]
@@ -87,3 +92,86 @@ def test_estimators_give_variables_and_weights():
     assert sample.outcomes.tolist() == [1, 0, 0]
     assert sample.predictions.weights.tolist() == [1, 2, 3]
     assert list(sample.predictions.variables) == ["age"]
+
+
+def single_and_double(n_classes=4, order="C"):
+    """A sample of rows in single precision, and one of the same numbers in double precision."""
+    known = make_sample(n_classes, weighted=True)
+    rows = known.y_prob.copy()
+    rows[:10] = np.round(4 * rows[:10]) / 4 + 1 / 3  # ties, that double precision must not part
+    rows = np.asarray(rows / rows.sum(axis=1, keepdims=True), dtype=np.float32, order=order)
+    arguments = {
+        "labels": known.labels,
+        "variables": {name: each.values for name, each in known.predictions.variables.items()},
+        "sample_weight": known.predictions.weights,
+    }
+    return Sample(known.y_true, rows, **arguments), Sample(known.y_true, rows.astype(np.float64), **arguments)
+
+
+def kept_in(sample):
+    return sample.predictions.rows.dtype
+
+
+def assert_the_same(found, expected):
+    for one, other in (
+        (found.predictions.probabilities, expected.predictions.probabilities),
+        (found.predictions.conditioned, expected.predictions.conditioned),
+        (found.predictions.chances, expected.predictions.chances),
+        (found.outcomes, expected.outcomes),
+    ):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
+
+
+@every(LENSES)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_every_lens_sees_single_precision_as_double_bit_for_bit(entry, order):
+    for n_classes in sorted({3, 4} & set(entry.classes)):
+        single, double = single_and_double(n_classes=n_classes, order=order)
+        assert (kept_in(single), kept_in(double)) == (np.float32, np.float64)
+        assert_the_same(entry.thing(single), entry.thing(double))
+
+
+def test_single_precision_is_kept_until_all_probabilities_are_asked_for():
+    single, double = single_and_double()
+    for lens in (cs.TopLabel(), cs.ClassWise("d"), cs.TopLabel() | cs.Given("age")):
+        assert (lens | cs.ECE(cs.EqualMass(5)))(single) == (lens | cs.ECE(cs.EqualMass(5)))(double)
+    test = cs.TopLabel() | cs.ECE(cs.EqualMass(5))
+    assert cs.calibration_test(single, test, rng=0).pvalue == cs.calibration_test(double, test, rng=0).pvalue
+    parts = [single, single.take(np.arange(7)), single.take(single.outcomes == 1), pickle.loads(pickle.dumps(single))]
+    assert repr(single) == repr(double)
+    assert len(single) == len(single.predictions) == len(double)
+    assert {kept_in(part) for part in parts} == {np.dtype(np.float32)}
+    assert_the_same(parts[1], double.take(np.arange(7)))
+    assert_the_same(parts[2], double.take(double.outcomes == 1))
+    assert_the_same(parts[3], double)
+    assert kept_in(single) == np.float32
+    probabilities = single.y_prob
+    assert probabilities.dtype == np.float64
+    assert not probabilities.flags.writeable
+    assert single.y_prob is single.predictions.rows is probabilities  # only once in memory
+    assert_the_same(single, double)
+
+
+def test_two_classes_and_other_precisions_are_double_from_the_start():
+    rows = np.array([[0.25, 0.75], [0.5, 0.5]])
+    assert kept_in(Sample([0, 1], rows.astype(np.float32))) == np.float64
+    assert kept_in(Sample([0, 1], rows[:, 1].astype(np.float32))) == np.float64
+    for kind in (np.float16, ">f4", object):
+        assert kept_in(Sample([0, 1, 2, 2], np.full((4, 4), 0.25).astype(kind), labels=range(4))) == np.float64
+
+
+def test_sums_of_single_precision_are_had_in_double():
+    """In single precision the first sum would be rounded to 1.00010002, which is too much."""
+    rows = np.array([[0.5, 0.25, 0.25 + 3355 * 2.0**-25]], dtype=np.float32)
+    assert kept_in(Sample([0], rows, labels=range(3))) == np.float32
+    rows[0, 2] += np.float32(2.0**-25)
+    with pytest.raises(ValueError, match=r"do not sum to 1.* sums to 1\.0001"):
+        Sample([0], rows, labels=range(3))
+
+
+def test_the_field_has_no_default_and_its_class_a_description():
+    with pytest.raises(TypeError, match="probabilities"):
+        cs.Predictions()
+    assert not hasattr(cs.Predictions, "probabilities")
+    assert "class Predictions" in pydoc.render_doc(cs.Predictions)

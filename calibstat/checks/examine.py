@@ -25,7 +25,8 @@ class Examined:
     Parameters
     ----------
     probabilities : (n, K) floats
-        In memory of their own and not writeable; columns lie together for two classes, rows otherwise.
+        In memory of their own and not writeable; columns lie together for two classes, rows otherwise. Rows of more
+        than two classes that were given in single precision still are.
     outcomes : (n,) ints
         The column of each row's label.
     classes : tuple
@@ -38,7 +39,7 @@ class Examined:
         What was taken for what, in one line.
     """
 
-    probabilities: Floats
+    probabilities: Array
     outcomes: Ints
     classes: tuple[Hashable, ...]
     weights: Floats | None
@@ -87,7 +88,7 @@ def examine(
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     check_range(raw.rows)
-    probabilities = own(raw.rows)
+    probabilities = own(raw.rows, single=True)
     names = names_of(y_prob) if columns is None and raw.rows.ndim == 2 else columns
     check_sums(probabilities, names)
     found = as_labels(raw.truth)

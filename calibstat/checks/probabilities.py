@@ -13,6 +13,8 @@ from calibstat.checks.columns import as_array, column, shortened
 # Single precision rounds: values may leave [0, 1] by the first, rows miss one by the second (and its own rounding).
 VALUE_TOLERANCE = 1e-6
 ROW_TOLERANCE = 1e-4 + 1e-12
+# Numbers that are added up at once, so that they stay in the cache.
+_NUMBERS = 2**16
 
 
 def as_rows(y_prob: Any) -> Array:
@@ -42,13 +44,15 @@ def _from_objects(array: Array) -> Array:
     return found.values.astype(np.float64).reshape(array.shape)
 
 
-def own(rows: Array) -> Floats:
+def own(rows: Array, single: bool = False) -> Array:
     """(n, K) floats in memory of their own: columns lie together for two classes, rows otherwise.
 
-    One dimension is P(the last class).
+    One dimension is P(the last class). With `single`, rows of many classes in single precision stay so.
     """
-    if rows.ndim == 2:
-        owned = np.array(rows, dtype=np.float64, order="F" if rows.shape[1] == 2 else "C")
+    if rows.ndim == 2 and rows.shape[1] > 2:
+        owned = np.array(rows, dtype=np.float32 if single and rows.dtype == np.float32 else np.float64, order="C")
+    elif rows.ndim == 2:
+        owned = np.array(rows, dtype=np.float64, order="F")
     else:
         owned = np.empty((len(rows), 2), order="F")
         owned[:, 1] = rows
@@ -73,10 +77,9 @@ def check_range(rows: Array) -> None:
         )
 
 
-def check_sums(rows: Floats, columns: Sequence[str] | None = None) -> None:
+def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
     """Raise if a row of (n, K) numbers misses one; `columns` are their names, if they have some."""
-    # A product with ones is many times faster than a sum over short rows.
-    sums = rows[:, 0] + rows[:, 1] if rows.shape[1] == 2 else rows @ np.ones(rows.shape[1])
+    sums = rows[:, 0] + rows[:, 1] if rows.shape[1] == 2 else _sums(rows)
     if max(1 - sums.min(), sums.max() - 1) <= ROW_TOLERANCE:
         return
     row = int(np.argmax(np.abs(sums - 1)))
@@ -86,6 +89,13 @@ def check_sums(rows: Floats, columns: Sequence[str] | None = None) -> None:
         f"y_prob has rows that do not sum to 1: the worst row is {row} (rows count from 0) with {_shown(rows[row])}, "
         f"which sums to {sums[row]:.6g}. {_sum_advice(columns)}"
     )
+
+
+def _sums(rows: Array) -> Floats:
+    """(n,) sums in double precision; a product with ones is many times faster than a sum over short rows."""
+    ones, step = np.ones(rows.shape[1]), max(1, _NUMBERS // rows.shape[1])
+    parts = [rows[start : start + step].astype(np.float64, copy=False) @ ones for start in range(0, len(rows), step)]
+    return np.concatenate(parts)
 
 
 def _sum_advice(columns: Sequence[str] | None) -> str:

@@ -50,7 +50,7 @@ class ClassWise(Lens):
             )
         position = predictions.classes.index(self.label)
         induced = np.empty((len(predictions), 2), order="F")
-        induced[:, 1] = predictions.probabilities[:, position]
+        induced[:, 1] = predictions.rows[:, position]
         np.subtract(1.0, induced[:, 1], out=induced[:, 0])
         codes = np.zeros((1, predictions.n_classes), dtype=np.intp)
         codes[0, position] = 1

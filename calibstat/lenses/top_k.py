@@ -8,14 +8,15 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Array, Floats, Ints
 from calibstat.checks import at_least_one
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.codes import Ranked
 from calibstat.predictions import Predictions
 
-# Numbers that are looked at together, so that they stay in the cache.
-_NUMBERS = 2**16
+# Numbers that are looked at together, so that they stay in the cache; one maximum needs no copy of the rows, and then
+# these are at least so many.
+_NUMBERS, _ROWS = 2**16, 128
 # Up to so many largest entries are searched for one by one, which is faster than a sort.
 _SEARCHES = 8
 
@@ -67,7 +68,8 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
         raise ValueError(
             f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
         )
-    columns, largest = _largest_of_rows(predictions.probabilities, k)
+    # only sums need double precision
+    columns, largest = _largest_of_rows(predictions.rows if k == 1 else predictions.probabilities, k)
     induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
     induced[:, 1:] = largest
     total = 1.0 if k == 1 else predictions.probabilities.sum(axis=1)
@@ -77,11 +79,11 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
     return View(replace(predictions, probabilities=induced, classes=names), codes)
 
 
-def _largest_of_rows(rows: Floats, k: int) -> tuple[Ints, Floats]:
+def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
     """Return the columns (n, k) of the k largest entries of each row and these, in one pass: some rows at a time."""
     rows, (n, n_classes) = _marked_writeable(rows), rows.shape
     columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
-    step = max(1, _NUMBERS // n_classes)
+    step = max(_ROWS if k == 1 else 1, _NUMBERS // n_classes)
     each = np.arange(step)[:, None]
     for start in range(0, n, step):
         block = rows[start : start + step]
@@ -91,7 +93,7 @@ def _largest_of_rows(rows: Floats, k: int) -> tuple[Ints, Floats]:
     return columns, largest
 
 
-def _marked_writeable(rows: Floats) -> Floats:
+def _marked_writeable(rows: Array) -> Array:
     """Return the same memory, marked writeable if its owner is: nothing is written, but argmax copies what is not."""
     marked = rows.view()
     with suppress(ValueError):
@@ -99,7 +101,7 @@ def _marked_writeable(rows: Floats) -> Floats:
     return marked
 
 
-def _largest(rows: Floats, k: int) -> Ints:
+def _largest(rows: Array, k: int) -> Ints:
     """Return the columns of the k largest entries of each row, the first of equal ones first."""
     if k > _SEARCHES:
         return np.argsort(-rows, axis=1, kind="stable")[:, :k]

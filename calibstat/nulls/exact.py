@@ -117,7 +117,7 @@ class Exact(Null):
         halves = _enumerated(cells) or lattice_halves(cells, largest_step)
         if halves is not None:
             smaller, larger = sorted(halves, key=lambda half: len(half.values))
-            return ExactNull(Atoms(larger.values + fixed, larger.masses), smaller, link)
+            return ExactNull(larger, Atoms(smaller.values + fixed, smaller.masses), link)
         rounded = grid_sum(cells, self.tolerance)
         if rounded is None:
             return None
@@ -166,9 +166,9 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
 
 def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
     """Leave out counts at the ends that (almost) never happen."""
-    kept = np.flatnonzero((np.cumsum(masses) > _RARE) & (np.cumsum(masses[::-1])[::-1] > _RARE))
-    inside = masses[kept[0] : kept[-1] + 1]
-    return first + int(kept[0]), inside / inside.sum()
+    below, above = (int(np.searchsorted(np.cumsum(end), _RARE, side="right")) for end in (masses, masses[::-1]))
+    inside = masses[below : len(masses) - above]
+    return first + below, inside / inside.sum()
 
 
 def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:

@@ -49,7 +49,9 @@ class Atoms:
 
     @cached_property
     def _tails(self) -> Floats:
-        return np.append(np.cumsum(self.masses[::-1])[::-1], 0.0)
+        tails = np.zeros(len(self.masses) + 1)
+        np.cumsum(self.masses[::-1], out=tails[-2::-1])
+        return tails
 
     def map(self, function: Callable[[Floats], Floats]) -> Atoms:
         """Return the law of an increasing function of the value."""
@@ -59,11 +61,10 @@ class Atoms:
         """Return a law of the same mean with at most so many atoms: means over equal pieces of the range."""
         if len(self.values) <= n_atoms:
             return self
-        low, high = self.values[0], self.values[-1]
-        piece = np.minimum(((self.values - low) * (n_atoms / (high - low))).astype(np.intp), n_atoms - 1)
-        masses: Floats = np.bincount(piece, self.masses, minlength=n_atoms).astype(float, copy=False)
+        pieces = np.linspace(self.values[0], self.values[-1], n_atoms, endpoint=False)
+        starts = np.unique(np.searchsorted(self.values, pieces))
+        masses, sums = (np.add.reduceat(each, starts) for each in (self.masses, self.masses * self.values))
         kept = masses > 0
-        sums = np.bincount(piece, self.masses * self.values, minlength=n_atoms)
         return Atoms(sums[kept] / masses[kept], masses[kept])
 
 
@@ -116,8 +117,9 @@ def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:
     logs = np.zeros(len(rates))
     for law in laws:
         exponents = np.outer(rates, law.values - law.values[0])
-        top = exponents.max(axis=1)
-        logs += top + np.log(np.exp(exponents - top[:, None]) @ law.masses)
+        top = exponents[:, -1:].copy()
+        exponents -= top
+        logs += top[:, 0] + np.log(np.exp(exponents, out=exponents) @ law.masses)
     return min(widest, float(((logs + beyond) / rates).min()))
 
 

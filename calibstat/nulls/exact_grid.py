@@ -19,6 +19,8 @@ from calibstat.nulls.exact_atoms import Atoms, fast_length, reach
 _COMBINATIONS = 2**19
 # Grid points times roundings, and combinations: about a tenth of a second.
 _NUMBERS = 2**23
+# Combinations that are rounded at once, so that they stay in the cache.
+_TOGETHER = 2**14
 # Points of the first and the second look. If the difference of upper and lower tail is not about a quarter at the
 # second, then single values have much mass, and no grid is fine enough.
 _LOOKS = (2**12, 2**14)
@@ -80,22 +82,27 @@ def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
 def _convolve(groups: list[list[Atoms]], step: float, n_points: int) -> Atoms:
     """Round the sum of each group up, and multiply transforms."""
     length = fast_length(n_points)
-    transform = np.ones(length // 2 + 1, dtype=complex)
-    for group in groups:
-        transform *= np.fft.rfft(_rounded_up(group, step, n_points), length)
+    grids = np.zeros((len(groups), n_points))
+    for grid, group in zip(grids, groups, strict=True):
+        _round_up(group, step, grid)
+    transform = np.prod(np.fft.rfft(grids, length), axis=0)
     masses: Floats = np.maximum(np.fft.irfft(transform, length), 0.0)
     lowest = sum(float(cell.values[0]) for group in groups for cell in group)
     return Atoms(lowest + step * np.arange(length, dtype=float), masses / masses.sum())
 
 
-def _rounded_up(group: list[Atoms], step: float, n_points: int) -> Floats:
-    """Put the mass of a sum of some terms, less its smallest value, on the grid."""
-    values, masses = (group[0].values - group[0].values[0]) / step, group[0].masses
-    for cell in group[1:]:
+def _round_up(group: list[Atoms], step: float, grid: Floats) -> None:
+    """Add the mass of a sum of some terms, less its smallest value, to an empty grid."""
+    values, masses, last = np.zeros(1), np.ones(1), group[-1]
+    for cell in group[:-1]:
         values = np.add.outer(values, (cell.values - cell.values[0]) / step).ravel()
         masses = np.outer(masses, cell.masses).ravel()
-    point = np.minimum(np.ceil(values), n_points - 1).astype(np.intp)
-    return np.bincount(point, masses, minlength=n_points).astype(float, copy=False)
+    steps = (last.values - last.values[0]) / step
+    n_rows = max(1, _TOGETHER // len(steps))
+    for start in range(0, len(values), n_rows):
+        rows = slice(start, start + n_rows)
+        point = np.minimum(np.ceil(np.add.outer(values[rows], steps)).ravel(), len(grid) - 1).astype(np.intp)
+        np.add.at(grid, point, np.outer(masses[rows], last.masses).ravel())
 
 
 def _excess(law: Atoms, width: int, tolerance: float) -> float:

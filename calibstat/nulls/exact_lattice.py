@@ -7,13 +7,13 @@ are gone through at once, and the two halves meet in `ExactNull`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
-from calibstat.arrays import Floats
+from calibstat.arrays import Array, Floats
 from calibstat.nulls.exact_atoms import CERTAINLY_ZERO, Atoms, fast_length, reach
 
 # Offsets closer than this share of a step are one: the rounding of counts below 10^7 stays under it.
@@ -22,8 +22,10 @@ _NOISE = 1e-8
 # lattice is decided by the finer comparison above.
 _REMAINDER = 1e-4
 _OFFSETS = 2
-# Masses below the rounding of the transforms.
+# Masses below the rounding of the transforms are left out at both ends.
 _NEGLIGIBLE = 1e-19
+# Sides that are transformed back at once, so that they stay in the cache.
+_TOGETHER = 32
 _NUMBERS = 2**20
 # The lattice of a common divisor may have so many points.
 _POINTS = 2**19
@@ -47,7 +49,7 @@ def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, 
     largest_step : float
         The largest difference between terms of consecutive counts, a candidate for the step.
     """
-    for step in (largest_step, _common_divisor(cells)):
+    for step in _candidates(cells, largest_step):
         found = [_progressions(cell, step) for cell in cells] if step else [None]
         progressions = [each for each in found if each is not None]
         if len(progressions) == len(found):
@@ -55,6 +57,11 @@ def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, 
             if halves is not None:
                 return halves
     return None
+
+
+def _candidates(cells: Sequence[Atoms], largest_step: float) -> Iterator[float]:
+    yield largest_step
+    yield _common_divisor(cells)
 
 
 def _common_divisor(cells: Sequence[Atoms]) -> float:
@@ -80,14 +87,11 @@ def _progressions(cell: Atoms, step: float) -> list[Progression] | None:
     scaled = (cell.values - cell.values[0]) / step
     whole = np.floor(scaled + _NOISE).astype(np.intp)
     part = scaled - whole
-    order = np.argsort(part, kind="stable")
-    group = np.cumsum(np.diff(part[order], prepend=part[order[0]]) > _NOISE)
-    if group[-1] >= _OFFSETS or any(np.ptp(part[order[group == each]]) > _NOISE for each in range(group[-1] + 1)):
+    order = np.argsort(part)
+    rows = np.split(order, np.flatnonzero(np.diff(part[order]) > _NOISE) + 1)
+    if len(rows) > _OFFSETS or any(part[row[-1]] - part[row[0]] > _NOISE for row in rows):
         return None
-    rows = [order[group == each] for each in range(group[-1] + 1)]
-    return [
-        Progression(float(part[row].max()), np.bincount(whole[row], cell.masses[row]).astype(float)) for row in rows
-    ]
+    return [Progression(float(part[row[-1]]), np.bincount(whole[row], cell.masses[row]).astype(float)) for row in rows]
 
 
 def _halves(cells: Sequence[Atoms], parts: list[list[Progression]], step: float) -> tuple[Atoms, Atoms] | None:
@@ -114,24 +118,40 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
     """Multiply the transforms of the progressions of all sides."""
     if not cells:
         return CERTAINLY_ZERO
-    length = fast_length(length)
+    length, middle = fast_length(length), len(cells) // 2
+    (left, some), (right, others) = _product(parts[:middle], length), _product(parts[middle:], length)
+    offset = np.add.outer(some, others).ravel()
+    whole = np.floor(offset).astype(np.intp)
+    part = offset - whole
+    order = np.argsort(part, kind="stable")
+    # rows are lattice points and columns go by offset, so the table is sorted as it stands
+    table = np.empty((length + int(whole.max()) + 1, len(order)))
+    for start in range(0, len(order), _TOGETHER):
+        sides = order[start : start + _TOGETHER]
+        at, beside = np.divmod(sides, len(right))
+        shifted = np.zeros((len(sides), len(table)))
+        waves = np.fft.irfft(left[at] * right[beside], length)
+        for row, first, masses in zip(shifted, whole[sides], waves, strict=True):
+            row[first : first + length] = masses
+        table[:, start : start + len(sides)] = shifted.T
+    masses = np.maximum(table, 0.0, out=table).ravel()
+    lowest = sum(float(cell.values[0]) for cell in cells)
+    values = np.add.outer(step * np.arange(len(table)), step * part[order] + lowest).ravel()
+    kept = masses > _NEGLIGIBLE
+    inside = slice(int(kept.argmax()), len(kept) - int(kept[::-1].argmax()))
+    masses = masses[inside]
+    masses /= masses.sum()
+    return Atoms(values[inside], masses)
+
+
+def _product(parts: list[list[Progression]], length: int) -> tuple[Array, Floats]:
+    """Return the product of transforms on each of the sides (s, length // 2 + 1), and the offsets (s,)."""
     transform, offset = np.ones((1, length // 2 + 1), dtype=complex), np.zeros(1)
     for progressions in parts:
         waves = np.fft.rfft([_cut(each.masses, length) for each in progressions], length)
         transform = (transform[:, None] * waves).reshape(-1, waves.shape[1])
         offset = np.add.outer(offset, [each.offset for each in progressions]).ravel()
-    masses = np.maximum(np.fft.irfft(transform, length), 0.0)
-    whole = np.floor(offset).astype(np.intp)
-    part = offset - whole
-    # rows are lattice points and columns go by offset, so the table is sorted as it stands
-    columns = np.zeros((len(part), length + int(whole.max()) + 1))
-    order = np.argsort(part, kind="stable")
-    for column, side in zip(columns, order, strict=True):
-        column[whole[side] : whole[side] + length] = masses[side]
-    table = np.ascontiguousarray(columns.T)
-    values = np.add.outer(np.arange(len(table)), part[order]) * step + sum(float(cell.values[0]) for cell in cells)
-    kept = table > _NEGLIGIBLE
-    return Atoms(values[kept], table[kept] / table[kept].sum())
+    return transform, offset
 
 
 def _cut(masses: Floats, length: int) -> Floats:

@@ -116,7 +116,16 @@ class ExactNull(NullDistribution):
         """Return P(sum >= threshold)."""
         if threshold <= self._ends[0]:
             return 1.0
-        return min(1.0, float(self.second.masses @ self.first.tail(threshold - self.second.values)))
+        if threshold not in self._tails:
+            self._tails[threshold] = min(
+                1.0, float(self.second.masses @ self.first.tail(threshold - self.second.values))
+            )
+        return self._tails[threshold]
+
+    @cached_property
+    def _tails(self) -> dict[float, float]:
+        """What was found: a p-value and its bounds ask the same."""
+        return {}
 
     def _reached(self, total: float) -> float:
         """Return P(sum <= total)."""

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
-from calibstat.estimators.tally import ratio
+from calibstat.nulls.exact_atoms import fast_length
+from calibstat.nulls.pooled_rows import Points, pool
 from calibstat.nulls.rare_flips import rare_laws
 
-# Rows of a cell that lie in the same of 2048 steps of [0, 1] share a Taylor expansion about their mean. To order 4 its
-# error in a probability is below 1e-16 for each row; groups of up to 8 rows are not pooled.
-_STEPS = 2048
-_POOL_ABOVE = 8
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
 _NEGLIGIBLE = 37.0
 
@@ -34,15 +31,13 @@ class CellCounts:
     """
 
     def __init__(self, chances: Floats, cells: Cells) -> None:
-        points = _pool(chances, cells)
-        bounds = np.searchsorted(points[0], np.arange(cells.size + 1))
         variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
         certain = rare_laws(chances, cells, variance)
-        mean = np.bincount(cells.index, chances, minlength=cells.size)
-        counts = np.bincount(cells.index, minlength=cells.size)
+        # frequencies are kept up to this abs(exp(i angle) - 1)
+        largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance, _NEGLIGIBLE / 2))
         self.laws = [
-            found or _law([part[low:high] for part in points[1:]], int(counts[b]), mean[b], variance[b])
-            for b, (found, low, high) in enumerate(zip(certain, bounds[:-1], bounds[1:], strict=True))
+            found or _law(points, float(spread))
+            for found, points, spread in zip(certain, pool(chances, cells, largest), variance, strict=True)
         ]
 
     def invert(self, uniforms: Floats) -> Ints:
@@ -71,78 +66,44 @@ def poisson_binomial(chances: Floats) -> Floats:
     return whole
 
 
-def _pool(chances: Floats, cells: Cells) -> tuple[Ints, Floats, Floats, Floats]:
-    """Pool nearly equal rows of a cell.
-
-    Returns
-    -------
-    cell : (m,) ints
-        The cell of each point, increasing.
-    centre, count : (m,) floats
-    moments : (m, 3) floats
-        Sums of second, third and fourth powers of the distances to the centre.
-    """
-    step = np.minimum((chances * _STEPS).astype(np.intp), _STEPS - 1)
-    keys, group = _groups(cells.index * _STEPS + step, cells.size * _STEPS)
-    count = np.bincount(group, minlength=len(keys)).astype(float)
-    centre = ratio(np.bincount(group, chances, minlength=len(keys)), count)
-    single = count <= _POOL_ABOVE
-    alone = single[group]
-    distance = chances - centre[group]
-    square = distance * distance
-    powers = [np.bincount(group, power, minlength=len(keys)) for power in (square, square * distance, square * square)]
-    kept = ~single
-    cell = np.concatenate([keys[kept] // _STEPS, cells.index[alone]])
-    order = np.argsort(cell, kind="stable")
-    moments = np.zeros((len(cell), 3))
-    moments[: kept.sum()] = np.stack(powers, axis=1)[kept]
-    ones = np.ones(int(alone.sum()))
-    return (
-        cell[order],
-        np.concatenate([centre[kept], chances[alone]])[order],
-        np.concatenate([count[kept], ones])[order],
-        moments[order],
-    )
-
-
-def _groups(keys: Ints, n_keys: int) -> tuple[Ints, Ints]:
-    """Return group keys and the group of each row; without a sort unless most groups would be empty."""
-    if n_keys <= 2**17 + 2 * len(keys):
-        return np.arange(n_keys), keys
-    return np.unique(keys, return_inverse=True)
-
-
-def _law(points: list[Floats], n: int, mean: float, variance: float) -> tuple[int, Floats]:
+def _law(points: Points, variance: float) -> tuple[int, Floats]:
     """Return the first count of the window and the probabilities of the counts in it."""
+    mean, n = float(points.centre @ points.count), int(points.count.sum())
     # Bernstein's inequality: at most exp(-37) of the mass lies further out on either side.
     reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * variance)
     first, last = max(0, int(np.floor(mean - reach))), min(n, int(np.ceil(mean + reach)))
     width = last - first + 1
-    angles = 2 * np.pi * np.arange(width // 2 + 1) / width
+    length = fast_length(width)
+    angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     # |characteristic function| <= exp(-variance * (1 - cos(angle)))
     kept = angles[variance * (1 - np.cos(angles)) <= _NEGLIGIBLE]
     transform = np.zeros(len(angles), dtype=complex)
-    transform[: len(kept)] = np.exp(-1j * kept * first) * _characteristic(points, kept)
+    transform[: len(kept)] = _characteristic(points, kept, first)
     # irfft has the opposite sign of the exponent
-    return first, np.maximum(np.fft.irfft(transform.conj(), width), 0.0)
+    return first, np.maximum(np.fft.irfft(transform.conj(), length)[:width], 0.0)
 
 
-def _characteristic(points: list[Floats], angles: Floats) -> Floats:
-    """Return E exp(i * angle * count) at each angle."""
-    centre, count, moments = points
-    z = np.exp(1j * angles)[:, None] - 1
-    pooled = count > 1
-    value = np.prod(1 + centre[~pooled] * z, axis=1)
-    centre, count = centre[pooled], count[pooled]
+def _characteristic(points: Points, angles: Floats, first: int) -> Array:
+    """Return E exp(i * angle * (count - first)) at each angle.
+
+    Rows of a group share a Taylor expansion to order 4, whose error in a probability is below 1e-16 for each row.
+    """
+    # |exp(i * angle) - 1|^2
+    chord = 4 * np.sin(angles / 2) ** 2
+    z = (1j * np.sin(angles) - chord / 2)[:, None]
+    pooled = points.count > 1
+    value = np.prod(1 + points.centre[~pooled] * z, axis=1)
+    centre, count = points.centre[pooled], points.count[pooled]
     base = 1 + centre * z
     # |base|^2 - 1, and so the logarithm in two real parts, which is many times faster than that of complex numbers
-    size = np.multiply.outer(2 * (np.cos(angles) - 1), centre * (1 - centre))
+    size = np.multiply.outer(-chord, centre * (1 - centre))
     # where the base (almost) vanishes so does its power; the expansion is not needed there
     vanishing = size < -1 + 1e-6
     if vanishing.any():
         base[vanishing], size[vanishing] = 1, 0
     slope = z / base
-    second, third, fourth = moments[pooled].T
+    second, third, fourth = points.moments[pooled].T
     series = slope * slope * (-second / 2 + slope * (third / 3 - slope * fourth / 4))
-    exponent = series.sum(axis=1) + np.log1p(size) @ (count / 2) + 1j * (np.arctan2(base.imag, base.real) @ count)
+    turn = np.arctan2(base.imag, base.real) @ count - angles * first
+    exponent = series.sum(axis=1) + np.log1p(size) @ (count / 2) + 1j * turn
     return np.where(vanishing.any(axis=1), 0.0, value * np.exp(exponent))

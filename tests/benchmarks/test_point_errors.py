@@ -83,6 +83,17 @@ def test_top_label_against_torchmetrics(thousand_classes, ratios, benchmark):
     ratios.faster(name, lambda: estimator(sample), lambda: peer(*arguments), 7, note=note)
 
 
+def test_top_label_in_single_precision_against_torchmetrics(thousand_classes, ratios, benchmark):
+    """Of what networks give: both get the same float32 array."""
+    rows, labels = thousand_classes.y_prob.astype(np.float32), thousand_classes.outcomes.copy()
+    sample, estimator = cs.Sample(labels, rows, labels=range(1000)), cs.TopLabel() | cs.ECE(cs.EqualWidth(N_BINS))
+    peer, arguments, note = of_torchmetrics(rows, labels)
+    value = benchmark.pedantic(lambda: estimator(sample), rounds=3, warmup_rounds=1)
+    assert value == pytest.approx(float(peer(*arguments)), rel=1e-4)
+    name = "ECE of the top label, n = 1e5, K = 1000, float32; torchmetrics"
+    ratios.faster(name, lambda: estimator(sample), lambda: peer(*arguments), 8, note=note)
+
+
 def test_top_label_against_reading_the_rows(thousand_classes, ratios, benchmark):
     """The sum of all numbers is the least that reading them costs."""
     sample, estimator = thousand_classes, cs.TopLabel() | cs.ECE(cs.EqualWidth(N_BINS))

@@ -77,6 +77,15 @@ def test_equal_chances_are_binomial(chance):
     )
 
 
+@pytest.mark.parametrize("chance", [1e-4, 0.3, 0.5])
+def test_a_million_equal_chances_in_wide_steps_are_binomial_to_twelve_digits(chance):
+    n = 1_000_000
+    law, spread = poisson_binomial(np.full(n, chance)), np.sqrt(n * chance * (1 - chance))
+    count = np.arange(int(n * chance - 9 * spread), int(n * chance + 9 * spread))
+    np.testing.assert_allclose(law[count], stats.binom(n, chance).pmf(count), rtol=0, atol=1e-12 * law.max() * spread)
+    assert law.sum() - law[count].sum() < 1e-14
+
+
 def test_a_million_rows_have_the_right_mean_variance_and_third_moment():
     chances = np.random.Generator(np.random.PCG64(1)).beta(1, 3, 1_000_000)
     law = poisson_binomial(chances)
