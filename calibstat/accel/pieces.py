@@ -19,6 +19,11 @@ def pieces(n: int, size: int = ROWS_IN_A_PIECE) -> list[tuple[int, int]]:
     return [(start, min(start + size, n)) for start in range(0, max(n, 1), size)]
 
 
+def shares(n: int) -> list[tuple[int, int]]:
+    """Cut 0..n into a piece for each thread, for work that gives the same numbers however it is cut."""
+    return pieces(n, max(ROWS_IN_A_PIECE, -(-n // threads())))
+
+
 def in_threads(work: Callable[..., T], tasks: Iterable[tuple[int, ...]]) -> list[T]:
     """Return ``work(*task)`` for all tasks, in their order; kernels that release the GIL then run side by side."""
     waiting = list(tasks)

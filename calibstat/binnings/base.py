@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 Moves: TypeAlias = Literal["fixed", "ranks", "data"]
 
 
+class Finder(ABC):
+    """What finds the cell of each row, when somebody asks for it."""
+
+    @abstractmethod
+    def index(self) -> Ints:
+        """Return the cell of each row: (n,)."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cells:
     """The cells that rows fall into.
@@ -29,8 +37,8 @@ class Cells:
     ----------
     size : int
         Number of cells L.
-    index : (n,) ints
-        The cell of each row, 0..L-1.
+    placed : (n,) ints, or Finder
+        The cell of each row, 0..L-1, or what finds it when `index` is first asked for.
     moves : {"fixed", "ranks", "data"}
         What moves the cells when the predictions are drawn anew: nothing ("fixed" edges), their ranks
         (equal mass), or their values in some other way ("data").
@@ -46,12 +54,22 @@ class Cells:
     """
 
     size: int
-    index: Ints
+    placed: Ints | Finder
     moves: Moves
     edges: Floats | None = None
     names: tuple[str, ...] | None = None
     ranks: Ints | None = None
     numbered: Numbered | None = None
+
+    @cached_property
+    def index(self) -> Ints:
+        """(n,) the cell of each row."""
+        return self.placed.index() if isinstance(self.placed, Finder) else self.placed
+
+    @property
+    def finder(self) -> Finder | None:
+        """What may be followed row by row in place of `index`, as long as nobody has asked for that."""
+        return self.placed if isinstance(self.placed, Finder) and "index" not in vars(self) else None
 
     @cached_property
     def order(self) -> Ints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Binning, Cells, one_column, warn_of_small_cells
 from calibstat.binnings.intervals import borders, closed_right
-from calibstat.binnings.selection import Numbered
+from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.checks import at_least_one
 from calibstat.predictions import Predictions
 
@@ -61,11 +61,12 @@ class EqualMass(Binning):
         else:
             ranks, order = None, predictions.order
             below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
-        edges = np.concatenate([[low], np.unique(midpoints(below, above)), [high]])
-        index = closed_right(values, edges) if numbered is None else numbered.closed_right(edges)
-        if (below < above).all():  # then every edge has a row on either side, and no cell is empty
-            return Cells(len(edges) - 1, index, "ranks", edges, ranks=ranks, numbered=numbered)
-        return _without_empty(index, edges, ranks, numbered)
+        between, apart = midpoints(below, above), (below < above).all()
+        edges = np.concatenate([[low], between if apart else np.unique(between), [high]])
+        placed = closed_right(values, edges) if numbered is None else BySteps(numbered, edges)
+        cells = Cells(len(edges) - 1, placed, "ranks", edges, ranks=ranks, numbered=numbered)
+        # where every edge has a row on either side, no cell is empty
+        return cells if apart else _without_empty(cells, edges)
 
 
 def group_ranks(n: int, n_bins: int) -> Ints:
@@ -84,9 +85,9 @@ def _neighbours(
         return np.empty(0), np.empty(0)
     if "order" in vars(predictions):  # cached by whoever sorted before
         return values[predictions.order[firsts - 1]], values[predictions.order[firsts]]
-    ranks = np.unique(np.concatenate([firsts - 1, firsts]))
-    placed = np.partition(values, ranks)[ranks] if numbered is None else numbered.order_statistics(ranks)
-    return placed[np.searchsorted(ranks, firsts - 1)], placed[np.searchsorted(ranks, firsts)]
+    ranks = np.stack([firsts - 1, firsts])
+    below, above = np.partition(values, ranks.ravel())[ranks] if numbered is None else numbered.order_statistics(ranks)
+    return below, above
 
 
 def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
@@ -105,9 +106,9 @@ def midpoints(below: Floats, above: Floats) -> Floats:
     return np.where((middle < above) | (below == above), middle, below)
 
 
-def _without_empty(index: Ints, edges: Floats, ranks: Ints | None, numbered: Numbered | None) -> Cells:
-    filled = np.bincount(index, minlength=len(edges) - 1) > 0
-    if not filled.all():
-        index = (np.cumsum(filled) - 1)[index]
-        edges = np.concatenate([edges[:1], edges[1:][filled]])
-    return Cells(int(filled.sum()), index, "ranks", edges, ranks=ranks, numbered=numbered)
+def _without_empty(cells: Cells, edges: Floats) -> Cells:
+    filled = np.bincount(cells.index, minlength=cells.size) > 0
+    if filled.all():
+        return cells
+    index, edges = (np.cumsum(filled) - 1)[cells.index], np.concatenate([edges[:1], edges[1:][filled]])
+    return replace(cells, size=int(filled.sum()), placed=index, edges=edges)

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Floats, Ints
-from calibstat.binnings.base import Binning, Cells, Moves, one_column, warn_of_small_cells
+from calibstat.binnings.base import Binning, Cells, Finder, Moves, one_column, warn_of_small_cells
 from calibstat.binnings.intervals import borders, closed_left, is_probability
 from calibstat.checks import at_least_one
 from calibstat.compiled import has_twin
@@ -54,16 +54,38 @@ class EqualWidth(Binning):
         warn_of_small_cells(self, self.n_bins, len(values))
         edges = np.linspace(*borders(predictions), self.n_bins + 1)
         moves: Moves = "fixed" if is_probability(predictions) else "data"
-        return Cells(self.n_bins, _equal_width_index(values, edges), moves, edges)
+        return Cells(self.n_bins, _placed(values, edges), moves, edges)
 
 
-def _equal_width_index(values: Floats, edges: Floats) -> Ints:
+@final
+@dataclass(frozen=True, eq=False)
+class ByArithmetic(Finder):
+    """Finds cells of equal width without a search.
+
+    Parameters
+    ----------
+    values : (n,) floats
+    edges : (L + 1,) floats
+    bits : int
+        Each cell is divided into ``2 ** bits`` steps.
+    """
+
+    values: Floats
+    edges: Floats
+    bits: int
+
+    def index(self) -> Ints:
+        """Do as `closed_left`."""
+        return _by_arithmetic(self.values, self.edges, self.bits)
+
+
+def _placed(values: Floats, edges: Floats) -> Ints | Finder:
     """Do as `closed_left`, by arithmetic where floats allow it."""
     width = float(edges[-1] - edges[0])
     if not width > 0:
         return np.zeros(len(values), dtype=np.intp)
     bits = _bits(edges, width)
-    return _by_arithmetic(values, edges, bits) if bits >= _FEWEST_BITS else closed_left(values, edges)
+    return ByArithmetic(values, edges, bits) if bits >= _FEWEST_BITS else closed_left(values, edges)
 
 
 def _bits(edges: Floats, width: float) -> int:

@@ -14,6 +14,7 @@ from typing import final
 import numpy as np
 
 from calibstat.arrays import Array, Bools, Floats, Ints
+from calibstat.binnings.base import Finder
 from calibstat.binnings.intervals import closed_right
 from calibstat.compiled import has_twin
 
@@ -101,14 +102,46 @@ class Numbered:
 
     def closed_right(self, edges: Floats) -> Ints:
         """Do as the function of that name, for edges whose inner ones lie in the range of the values."""
+        return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges)
+
+    def cells_of_steps(self, edges: Floats) -> tuple[Ints, Floats]:
+        """Return the cell of each step, and the edge that lies in it.
+
+        Returns
+        -------
+        cell : (N_STEPS,) ints
+            ``~cell`` where rows of the step may lie beyond an edge, in the next cell.
+        edge : (N_STEPS,) floats
+            That edge; NaN where there is none or more than one.
+        """
         inner = edges[1:-1]
         home = self.number(inner)
-        border, first, how_many = np.unique(home, return_index=True, return_counts=True)
         cell = np.searchsorted(home, np.arange(N_STEPS), side="left")
-        cell[border] = ~cell[border]  # negative: some rows of the step lie beyond an edge, to be looked at
+        cell[home] = ~cell[home]
         edge = np.full(N_STEPS, np.nan)
-        edge[border] = np.where(how_many == 1, inner[first], np.nan)
-        return _cut_steps(self.values, self.step, cell, edge, edges)
+        edge[home] = inner
+        edge[home[1:][home[1:] == home[:-1]]] = np.nan
+        return cell, edge
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class BySteps(Finder):
+    """Finds the cells between edges by the steps of numbered values.
+
+    Parameters
+    ----------
+    numbered : Numbered
+    edges : (L + 1,) floats
+        The inner ones lie in the range of the values.
+    """
+
+    numbered: Numbered
+    edges: Floats
+
+    def index(self) -> Ints:
+        """Do as `closed_right`."""
+        return self.numbered.closed_right(self.edges)
 
 
 def _number(values: Floats, low: float, scale: float) -> Ints:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
+from calibstat.binnings.base import Cells
 from calibstat.compiled import has_twin
 
 # Rows that are counted at once, so that they stay in the cache; replicates of few rows are taken together.
@@ -54,7 +55,13 @@ def add_up(index: Ints, values: Array, size: int) -> Floats:
     return sums
 
 
-@has_twin("calibstat.accel.cells:count_and_add")
+@has_twin("calibstat.accel.both_sums:count_and_add_found")
+def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> tuple[Floats, Floats]:
+    """Count and add up as `count_and_add` does; the twin finds cells on the way, if nobody asked for `index` yet."""
+    return count_and_add(cells.index, codes, values, cells.size)
+
+
+@has_twin("calibstat.accel.both_sums:count_and_add")
 def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> tuple[Floats, Floats]:
     """Do both in one pass, for one replicate of two codes: codes and values (n,) -> (L, 2) and (L,)."""
     counts, sums = np.zeros(2 * size), np.zeros(size)

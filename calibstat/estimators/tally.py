@@ -15,7 +15,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Cells
-from calibstat.estimators.adding import add_up, count_and_add, count_codes, weigh_codes
+from calibstat.estimators.adding import add_up, count_and_add_found, count_codes, weigh_codes
 from calibstat.predictions import Predictions
 
 
@@ -109,6 +109,11 @@ class TallyPlan:
         self.needs = frozenset(needs)
 
     @cached_property
+    def weight(self) -> Floats:
+        """(L,) the sums of the sample's own weights."""
+        return self._sum_weights(self.predictions.weights)
+
+    @cached_property
     def prediction(self) -> Floats:
         """(L, c) the sums of predictions, under the sample's own weights."""
         return self._sum_predictions(self.predictions.weights)
@@ -116,8 +121,8 @@ class TallyPlan:
     @cached_property
     def fixed(self) -> Tally:
         """The sums that no outcome changes, under the sample's own weights."""
-        weight = self._sum_weights(self.predictions.weights)
-        return Tally(weight, self.prediction, np.empty(0), self._weight2(weight, self.predictions.weights))
+        weight2 = self._weight2(self.weight, self.predictions.weights)
+        return Tally(self.weight, self.prediction, np.empty(0), weight2)
 
     @property
     def from_counts(self) -> bool:
@@ -180,18 +185,17 @@ class TallyPlan:
 
     def _count(self, outcomes: Array, weights: Array | None) -> Floats:
         """Sum the indicators of outcomes (..., n) over cells: (..., L, K)."""
-        index, size, n_classes = self.cells.index, self.cells.size, self.predictions.n_classes
-        shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
-        codes = replicates(np.broadcast_to(outcomes, shape))
-        if weights is None and n_classes == 2 and shape == (len(index),) and "prediction" not in vars(self):
+        cells, n_classes = self.cells, self.predictions.n_classes
+        if weights is not None:
+            outcomes, weights = np.broadcast_arrays(outcomes, weights)
+            sums = weigh_codes(cells.index, replicates(outcomes), replicates(weights), cells.size, n_classes)
+        elif n_classes == 2 and outcomes.shape == (len(self.predictions),) and "prediction" not in vars(self):
             # what is asked for first, and most often alone: both sums in one pass
-            sums, prediction = count_and_add(index, codes[0], self.predictions.event, size)
-            self.prediction = prediction[:, None]
-        elif weights is None:
-            sums = count_codes(index, codes, size, n_classes)
+            sums, prediction = count_and_add_found(cells, outcomes, self.predictions.event)
+            self.weight, self.prediction = sums.sum(axis=-1), prediction[:, None]
         else:
-            sums = weigh_codes(index, codes, replicates(np.broadcast_to(weights, shape)), size, n_classes)
-        return sums.reshape(*shape[:-1], size, n_classes)
+            sums = count_codes(cells.index, replicates(outcomes), cells.size, n_classes)
+        return sums.reshape(*outcomes.shape[:-1], cells.size, n_classes)
 
     def _sum_chances(self, chances: Array, weights: Array | None) -> Floats:
         first = 1 if self.predictions.n_classes == 2 else 0
