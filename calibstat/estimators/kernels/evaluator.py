@@ -124,10 +124,15 @@ class KernelEvaluator(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         """Evaluate replicates (R, n) or (R, n, K): (R, *shape)."""
         masses = self._masses(weights)
-        vectors = self._residuals(outcomes[..., self.sums.rows, :] if is_chances(outcomes) else self._placed(outcomes))
-        if weights is not None or self.predictions.weights is not None:
+        chances, weighted = is_chances(outcomes), weights is not None or self.predictions.weights is not None
+        placed = outcomes[..., self.sums.rows, :] if chances else self._placed(outcomes)
+        vectors = self._residuals(placed)
+        if weighted:
             vectors *= masses[:, None, :]
-        total = self._sums(vectors).sum(axis=-1)
+        if len(placed) > 1 or chances or weighted or self.predictions.n_classes == 2:
+            total = self._sums(vectors).sum(axis=-1)
+        else:
+            total = self.sums.of_labels(placed[0], self.predictions.probabilities)[:, None]
         if self.biased:
             total = total + self.at_zero * (vectors**2).sum(axis=(1, 2))
         if self.predictions.n_classes == 2:

@@ -12,7 +12,7 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat.arrays import Array, Floats, Ints
 from calibstat.compiled import has_twin
 from calibstat.estimators.kernels.functions import Kernel
 from calibstat.estimators.replicates import NUMBERS_IN_A_BATCH, NUMBERS_IN_CACHE
@@ -48,6 +48,10 @@ class PairSums(ABC):
     def apply(self, vectors: Floats) -> Floats:
         """Return the sums over j != i of k(x_i, x_j) a_j of vectors (C, n), for the first bandwidth: (C, n)."""
 
+    def of_labels(self, labels: Array, chances: Floats) -> Floats:
+        """Return the sums of <e_i, e_j>, e = onehot(y) - p, of labels (n,) and p (n, K), for each bandwidth: (J,)."""
+        return self(_residuals(labels, chances)).sum(axis=1)
+
     def triangles(self, values: Floats) -> float | None:  # noqa: ARG002
         """Return the sum over three different rows of k_ij k_jk k_ki a_i a_j a_k, where it costs O(n); else None."""
         return None
@@ -57,6 +61,10 @@ class PairSums(ABC):
         whole = weights.sum(axis=-1) ** 2
         weight = whole - (weights**2).sum(axis=-1)
         return np.where(weight > 1e-12 * whole, weight, 0.0)
+
+
+def _residuals(labels: Array, chances: Floats) -> Floats:
+    return (labels == np.arange(chances.shape[1])[:, None]) - chances.T
 
 
 @final
@@ -169,6 +177,11 @@ class PanelSums(PairSums):
                 product = left @ (tile if power == 1 else tile**power)
                 sums += np.einsum("ij,ij->i", product, right)
         return 2 * total
+
+    @has_twin("calibstat.accel.residuals:sums_of_labels")
+    def of_labels(self, labels: Array, chances: Floats) -> Floats:
+        """Return the sums over all pairs: (J,)."""
+        return self(_residuals(labels, chances)).sum(axis=1)
 
     def apply(self, vectors: Floats) -> Floats:
         """Return the sums over all other rows, each tile used for both of its sides."""
