@@ -13,6 +13,7 @@ from calibstat.binnings.variance_tree import VarianceTree as VarianceTree
 from calibstat.checks import SmallCellsWarning as SmallCellsWarning
 from calibstat.compiled import accelerate as accelerate
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
+from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay
 from calibstat.estimators.base import Estimator as Estimator
 from calibstat.estimators.base import Evaluator as Evaluator
 from calibstat.estimators.binned import BinnedEstimator as BinnedEstimator
@@ -57,6 +58,7 @@ from calibstat.estimators.isotonic.corp import CORP as CORP
 from calibstat.estimators.isotonic.corp import CORPParts as CORPParts
 from calibstat.estimators.isotonic.curve import IsotonicCurve as IsotonicCurve
 from calibstat.estimators.isotonic.curve import RecalibrationCurve as RecalibrationCurve
+from calibstat.estimators.kernels.cme import CME as CME
 from calibstat.estimators.kernels.density import KDECE as KDECE
 from calibstat.estimators.kernels.density import LpCE as LpCE
 from calibstat.estimators.kernels.evaluator import KernelErrors as KernelErrors
@@ -65,6 +67,7 @@ from calibstat.estimators.kernels.functions import Kernel as Kernel
 from calibstat.estimators.kernels.functions import LaplaceKernel as LaplaceKernel
 from calibstat.estimators.kernels.root import KCE as KCE
 from calibstat.estimators.kernels.skce import SKCE as SKCE
+from calibstat.estimators.kernels.ucme import UCME as UCME
 from calibstat.estimators.local.clinical import ICI as ICI
 from calibstat.estimators.local.clinical import CalibrationIndices as CalibrationIndices
 from calibstat.estimators.local.clinical import CellMeans as CellMeans
@@ -102,6 +105,8 @@ from calibstat.estimators.walks.bridge import MeanAndBridge as MeanAndBridge
 from calibstat.estimators.walks.cumulative import AverageTwoBin as AverageTwoBin
 from calibstat.estimators.walks.cumulative import KolmogorovSmirnov as KolmogorovSmirnov
 from calibstat.estimators.walks.cumulative import Kuiper as Kuiper
+from calibstat.estimators.walks.quadratic import AndersonDarling as AndersonDarling
+from calibstat.estimators.walks.quadratic import CramerVonMises as CramerVonMises
 from calibstat.estimators.walks.worst_interval import IntervalDeviation as IntervalDeviation
 from calibstat.estimators.walks.worst_interval import WorstInterval as WorstInterval
 from calibstat.inference.comparison import comparison_test as comparison_test

@@ -187,7 +187,8 @@ class TallyPlan:
         """Sum the indicators of outcomes (..., n) over cells: (..., L, K)."""
         cells, n_classes = self.cells, self.predictions.n_classes
         if weights is not None:
-            outcomes, weights = np.broadcast_arrays(outcomes, weights)
+            shape = np.broadcast_shapes(outcomes.shape, weights.shape)
+            outcomes, weights = np.broadcast_to(outcomes, shape), np.broadcast_to(weights, shape)
             sums = weigh_codes(cells.index, replicates(outcomes), replicates(weights), cells.size, n_classes)
         elif n_classes == 2 and outcomes.shape == (len(self.predictions),) and "prediction" not in vars(self):
             # what is asked for first, and most often alone: both sums in one pass

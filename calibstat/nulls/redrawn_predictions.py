@@ -56,7 +56,16 @@ def _whole_cells(
         return None
     chance = None if predictions.is_law else np.ascontiguousarray(predictions.chances[:, 1])
     squares = needs_squares(evaluator)
-    drawn = draw_cells(plan.cells, predictions, chance, n_resamples, rng, plan.cells.ranks, squares=squares)
+    drawn = draw_cells(
+        plan.cells,
+        predictions,
+        chance,
+        n_resamples,
+        rng,
+        plan.cells.ranks,
+        squares=squares,
+        prediction_sums=plan.prediction[:, 0],
+    )
     values = [evaluator.from_tallies(each.tally()) for each in drawn]
     return np.concatenate([each for each in values if each is not None])
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
-from calibstat.arrays import Array, Ints
+from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.estimators.base import Evaluator
+from calibstat.estimators.tally import Tally
 from calibstat.predictions import Predictions
 from calibstat.resampling.few_values import FewValues
 from calibstat.resampling.fixed_cells import Drawn, draw_fixed
@@ -46,8 +46,8 @@ def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
         return False
     if not plan.needs <= (_KNOWN | {_SQUARES} if squares else _KNOWN):
         return False
-    expected = replace(plan.complete(plan.prediction), square=np.zeros(plan.cells.size))
-    return evaluator.from_tallies(expected) is not None
+    one, half = np.ones(plan.cells.size), np.full((plan.cells.size, 1), 0.5)
+    return evaluator.from_tallies(Tally(one, half, half, one, one)) is not None  # any tally tells
 
 
 def needs_squares(evaluator: Evaluator) -> bool:
@@ -65,6 +65,7 @@ def draw_cells(
     *,
     repeats: bool = False,
     squares: bool = False,
+    prediction_sums: Floats | None = None,
 ) -> Iterator[Drawn]:
     """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
 
@@ -83,6 +84,8 @@ def draw_cells(
         Whether rows that were drawn several times count as one of more weight, where cells stay.
     squares : bool
         Whether to draw sums of squared residuals.
+    prediction_sums : (L,) floats, optional
+        The sum of predictions of each of these cells, where it is known.
     """
     event = np.ascontiguousarray(predictions.event)
     chance = event if chance is None else chance
@@ -96,4 +99,6 @@ def draw_cells(
         return draw_fixed(moments, n_resamples, rng, repeats=repeats, squares=squares)
     if few is not None:
         return few.draw_recut(ranks, n_resamples, rng, squares=squares)
-    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells, squares=squares)
+    return draw_recut(
+        column, event, chance, ranks, n_resamples, rng, cells, squares=squares, prediction_sums=prediction_sums
+    )

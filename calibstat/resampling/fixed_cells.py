@@ -17,8 +17,8 @@ from calibstat.estimators.tally import Tally
 from calibstat.resampling.moments import Moments
 from calibstat.resampling.streams import blocks
 
-# Replicates of cells are drawn in blocks as if each had so many rows: 500 replicates, or fewer of many cells.
-_AS_MANY_ROWS = 524
+# Replicates of cells are drawn in blocks as if each had so many rows: 1000 replicates, or fewer of many cells.
+_AS_MANY_ROWS = 262
 
 
 @final
@@ -87,11 +87,9 @@ def draw_fixed(
     n, occupied = int(moments.rows.sum()), members.ravel() > 0
     chances = members.ravel()[occupied] / members.sum()
     for stream, size, kept in cell_blocks(n_resamples, members.size, rng):
-        drawn = stream.multinomial(n, chances, size=size).astype(float)
-        if not occupied.all():
-            drawn, of_occupied = np.zeros((size, members.size)), drawn
-            drawn[:, occupied] = of_occupied
-        counts = drawn.reshape(size, *members.shape)
+        drawn = np.zeros((members.size, size))  # cell by cell in memory, where sums over replicates are fast
+        drawn[occupied] = stream.multinomial(n, chances, size=size).T
+        counts = drawn.reshape(*members.shape, size).transpose(2, 0, 1)
         rows, events = counts[:, 0] + counts[:, 1], counts[:, 0]
         prediction, square = moments.draw(rows, events, stream, squares)
         weight2 = sum_of_squares(counts, members, stream) if repeats else rows
@@ -116,16 +114,12 @@ def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator)
     -------
     sums : (R, L) floats
     """
-    chance = 1 / np.maximum(members, 1)
-    drawn, pairs, mean, variance = np.zeros((4, len(counts), counts.shape[2]))
-    for group, one in enumerate(np.moveaxis(counts, 1, 0)):
-        among = one * (one - 1) / 2
-        drawn += one
-        pairs += among
-        mean += among * chance[group]
-        variance += among * (chance[group] * (1 - chance[group]))
-    equal = mean + np.sqrt(variance) * stream.standard_normal(mean.shape)
-    return drawn + 2 * equal.clip(0, pairs)
+    each, chance = np.moveaxis(counts, 1, 0), 1 / np.maximum(members, 1)[:, None]
+    among = each * (each - 1)  # twice the number of pairs
+    mean, variance = ((among * factor).sum(axis=0) for factor in (chance, 2 * chance * (1 - chance)))
+    noise = np.sqrt(variance)
+    noise *= stream.standard_normal(noise.shape)
+    return each.sum(axis=0) + (mean + noise).clip(0, among.sum(axis=0))
 
 
 def add_up_cells(values: Floats, home: Ints, size: int) -> Floats:

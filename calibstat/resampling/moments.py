@@ -42,7 +42,7 @@ class RowLaw:
     @classmethod
     def from_powers(cls, mass: Floats, *powers: Floats) -> RowLaw:
         """Make it of the number of rows and their sums of p, p^2, and p^3 and p^4 if p^2 matters."""
-        mean, mean2, *higher = (ratio(each, mass) for each in powers)
+        mean, mean2, *higher = (mean_of(each, mass) for each in powers)
         variance = _variance(mean2, mean)
         if not higher:
             return cls(mean, variance)
@@ -121,8 +121,9 @@ class Moments:
         event, other, others = self.event, self.other, rows - events
         mean = events * event.mean + others * other.mean
         variance = events * event.variance + others * other.variance
-        noise = np.sqrt(variance) * stream.standard_normal(np.shape(mean))
-        prediction = np.where(variance > 0, (mean + noise).clip(0, rows), mean)
+        noise = np.sqrt(variance)
+        noise *= stream.standard_normal(noise.shape)  # in place: replicates stay in the order of memory that they have
+        prediction = (mean + noise).clip(0, rows)
         return prediction, self._draw_squares(events, others, variance, noise, stream) if squared else np.empty(0)
 
     def _draw_squares(
@@ -140,6 +141,11 @@ class Moments:
         rest = np.maximum(spread - slope * shared, 0.0)
         square: Floats = mean + slope * noise + np.sqrt(rest) * stream.standard_normal(mean.shape)
         return square.clip(0, events + others)
+
+
+def mean_of(sums: Floats, mass: Floats) -> Floats:
+    """Divide sums by the mass they are over; zero where there is none."""
+    return sums / mass if mass.min(initial=1.0) > 0 else ratio(sums, mass)  # most often all have some: much faster
 
 
 def _variance(mean_square: Floats, mean: Floats) -> Floats:

@@ -73,14 +73,24 @@ def add_up(index: Ints, size: int, prediction: Floats, chance: Array | None, deg
     )
 
 
-def add_up_terms(index: Ints, size: int, prediction: Floats, chance: Array | None, degree: int) -> Floats:
-    """Return the sums of `power_terms` of each cell, (k - 1, L), some rows at a time."""
+def add_up_terms(
+    index: Ints,
+    size: int,
+    prediction: Floats,
+    chance: Array | None,
+    degree: int,
+    prediction_sums: Floats | None = None,
+) -> Floats:
+    """Return the sums of `power_terms` of each cell, (k - 1, L), some rows at a time; those of p may be known."""
     sums: list[Floats] = []
+    known = 0 if chance is None or chance is prediction else 1
     for start in range(0, max(len(index), 1), _ROWS):
         rows = slice(start, start + _ROWS)
         p = prediction[rows]
         c = None if chance is None else p if chance is prediction else chance[rows]
         terms = power_terms(p, c, degree)
+        if prediction_sums is not None:
+            del terms[known]
         sums.append(np.stack([np.bincount(index[rows], term, minlength=size) for term in terms]))
     total: Floats = np.sum(sums, axis=0)
-    return total
+    return total if prediction_sums is None else np.insert(total, known, prediction_sums, axis=0)

@@ -51,14 +51,22 @@ class SortedRows:
     @classmethod
     def of_all(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, degree: int) -> SortedRows:
         """Sort all rows."""
-        own, group_of = _sorted_runs(column, prediction, chance, degree)
-        below, whole = _before(own, group_of[:0], own[:, :0]), own.sum(axis=1)
+        _, own, group_of = _sorted_runs(column, prediction, chance, degree)
+        reached = _reached(own)
+        below, whole = reached[:, :-1], reached[:, -1]
         left_out = np.zeros((len(ranks), 1), dtype=np.intp)
         return cls(own, below, whole, group_of, left_out, chance is prediction, column is prediction)
 
     @classmethod
     def near_edges(
-        cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, cells: Cells, degree: int
+        cls,
+        column: Floats,
+        prediction: Floats,
+        chance: Array,
+        ranks: Ints,
+        cells: Cells,
+        degree: int,
+        prediction_sums: Floats | None = None,
     ) -> SortedRows | None:
         """Sort only rows near these ranks; those left out are added up, cell by cell.
 
@@ -71,6 +79,8 @@ class SortedRows:
             Of the column, cut at these ranks.
         degree : int
             The highest power of predictions that is needed.
+        prediction_sums : (L,) floats, optional
+            The sum of predictions of each cell, where it is known.
 
         Returns
         -------
@@ -80,20 +90,22 @@ class SortedRows:
         numbered = cells.numbered
         if numbered is None or cells.edges is None:
             return None
-        near = _steps_near(ranks, numbered.counts)
-        rows, found = numbered.among(near), _Stretches.of(near, numbered.counts)
+        found = _Stretches.of(ranks, numbered.counts)
+        rows = numbered.among(found.near)
         home = np.searchsorted(numbered.number(cells.edges[1:-1]), found.step, side="left")
-        if len(np.unique(home)) < len(home) or not len(rows):
+        if (home[1:] == home[:-1]).any() or not len(rows):
             return None
         one, same = column[rows], chance is prediction
         p = one if column is prediction else prediction[rows]
         c = p if same else chance[rows]
-        own, group_of = _sorted_runs(one, p, c, degree)
-        all_cells = add_up_terms(cells.index, cells.size, prediction, chance, degree)
-        far = all_cells - add_up_terms(cells.index[rows], cells.size, p, c, degree)
+        values, own, group_of = _sorted_runs(one, p, c, degree)
+        reached = _reached(own)
+        ends = np.searchsorted(values, cells.edges[1:-1], side="right")
+        all_cells = add_up_terms(cells.index, cells.size, prediction, chance, degree, prediction_sums)
+        far = all_cells - np.diff(reached[1:, ends], axis=1, prepend=0.0, append=reached[1:, -1:])
         stretches = np.concatenate([found.rows[None], far[:, home]])
         inner = found.kept_before < len(rows)
-        below = _before(own, group_of[found.kept_before[inner]], stretches[:, inner])
+        below = _lifted(reached[:, :-1], group_of[found.kept_before[inner]], stretches[:, inner])
         left_out = (found.rows_before < ranks[:, None]) @ found.rows
         whole = np.concatenate([[len(column)], all_cells.sum(axis=1)])
         return cls(own, below, whole, group_of, left_out[:, None], same, column is prediction)
@@ -115,7 +127,7 @@ class SortedRows:
 
     def at(self, group: Ints) -> PowerSums:
         """Return the sums (k, ...) over groups."""
-        return PowerSums(self.own[:, group], self.same)
+        return PowerSums(np.stack([own[group] for own in self.own]), self.same)
 
     def between(self, group: Ints, position: Floats) -> PowerSums:
         """Return the sums (k, L, R) from the end of the group of each edge (L - 1, R) to the next edge's position.
@@ -128,7 +140,7 @@ class SortedRows:
         share = (position - self.below[0][group]) / self.own[0][group]
         for total, all_below, all_own in zip(sums, self.below, self.own, strict=True):
             below, own = all_below[group], all_own[group]
-            total[:-1] = below + share * own
+            np.add(below, share * own, out=total[:-1])
             total[1:] -= below + own
         return PowerSums(np.maximum(sums, 0.0, out=sums), self.same)
 
@@ -136,55 +148,61 @@ class SortedRows:
 @final
 @dataclass(frozen=True, eq=False)
 class _Stretches:
-    """Stretches of rows that are left out, S of them.
+    """Stretches of rows that are left out, S of them, since they cannot well stand at an edge.
 
     Parameters
     ----------
+    near : (N_STEPS,) bools
+        The steps of the histogram whose rows are not left out.
     step : (S,) ints
-        The first step of the histogram in each.
+        The first step of each stretch.
     rows : (S,) ints
         How many rows it holds.
     rows_before, kept_before : (S,) ints
         How many rows stand before it, and how many of them are not left out.
     """
 
+    near: Bools
     step: Ints
     rows: Ints
     rows_before: Ints
     kept_before: Ints
 
     @classmethod
-    def of(cls, near: Bools, counts: Ints) -> _Stretches:
-        """Put together the steps between those near edges."""
-        far = np.flatnonzero(~near & (counts > 0))
-        _, first, which = np.unique(np.cumsum(near)[far], return_index=True, return_inverse=True)
-        rows, step = np.bincount(which, counts[far]).astype(np.intp), far[first]
-        kept = np.cumsum(np.where(near, counts, 0))
-        return cls(step, rows, (np.cumsum(counts) - counts)[step], kept[step])
+    def of(cls, ranks: Ints, counts: Ints) -> _Stretches:
+        """Leave out the steps whose rows do not stand at these ranks when rows are drawn with replacement."""
+        reached = np.cumsum(counts)
+        n = reached[-1]
+        reach = _DEVIATIONS * np.sqrt(ranks * (1 - ranks / n)) + _DEVIATIONS
+        first = np.searchsorted(reached, ranks - reach, side="right")
+        last = np.minimum(np.searchsorted(reached, ranks + reach, side="right"), len(counts) - 1)
+        near = np.zeros(len(counts), dtype=bool)
+        for start, stop in zip(first, last, strict=True):
+            near[start : stop + 1] = True
+        rows_before = np.concatenate([[0], reached[last]])  # each edge is followed by a stretch, some of no rows
+        rows = np.maximum(np.append(reached[first] - counts[first], n) - rows_before, 0)
+        kept_before = rows_before - (np.cumsum(rows) - rows)
+        some = rows > 0
+        step = np.concatenate([[0], last + 1])
+        return cls(near, step[some], rows[some], rows_before[some], kept_before[some])
 
 
-def _before(own: Floats, place: Ints, stretches: Floats) -> Floats:
-    """Add up all groups before each, (k, G), and stretches that stand before the groups at `place`."""
-    sums = np.zeros(own.shape)
-    sums[:, 1:] = own[:, :-1]
-    sums[:, place] += stretches
-    return np.cumsum(sums, axis=1, out=sums)
+def _reached(own: Floats) -> Floats:
+    """Add up all groups before each, and all of them, (k, G + 1)."""
+    sums = np.zeros((len(own), own.shape[1] + 1))
+    np.cumsum(own, axis=1, out=sums[:, 1:])
+    return sums
 
 
-def _steps_near(ranks: Ints, counts: Ints) -> Bools:
-    """Tell which steps of a histogram hold rows that may stand at these ranks when rows are drawn with replacement."""
-    n = counts.sum()
-    reach = _DEVIATIONS * np.sqrt(ranks * (1 - ranks / n)) + _DEVIATIONS
-    first, last = (np.searchsorted(np.cumsum(counts), ranks + side * reach, side="right") for side in (-1, 1))
-    turns = np.zeros(len(counts) + 2)
-    np.add.at(turns, first, 1)
-    np.add.at(turns, last + 1, -1)
-    near: Bools = np.cumsum(turns)[: len(counts)] > 0
-    return near
+def _lifted(below: Floats, place: Ints, stretches: Floats) -> Floats:
+    """Add stretches (k, S) that stand before the groups at `place`, in place."""
+    for start, stop, more in zip(place, [*place[1:], None], np.cumsum(stretches, axis=1).T, strict=True):
+        below[:, start:stop] += more[:, None]
+    return below
 
 
-def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int) -> tuple[Floats, Ints]:
-    """Sort rows by a column and add up those of equal values, (k, G); return these and the group of each row."""
+def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int) -> tuple[Floats, Floats, Ints]:
+    """Sort rows by a column and add up those of equal values: these values, sums (k, G), and the group of each row."""
     if column is prediction and chance is prediction:
         column = prediction = chance = np.sort(prediction)
     else:
@@ -193,7 +211,8 @@ def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int)
         column, prediction = column[order], prediction[order]
         chance = prediction if same else chance[order]
     sums = np.stack([np.ones(len(column)), *power_terms(prediction, chance, degree)])
-    first = np.concatenate([[True], column[1:] != column[:-1]])
-    if first.all():
-        return sums, np.arange(len(column))
-    return np.add.reduceat(sums, np.flatnonzero(first), axis=1), np.cumsum(first) - 1
+    new = column[1:] != column[:-1]
+    if new.all():
+        return column, sums, np.arange(len(column))
+    starts = np.concatenate([[0], np.flatnonzero(new) + 1])
+    return column[starts], np.add.reduceat(sums, starts, axis=1), np.cumsum(np.concatenate([[0], new]))

@@ -35,7 +35,7 @@ COMPARED = [entry for entry in ESTIMATORS if compared(entry)]
 ROUGH = {cs.SmoothCE: (1e-6, 1e-7), cs.SmoothECE: (1e-5, 1e-6)}
 MAX_ROWS = {cs.SmoothCE: 12, cs.SmoothECE: 12, cs.SKCE: 14, cs.KCE: 14, cs.KDECE: 14}
 # What was impossible has no covariance, and no two generalised inverses agree there; elsewhere to eight digits.
-POSSIBLE = (cs.LogitScore, cs.VectorScalingScore)
+POSSIBLE = (cs.LogitScore, cs.VectorScalingScore, cs.CME)
 DIGITS = ROUGH | dict.fromkeys(POSSIBLE, (1e-8, 1e-10))
 
 

@@ -327,7 +327,7 @@ class TestPolicy:
     def test_long_work_tells_how_far_it_is(self):
         told = []
         with listening(told.append):
-            redraw_predictions(self.ESTIMATOR, sample_of(scores("beta", 4000)), 2000, cs.as_generator(0))
+            redraw_predictions(self.ESTIMATOR, sample_of(scores("beta", 4000)), 4000, cs.as_generator(0))
         assert len(told) == 4
         assert told == sorted(told)
 

@@ -42,6 +42,10 @@ def profile(kernel: Any, ratio: float) -> float:
 def bandwidths(e: cs.SKCE, x: list[list[float]]) -> list[float]:
     if isinstance(e.bandwidth, tuple):
         return list(e.bandwidth)
+    return [bandwidth_of(e, x) * multiple for multiple in e.multiples or (1.0,)]
+
+
+def bandwidth_of(e: Any, x: list[list[float]]) -> float:
     one = e.bandwidth
     if one == "median":
         gaps = [distance(e.kernel, x[i], x[j]) for i in range(len(x)) for j in range(i)]
@@ -49,7 +53,7 @@ def bandwidths(e: cs.SKCE, x: list[list[float]]) -> list[float]:
         if one == 0:
             positive = [gap for gap in gaps if gap > 0]
             one = float(np.median(positive)) if positive else 1.0
-    return [one * multiple for multiple in e.multiples or (1.0,)]
+    return one
 
 
 @naive(cs.SKCE)
@@ -85,6 +89,55 @@ def skce_at(e: cs.SKCE, seen: Rows, x: list[list[float]], bandwidth: float) -> t
         return 0.0, 0.0
     deviation = math.sqrt(variance) / pairs
     return total / pairs, (total - mean) / pairs / (deviation if deviation > 0 else 1.0)
+
+
+def near_locations(e: Any, seen: Rows) -> tuple[list[list[float]], list[int]]:
+    """The kernel between each location and each row, and the class of each location."""
+    x, line = rows_of_features(seen), seen.given != (...,) or len(seen.rows[0].p) == 2
+    if isinstance(e.locations, int):
+        upwards = sorted(x, key=lambda row: row[::-1])
+        points = [upwards[int((j + 0.5) / e.locations * len(x))] for j in range(e.locations)]
+    elif line:
+        points = [[1 - point[0] if seen.given == (...,) else -point[0], point[0]] for point in e.locations]
+    else:
+        points = [list(point) for point in e.locations]
+    width = bandwidth_of(e, x)
+    near = [[profile(e.kernel, distance(e.kernel, point, row) / width) for row in x] for point in points]
+    codes = [
+        j % len(seen.classes) if e.targets is None else seen.classes.index(e.targets[j]) for j in range(len(points))
+    ]
+    return near, codes
+
+
+@naive(cs.UCME)
+def ucme(e: cs.UCME, seen: Rows) -> float:
+    near, codes = near_locations(e, seen)
+    value = 0.0
+    for values, code in zip(near, codes, strict=True):
+        terms = [row.weight * k * residuals(row)[code] for k, row in zip(values, seen.rows, strict=True)]
+        value += (sum(terms) / sum(row.weight for row in seen.rows)) ** 2
+    return value / len(codes)
+
+
+@naive(cs.CME)
+def cme(e: cs.CME, seen: Rows) -> float:
+    near, codes = near_locations(e, seen)
+    n, several = len(seen.rows), range(len(codes))
+    terms = [
+        [row.weight * near[j][i] * ((row.y == codes[j]) - law(row)[codes[j]]) for j in several]
+        for i, row in enumerate(seen.rows)
+    ]
+    sums = [sum(term[j] for term in terms) for j in several]
+    spread = np.zeros((len(codes), len(codes)))
+    for j in several:
+        for m in several:
+            for i, row in enumerate(seen.rows):
+                if e.covariance == "exact":
+                    both = row.weight**2 * near[j][i] * near[m][i]
+                    spread[j, m] += both * covariance(row)[codes[j]][codes[m]]
+                else:
+                    spread[j, m] += (terms[i][j] - sums[j] / n) * (terms[i][m] - sums[m] / n) * n / max(n - 1, 1)
+    return float(np.array(sums) @ np.linalg.pinv(spread, rcond=1e-10, hermitian=True) @ np.array(sums))
 
 
 @naive(cs.KDECE)

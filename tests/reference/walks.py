@@ -51,6 +51,40 @@ def average_two_bin(_: Any, seen: Rows) -> float:
     return area / total(seen) ** 2
 
 
+def timed_walk(seen: Rows) -> list[tuple[float, float, float]]:
+    """The walk at the end of each tie, beside the shares of variance (of weight, without any) before and after it."""
+    spread = lambda rows: sum(row.weight * variance(row) for row in rows)
+    if not spread(seen.rows):
+        spread = lambda rows: sum(row.weight for row in rows)
+    found, everything = [row for _, rows in ties(seen) for row in rows], spread(seen.rows)
+    points, count = [(0.0, 0.0, 1.0)], 0
+    for _, rows in ties(seen):
+        count += len(rows)
+        walk = residual(found[:count]) / total(seen)
+        points.append((walk, spread(found[:count]) / everything, spread(found[count:]) / everything))
+    return points
+
+
+@naive(cs.CramerVonMises)
+def cramer_von_mises(_: Any, seen: Rows) -> float:
+    steps = pairwise(timed_walk(seen))
+    return sum((one**2 + other**2) / 2 * (end - start) for (one, start, _), (other, end, _) in steps)
+
+
+@naive(cs.AndersonDarling)
+def anderson_darling(_: Any, seen: Rows) -> float:
+    """Log odds of the middles between a point and its neighbours are where its stretch ends."""
+    points = timed_walk(seen)
+    mean = points[-1][0]
+    value = mean**2
+    for k in range(1, len(points) - 1):
+        walk, before, after = points[k]
+        if before > 0 and after > 0:
+            odds = [(points[i][1] + points[i + 1][1]) / (points[i][2] + points[i + 1][2]) for i in (k - 1, k)]
+            value += (walk - before * mean) ** 2 * (math.log(odds[1]) - math.log(odds[0]))
+    return value
+
+
 def variance(row: Row) -> float:
     p = min(max(row.p[-1], 0), 1)
     return p * (1 - p)

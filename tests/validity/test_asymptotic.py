@@ -34,6 +34,8 @@ GOOD = {
     "Kuiper": cs.Kuiper(),
     "KolmogorovSmirnov": cs.KolmogorovSmirnov(),
     "BrownianBridge": cs.BrownianBridge(),
+    "CramerVonMises": cs.CramerVonMises(),
+    "AndersonDarling": cs.AndersonDarling(),
     "StandardizedL2": cs.StandardizedL2(cs.EqualMass(10)),
     "SKCE": cs.SKCE(0.2),
 }
@@ -99,7 +101,10 @@ def test_sizes_with_three_classes(dirichlet, name):
     assert_not_below(dirichlet[name], LEVEL)
 
 
-@pytest.mark.parametrize("name", sorted({"Kuiper", "BrownianBridge", "MeanCalibration", "CubicScore", "SKCE"}))
+SEEN = {"Kuiper", "BrownianBridge", "CramerVonMises", "AndersonDarling", "MeanCalibration", "CubicScore", "SKCE"}
+
+
+@pytest.mark.parametrize("name", sorted(SEEN))
 def test_negative_control_a_miscalibrated_world_is_found_out(name):
     found = pvalues({name: GOOD[name]}, two_classes("uniform", 300), 100, SEED + 2, tilt=0.1)[name]
     with pytest.raises(AssertionError):

@@ -46,7 +46,7 @@ def _block(predictions: Predictions, key: str | int | EllipsisType) -> Floats:
 
 def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> float:
     """Return the median distance of pairs of rows (of different ones if more than half are equal; else one)."""
-    order = predictions.order if on_a_line(predictions) else _order(rows)
+    order = sorted_rows(predictions, rows)
     n = len(rows)
     if n > _ROWS_FOR_MEDIAN:
         order = order[np.linspace(0, n - 1, _ROWS_FOR_MEDIAN).round().astype(np.intp)]
@@ -60,8 +60,10 @@ def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> f
     return median or 1.0
 
 
-def _order(rows: Floats) -> Ints:
-    """Sort rows by their last column, and where it has ties by those before it."""
+def sorted_rows(predictions: Predictions, rows: Floats) -> Ints:
+    """Sort rows by their last column, and where it has ties by those before it: (n,)."""
+    if on_a_line(predictions):
+        return predictions.order
     order = np.argsort(rows[:, -1], kind="stable")
     placed = rows[order, -1]
     return np.lexsort(rows.T) if (placed[1:] == placed[:-1]).any() else order
