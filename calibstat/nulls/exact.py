@@ -49,19 +49,18 @@ class Exact(Null):
 
     Few combinations are enumerated. Absolute differences (`ECE`) live on a lattice once the side of each cell is
     given, and all sides are gone through. Other sums (`RMSCE`, `PearsonCE`) are computed on a grid with all mass
-    rounded up, which gives rigorous bounds of the p-value, of which the upper one is taken; they are at most
-    `tolerance` apart where p <= 0.1, and else at most 10 `tolerance` p. For a maximum, distribution functions are
-    multiplied.
+    rounded up, which gives rigorous bounds of the p-value, at most `tolerance` apart, of which the upper one is
+    taken. For a maximum, distribution functions are multiplied.
 
     It needs two outcomes behind the lens, no weights, a statistic for which the counts of events in its cells suffice,
-    and cells and counts that can be gone through in about a tenth of a second. Whether all this is so depends on the
+    and cells and counts that can be gone through in about half a second. Whether all this is so depends on the
     predictions alone, never on a label. So a test that falls back on draws where it is not (`calibration_test` does)
     is as valid as its two parts: given the predictions it is one of them.
 
     Parameters
     ----------
     tolerance : float
-        How far the bounds of a small p-value may be apart, where it is not computed exactly.
+        How far the bounds of a p-value may be apart, where it is not computed exactly.
 
     Raises
     ------

@@ -17,8 +17,10 @@ from calibstat.nulls.exact_atoms import Atoms, fast_length, reach
 
 # Cells with at most so many combinations of counts are rounded together.
 _COMBINATIONS = 2**19
-# Grid points times roundings, and combinations: about a tenth of a second.
-_NUMBERS = 2**23
+# Grid points times roundings, and combinations: about half a second.
+_NUMBERS = 2**25
+# Grid points of some groups that are held at once.
+_HELD = 2**22
 # Combinations that are rounded at once, so that they stay in the cache.
 _TOGETHER = 2**14
 # Points of the first and the second look. If the difference of upper and lower tail is not about a quarter at the
@@ -37,8 +39,7 @@ def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | 
     ----------
     cells : sequence of Atoms
     tolerance : float
-        The largest difference of upper and lower tail where the tail is at most 0.1; above, 10 times that for each
-        unit of the tail.
+        The largest difference of upper and lower tail.
     """
     farthest, groups = reach(cells, _BEYOND), _grouped(cells)
     alone = [[cell] for cell in cells]
@@ -82,10 +83,13 @@ def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
 def _convolve(groups: list[list[Atoms]], step: float, n_points: int) -> Atoms:
     """Round the sum of each group up, and multiply transforms."""
     length = fast_length(n_points)
-    grids = np.zeros((len(groups), n_points))
-    for grid, group in zip(grids, groups, strict=True):
-        _round_up(group, step, grid)
-    transform = np.prod(np.fft.rfft(grids, length), axis=0)
+    transform = np.ones(length // 2 + 1, dtype=complex)
+    some = max(1, _HELD // n_points)
+    for first in range(0, len(groups), some):
+        grids = np.zeros((len(groups[first : first + some]), n_points))
+        for grid, group in zip(grids, groups[first:], strict=False):
+            _round_up(group, step, grid)
+        transform *= np.prod(np.fft.rfft(grids, length), axis=0)
     masses: Floats = np.maximum(np.fft.irfft(transform, length), 0.0)
     lowest = sum(float(cell.values[0]) for group in groups for cell in group)
     return Atoms(lowest + step * np.arange(length, dtype=float), masses / masses.sum())
@@ -108,5 +112,5 @@ def _round_up(group: list[Atoms], step: float, grid: Floats) -> None:
 def _excess(law: Atoms, width: int, tolerance: float) -> float:
     """Return how often the tolerance goes into the difference of upper and lower tail, where that is most."""
     upper = np.cumsum(law.masses[::-1])[::-1]
-    lower = np.append(upper[width:], np.zeros(min(width, len(upper))))
-    return float(((upper - lower) / (tolerance * np.maximum(1.0, 10 * upper))).max())
+    upper[:-width] -= upper[width:]
+    return float(upper.max() / tolerance)
