@@ -37,8 +37,15 @@ def rows_among(step: Array, chosen: Bools) -> Ints:
     return np.concatenate(in_threads(find, shares(len(step))))
 
 
-def cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats) -> Ints:
-    """Twin of the function of `calibstat.binnings.selection`."""
+def cut_steps(
+    values: Floats,
+    step: Array,
+    cell: Ints,
+    edge: Floats,
+    edges: Floats,
+    near: Ints | None = None,  # noqa: ARG001
+) -> Ints:
+    """Twin of the function of `calibstat.binnings.selection`; compares all rows on the way."""
     index = np.empty(len(values), dtype=np.intp)
 
     def cut(start: int, stop: int) -> None:

@@ -54,16 +54,16 @@ class EqualMass(Binning):
         low, high = borders(predictions)
         if not len(values):
             return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
-        numbered = Numbered.of(values, (low, high)) if len(values) >= _MANY else None
+        numbered, near = Numbered.of(values, (low, high)) if len(values) >= _MANY else None, None
         if predictions.weights is None:
             ranks = group_ranks(len(values), self.n_bins)
-            below, above = _neighbours(predictions, values, ranks, numbered)
+            below, above, near = _neighbours(predictions, values, ranks, numbered)
         else:
             ranks, order = None, predictions.order
             below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
         between, apart = midpoints(below, above), (below < above).all()
         edges = np.concatenate([[low], between if apart else np.unique(between), [high]])
-        placed = closed_right(values, edges) if numbered is None else BySteps(numbered, edges)
+        placed = closed_right(values, edges) if numbered is None else BySteps(numbered, edges, near)
         cells = Cells(len(edges) - 1, placed, "ranks", edges, ranks=ranks, numbered=numbered)
         # where every edge has a row on either side, no cell is empty
         return cells if apart else _without_empty(cells, edges)
@@ -79,15 +79,17 @@ def group_ranks(n: int, n_bins: int) -> Ints:
 
 def _neighbours(
     predictions: Predictions, values: Floats, firsts: Ints, numbered: Numbered | None
-) -> tuple[Floats, Floats]:
-    """Return the last value of each group but the last, and the first value of the next group."""
+) -> tuple[Floats, Floats, Ints | None]:
+    """Return the last value of each group but the last, the first one of the next, and all rows in their steps."""
     if not len(firsts):
-        return np.empty(0), np.empty(0)
+        return np.empty(0), np.empty(0), None
     if "order" in vars(predictions):  # cached by whoever sorted before
-        return values[predictions.order[firsts - 1]], values[predictions.order[firsts]]
+        return values[predictions.order[firsts - 1]], values[predictions.order[firsts]], None
     ranks = np.stack([firsts - 1, firsts])
-    below, above = np.partition(values, ranks.ravel())[ranks] if numbered is None else numbered.order_statistics(ranks)
-    return below, above
+    if numbered is None:
+        return *np.partition(values, ranks.ravel())[ranks], None
+    (below, above), near = numbered.order_statistics_and_rows(ranks)
+    return below, above, near
 
 
 def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:

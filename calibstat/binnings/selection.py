@@ -85,7 +85,7 @@ class Numbered:
 
     def number(self, points: Floats) -> Ints:
         """Return the steps of points inside the range of the values."""
-        return _number(points, self.low, self.scale)
+        return _number(np.clip(_shares(points, self.low, self.scale), 0.0, 1.0))
 
     def among(self, chosen: Bools) -> Ints:
         """Return the rows whose step is chosen, (N_STEPS,) booleans."""
@@ -93,16 +93,28 @@ class Numbered:
 
     def order_statistics(self, ranks: Ints) -> Floats:
         """Return what stands at these ranks (0 is the smallest) when the values are sorted."""
+        return self.order_statistics_and_rows(ranks)[0]
+
+    def order_statistics_and_rows(self, ranks: Ints) -> tuple[Floats, Ints]:
+        """Return the same, and all rows in the steps of these values."""
         home = np.searchsorted(np.cumsum(self.counts), ranks, side="right")
         chosen = np.zeros(N_STEPS, dtype=bool)
         chosen[home] = True
         left_out = np.cumsum(np.where(chosen, 0, self.counts))
-        placed: Floats = np.sort(self.values[self.among(chosen)])
-        return placed[ranks - left_out[home]]
+        rows = self.among(chosen)
+        placed: Floats = np.sort(self.values[rows])
+        return placed[ranks - left_out[home]], rows
 
-    def closed_right(self, edges: Floats) -> Ints:
-        """Do as the function of that name, for edges whose inner ones lie in the range of the values."""
-        return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges)
+    def closed_right(self, edges: Floats, near: Ints | None = None) -> Ints:
+        """Do as the function of that name, for edges whose inner ones lie in the range of the values.
+
+        Parameters
+        ----------
+        edges : (L + 1,) floats
+        near : (m,) ints, optional
+            Rows among which are all those in the steps of the inner edges, where they are known.
+        """
+        return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges, near)
 
     def cells_of_steps(self, edges: Floats) -> tuple[Ints, Floats]:
         """Return the cell of each step, and the edge that lies in it.
@@ -134,23 +146,31 @@ class BySteps(Finder):
     numbered : Numbered
     edges : (L + 1,) floats
         The inner ones lie in the range of the values.
+    near : (m,) ints, optional
+        Rows among which are all those in the steps of the inner edges, where they are known.
     """
 
     numbered: Numbered
     edges: Floats
+    near: Ints | None = None
 
     def index(self) -> Ints:
         """Do as `closed_right`."""
-        return self.numbered.closed_right(self.edges)
+        return self.numbered.closed_right(self.edges, self.near)
 
 
-def _number(values: Floats, low: float, scale: float) -> Ints:
-    """Number values by the leading bits of their scores: never smaller for a larger value."""
-    shares = values if (low, scale) == (0.0, 1.0) else (values - low) * scale
-    inside = shares.min(initial=0.0) >= 0 and shares.max(initial=1.0) <= 1
-    steps = _scores(shares if inside else np.clip(shares, 0.0, 1.0))
+def _shares(values: Floats, low: float, scale: float) -> Floats:
+    return values if (low, scale) == (0.0, 1.0) else (values - low) * scale
+
+
+def _number(shares: Floats) -> Ints:
+    """Number shares by the leading bits of their scores: never smaller for a larger one.
+
+    Below 0, and above 1 as far as they do not share its step, numbers are N_STEPS or more.
+    """
+    steps = _scores(shares)
     steps -= LOWEST
-    bits = steps.view(np.uint64)  # not negative, and unsigned numbers are shifted faster
+    bits = steps.view(np.uint64)  # unsigned numbers are shifted faster, and what was negative is large
     bits >>= BITS_LEFT_OUT
     return steps
 
@@ -160,8 +180,13 @@ def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]
     """Number all values, in as few bits as numbers need, and count the values of each step."""
     step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
     for start in range(0, len(values), _ROWS):
-        part = _number(values[start : start + _ROWS], low, scale)
-        counts += np.bincount(part, minlength=N_STEPS)
+        shares = _shares(values[start : start + _ROWS], low, scale)
+        part = _number(shares)
+        found = np.bincount(part, minlength=N_STEPS)
+        if len(found) > N_STEPS:  # some lie outside
+            part = _number(np.clip(shares, 0.0, 1.0))
+            found = np.bincount(part, minlength=N_STEPS)
+        counts += found
         step[start : start + _ROWS] = part
     return step, counts
 
@@ -180,15 +205,14 @@ def _rows_among(step: Array, chosen: Bools) -> Ints:
 
 
 @has_twin("calibstat.accel.steps:cut_steps")
-def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats) -> Ints:
+def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats, near: Ints | None = None) -> Ints:
     """Look up the cell of each step; where it is negative, compare with the edge of the step, or with all (NaN)."""
     index = np.empty(len(values), dtype=np.intp)
     for rows, some in _parts(step):
-        part, column = index[rows], values[rows]
-        np.take(cell, some, out=part, mode="clip")
-        near = np.flatnonzero(part < 0)
-        one = edge[some[near]]
-        part[near] = ~part[near] + (column[near] > one)
-        several = near[np.isnan(one)]
-        part[several] = closed_right(column[several], edges)
+        np.take(cell, some, out=index[rows], mode="clip")
+    near = np.flatnonzero(index < 0) if near is None else near[index[near] < 0]
+    one = edge[step[near]]
+    index[near] = ~index[near] + (values[near] > one)
+    several = near[np.isnan(one)]
+    index[several] = closed_right(values[several], edges)
     return index

@@ -26,36 +26,36 @@ def draw_binomial(count: Ints, chance: Floats, stream: np.random.Generator) -> I
     """
     most, likeliest = int(count.max(initial=0)), float(chance.max(initial=0.0))
     if most <= _FEW:
-        return _row_by_row(np.broadcast_to(count, chance.shape), chance, stream)
-    if likeliest <= 0.5 and most * likeliest <= _SMALL:
-        return _by_inversion(count, chance, stream)
-    return stream.binomial(count, chance)
+        draw = _row_by_row
+    elif likeliest <= 0.5 and most * likeliest <= _SMALL:
+        draw = _by_inversion
+    else:
+        return stream.binomial(count, chance)
+    return draw(np.broadcast_to(count, chance.shape).ravel(), chance.ravel(), stream).reshape(chance.shape)
 
 
 def _row_by_row(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
     """Draw the first row of each number, then the others of those that have more."""
-    events = ((stream.random(chance.shape) < chance) & (count > 0)).astype(np.intp)
+    events = ((stream.random(len(chance)) < chance) & (count > 0)).astype(np.intp)
     more = np.flatnonzero(count > 1)
     if len(more):
-        events.flat[more] += _row_by_row(count.flat[more] - 1, chance.flat[more], stream)
+        events[more] += _row_by_row(count[more] - 1, chance[more], stream)
     return events
 
 
 def _by_inversion(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
     """Find the number at which the distribution function passes a uniform number, from 0 upward."""
     none = np.exp(count * np.log1p(-chance))
-    drawn = np.zeros(chance.shape, dtype=np.intp)
-    above = stream.random(chance.shape) - none
-    place = np.flatnonzero(above > 0)
-    parts: tuple[Array, ...] = (above, none, chance / (1 - chance), np.broadcast_to(count, chance.shape))
-    left: Floats = np.stack([part.ravel()[place] for part in parts])
+    above: Array = stream.random(len(chance)) - none
+    drawn = np.zeros(len(chance), dtype=np.intp)
+    place: Array = np.flatnonzero(above > 0)
+    above, mass, odds, rows = (part[place] for part in (above, none, chance / (1 - chance), count))
     number = 0
     while len(place):
         number += 1
-        drawn.flat[place] = number
-        above, mass, odds, rows = left
+        drawn[place] = number
         mass *= odds * ((rows - (number - 1)) / number)
         above -= mass
         more = np.flatnonzero((above > 0) & (number < rows))
-        place, left = place[more], left[:, more]
+        place, above, mass, odds, rows = (part[more] for part in (place, above, mass, odds, rows))
     return drawn

@@ -119,11 +119,12 @@ class Moments:
         prediction, square : (..., L) floats
         """
         event, other, others = self.event, self.other, rows - events
-        mean = events * event.mean + others * other.mean
-        variance = events * event.variance + others * other.variance
+        prediction = _mixed(events, event.mean, others, other.mean)
+        variance = _mixed(events, event.variance, others, other.variance)
         noise = np.sqrt(variance)
         noise *= stream.standard_normal(noise.shape)  # in place: replicates stay in the order of memory that they have
-        prediction = (mean + noise).clip(0, rows)
+        prediction += noise
+        np.clip(prediction, 0, rows, out=prediction)
         return prediction, self._draw_squares(events, others, variance, noise, stream) if squared else np.empty(0)
 
     def _draw_squares(
@@ -141,6 +142,13 @@ class Moments:
         rest = np.maximum(spread - slope * shared, 0.0)
         square: Floats = mean + slope * noise + np.sqrt(rest) * stream.standard_normal(mean.shape)
         return square.clip(0, events + others)
+
+
+def _mixed(events: Array, event: Floats, others: Array, other: Floats) -> Floats:
+    """Add up what events and others contribute, each so much."""
+    total = events * event
+    total += others * other
+    return total
 
 
 def mean_of(sums: Floats, mass: Floats) -> Floats:

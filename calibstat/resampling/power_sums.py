@@ -10,7 +10,7 @@ import numpy as np
 from calibstat.arrays import Array, Floats, Ints
 
 # Rows that are added up at once, so that they stay in the cache.
-_ROWS = 2**15
+_ROWS = 2**14
 
 
 @final

@@ -26,6 +26,10 @@ from calibstat.resampling.sorted_rows import SortedRows
 # From so many rows on only those near the edges are sorted.
 _MANY = 50_000
 
+# So many standard deviations about the rank of an edge are sorted where what the first block of replicates needs does
+# not serve the next ones: less than 1e-6 of the draws fall outside.
+_DEVIATIONS = 5.0
+
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -84,36 +88,47 @@ def draw_recut(
     prediction_sums : (L,) floats, optional
         The sum of predictions of each of these cells, where it is known.
     """
-    rows, degree = None, degree_for(squares)
-    if cells is not None and len(column) >= _MANY:
-        rows = SortedRows.near_edges(column, prediction, chance, ranks, cells, degree, prediction_sums)
-    if rows is None:
-        rows = SortedRows.of_all(column, prediction, chance, ranks, degree)
+    n, degree, some = len(column), degree_for(squares), cells if len(column) >= _MANY else None
+    rows, group, deviations = None, None, 0.0
     for stream, size, kept in cell_blocks(n_resamples, 6 * (len(ranks) + 1), rng):
-        beginning = stream.bit_generator.state
-        edges = _draw_edges(rows, ranks, size, stream)
-        if edges is None:  # an edge fell where rows are left out: sort all, draw the same
-            rows, stream.bit_generator.state = SortedRows.of_all(column, prediction, chance, ranks, degree), beginning
-            edges = _draw_edges(rows, ranks, size, stream)
-        assert edges is not None, "all rows are sorted"
+        position = _draw_positions(n, ranks, size, stream)
+        if rows is not None:
+            group = rows.group_at(position)
+        if rows is None or group is None:
+            window = _window(n, ranks, position, deviations)
+            rows = SortedRows.near_edges(column, prediction, chance, window, some, degree, prediction_sums)
+            rows = rows or SortedRows.of_all(column, prediction, chance, ranks, degree)
+            group, deviations = rows.group_at(position), _DEVIATIONS
+        assert group is not None, "all rows that edges fall on are sorted"
+        edges = _draw_edges(rows, ranks, position, group, stream)
         yield _fill(rows, edges, stream, squares).first(kept)
 
 
-def _draw_edges(rows: SortedRows, ranks: Ints, size: int, stream: np.random.Generator) -> Edges | None:
-    """Draw where replicates are cut; None if it is among rows that are left out."""
-    between = np.diff(ranks, prepend=0, append=rows.n + 1)[:, None] - 1  # so many rows stand between two edges
-    passed = stream.standard_gamma(between + 1.0, (len(between), size))
+def _draw_positions(n: int, ranks: Ints, size: int, stream: np.random.Generator) -> Floats:
+    """Draw where among the sorted rows replicates are cut, (L - 1, R) numbers between 0 and n."""
+    between = np.diff(ranks, prepend=0, append=n + 1)[:, None]
+    passed = stream.standard_gamma(between.astype(float), (len(between), size))
     for before, after in pairwise(passed):  # edge by edge: many times as fast as a sum along the first axis
         after += before
-    position = passed[:-1] * (rows.n / passed[-1])
-    group, some_left_out = rows.group_at(position)
-    if some_left_out:
-        return None
+    return passed[:-1] * (n / passed[-1])
+
+
+def _window(n: int, ranks: Ints, position: Floats, deviations: float) -> tuple[Ints, Ints]:
+    """Return the lowest and highest rank of each edge: as drawn, and so many standard deviations about its own."""
+    reach = deviations * np.sqrt(ranks * (1 - ranks / n)) + deviations
+    lowest = np.minimum(position.min(axis=1), ranks - 1 - reach)
+    highest = np.maximum(position.max(axis=1), ranks + reach)
+    return np.maximum(lowest, 0).astype(np.intp), np.minimum(highest, n - 1).astype(np.intp)
+
+
+def _draw_edges(rows: SortedRows, ranks: Ints, position: Floats, group: Ints, stream: np.random.Generator) -> Edges:
+    """Draw what is cut at these positions: the rows before the groups of the edges, and the copies of these."""
+    between = np.diff(ranks, prepend=0, append=rows.n + 1)[:, None] - 1  # so many rows stand between two edges
     # rows between that fall into the group of the edge below them
     reach = rows.below[0][group] + rows.own[0][group] - position
     room = np.diff(position, axis=0, append=rows.n)
     found = draw_binomial(between[1:], mean_of(np.clip(reach, 0.0, room), room), stream)
-    inside = np.repeat(between, size, axis=1)
+    inside = np.repeat(between, position.shape[1], axis=1)
     inside[1:] -= found
     copies = _hand_back(1 + found, group)
     return Edges(group, position, inside, copies)

@@ -11,9 +11,6 @@ from calibstat.arrays import Array, Bools, Floats, Ints
 from calibstat.binnings.base import Cells
 from calibstat.resampling.power_sums import PowerSums, add_up_terms, power_terms
 
-# So many standard deviations about the rank of an edge are sorted: less than 1e-6 of the draws fall outside.
-_DEVIATIONS = 5.0
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -63,20 +60,21 @@ class SortedRows:
         column: Floats,
         prediction: Floats,
         chance: Array,
-        ranks: Ints,
-        cells: Cells,
+        window: tuple[Ints, Ints],
+        cells: Cells | None,
         degree: int,
         prediction_sums: Floats | None = None,
     ) -> SortedRows | None:
-        """Sort only rows near these ranks; those left out are added up, cell by cell.
+        """Sort only rows that edges may fall on; those left out are added up, cell by cell.
 
         Parameters
         ----------
         column, prediction : (n,) floats
         chance : (n,) floats
-        ranks : (L - 1,) ints
-        cells : Cells
-            Of the column, cut at these ranks.
+        window : two (L - 1,) ints
+            The lowest and the highest rank of each edge, 0..n-1; the sample's own is between.
+        cells : Cells or None
+            Of the column.
         degree : int
             The highest power of predictions that is needed.
         prediction_sums : (L,) floats, optional
@@ -85,12 +83,12 @@ class SortedRows:
         Returns
         -------
         rows : SortedRows or None
-            None if cells have no histogram, or if one holds several stretches of rows that are not near a rank.
+            None if there is no histogram, or if a cell holds several stretches of rows that are left out.
         """
-        numbered = cells.numbered
-        if numbered is None or cells.edges is None:
+        if cells is None or cells.numbered is None or cells.edges is None:
             return None
-        found = _Stretches.of(ranks, numbered.counts)
+        numbered = cells.numbered
+        found = _Stretches.of(*window, numbered.counts)
         rows = numbered.among(found.near)
         home = np.searchsorted(numbered.number(cells.edges[1:-1]), found.step, side="left")
         if (home[1:] == home[:-1]).any() or not len(rows):
@@ -106,7 +104,7 @@ class SortedRows:
         stretches = np.concatenate([found.rows[None], far[:, home]])
         inner = found.kept_before < len(rows)
         below = _lifted(reached[:, :-1], group_of[found.kept_before[inner]], stretches[:, inner])
-        left_out = (found.rows_before < ranks[:, None]) @ found.rows
+        left_out = (found.rows_before <= window[0][:, None]) @ found.rows
         whole = np.concatenate([[len(column)], all_cells.sum(axis=1)])
         return cls(own, below, whole, group_of, left_out[:, None], same, column is prediction)
 
@@ -115,15 +113,12 @@ class SortedRows:
         """Number of rows."""
         return round(self.whole[0])
 
-    def group_at(self, position: Floats) -> tuple[Ints, bool]:
-        """Return the group at positions (L - 1, R) among the sorted rows, and whether some rows there are left out.
-
-        Positions are between 0 and n, those of an edge near its rank.
-        """
+    def group_at(self, position: Floats) -> Ints | None:
+        """Return the group at positions (L - 1, R), from 0 to n, among the sorted rows; None if some are left out."""
         row = np.clip(position.astype(np.intp) - self.left_out, 0, len(self.group_of) - 1)
         group = self.group_of[row]
         ahead = position - self.below[0][group]
-        return group, bool(((ahead < 0) | (ahead > self.own[0][group])).any())
+        return None if ((ahead < 0) | (ahead > self.own[0][group])).any() else group
 
     def at(self, group: Ints) -> PowerSums:
         """Return the sums (k, ...) over groups."""
@@ -148,7 +143,7 @@ class SortedRows:
 @final
 @dataclass(frozen=True, eq=False)
 class _Stretches:
-    """Stretches of rows that are left out, S of them, since they cannot well stand at an edge.
+    """Stretches of rows that are left out, S of them, since no edge falls there.
 
     Parameters
     ----------
@@ -169,13 +164,11 @@ class _Stretches:
     kept_before: Ints
 
     @classmethod
-    def of(cls, ranks: Ints, counts: Ints) -> _Stretches:
-        """Leave out the steps whose rows do not stand at these ranks when rows are drawn with replacement."""
+    def of(cls, lowest: Ints, highest: Ints, counts: Ints) -> _Stretches:
+        """Leave out the steps whose rows do not stand at ranks from the lowest to the highest of some edge."""
         reached = np.cumsum(counts)
         n = reached[-1]
-        reach = _DEVIATIONS * np.sqrt(ranks * (1 - ranks / n)) + _DEVIATIONS
-        first = np.searchsorted(reached, ranks - reach, side="right")
-        last = np.minimum(np.searchsorted(reached, ranks + reach, side="right"), len(counts) - 1)
+        first, last = (np.searchsorted(reached, ranks, side="right") for ranks in (lowest, highest))
         near = np.zeros(len(counts), dtype=bool)
         for start, stop in zip(first, last, strict=True):
             near[start : stop + 1] = True

@@ -58,7 +58,24 @@ def test_cells_are_those_of_a_search(values, data):
         inside = st.one_of(st.sampled_from(list(values)), st.floats(float(values.min()), float(values.max())))
         inner = np.unique(data.draw(st.lists(inside, max_size=8)))
         edges = np.concatenate([[values.min()], inner, [values.max()]])
-        np.testing.assert_array_equal(numbered.closed_right(edges), closed_right(values, edges))
+        expected = closed_right(values, edges)
+        np.testing.assert_array_equal(numbered.closed_right(edges), expected)
+        near = np.flatnonzero(np.isin(numbered.step, numbered.number(np.append(inner, values[0]))))
+        np.testing.assert_array_equal(numbered.closed_right(edges, near), expected)
+
+
+BEYOND = [-np.inf, -1e300, -0.5, -(2.0**-30), -1e-12, 1 + 2.0**-52, 1 + 1e-12, 1 + 2.0**-30, 1.5, 1e300, np.inf]
+
+
+@pytest.mark.parametrize("beyond", BEYOND)
+def test_values_beyond_the_range_share_a_step_with_its_ends(beyond):
+    values = np.array([0.0, 0.3, 1.0, beyond])
+    for low, width in ((0.0, 1.0), (-2.0, 4.0)):
+        every, inside = (
+            Numbered.of(low + width * each, (low, low + width)) for each in (values, np.clip(values, 0.0, 1.0))
+        )
+        np.testing.assert_array_equal(every.step, inside.step)
+        np.testing.assert_array_equal(every.counts, inside.counts)
 
 
 def test_steps_alone_do_not_order_values():

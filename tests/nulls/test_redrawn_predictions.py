@@ -12,7 +12,7 @@ from calibstat.binnings.equal_mass import group_ranks
 from calibstat.binnings.selection import Numbered
 from calibstat.nulls.redrawn_predictions import redraw_predictions
 from calibstat.progress import listening
-from calibstat.resampling import bin_level, recut_cells, sorted_rows
+from calibstat.resampling import bin_level, recut_cells
 from calibstat.resampling.few_values import FewValues
 from calibstat.resampling.moments import Moments
 from calibstat.resampling.sorted_rows import SortedRows
@@ -165,16 +165,19 @@ def test_the_smallest_samples_by_enumeration(p, cut):
 
 
 def test_sorting_near_the_edges_gives_the_draws_of_sorting_all(monkeypatch):
+    """Of one block of replicates, and of three: edges of the second fall where rows are not sorted for the first."""
     for shape in ("beta", "near one", "half ties", "certain"):
         sample, estimator = sample_of(scores(shape, 20_000)), cs.ECE(cs.EqualMass(15))
-        every = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
+        every = redraw_predictions(estimator, sample, 2500, cs.as_generator(0))
         monkeypatch.setattr(recut_cells, "_MANY", 1)
-        near = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
-        monkeypatch.setattr(sorted_rows, "_DEVIATIONS", 0.1)  # edges fall where rows are not sorted
-        after_all = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
+        near = redraw_predictions(estimator, sample, 2500, cs.as_generator(0))
+        fewer = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
+        monkeypatch.setattr(recut_cells, "_DEVIATIONS", 0.1)  # edges of the third fall outside again
+        nearer = redraw_predictions(estimator, sample, 2500, cs.as_generator(0))
         monkeypatch.undo()
         np.testing.assert_allclose(near, every, rtol=1e-7)
-        np.testing.assert_allclose(after_all, every, rtol=1e-12)
+        np.testing.assert_allclose(nearer, every, rtol=1e-7)
+        np.testing.assert_array_equal(near[:50], fewer)
 
 
 def cells_of(column, ranks):
@@ -186,9 +189,9 @@ def cells_of(column, ranks):
 
 def test_groups_near_edges_are_those_of_all_sorted_rows():
     p, age = scores("beta", 5000), np.random.Generator(np.random.PCG64(1)).integers(0, 700, 5000).astype(float)
-    ranks = np.array([1000, 2500])
+    ranks, window = np.array([1000, 2500]), (np.array([870, 2300]), np.array([1150, 2650]))
     for column, chance in ((p, p), (age, p), (age, (p > 0.5).astype(float))):
-        near = SortedRows.near_edges(column, p, chance, ranks, cells_of(column, ranks), 2)
+        near = SortedRows.near_edges(column, p, chance, window, cells_of(column, ranks), 2)
         every = SortedRows.of_all(column, p, chance, ranks, 2)
         assert near.n == every.n == 5000
         assert 0 < near.own.shape[1] < every.own.shape[1]
@@ -205,16 +208,14 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
 
 
 def test_positions_among_rows_left_out_are_told():
-    p, ranks = scores("beta", 5000), np.array([1000, 2500])
-    near, every = SortedRows.near_edges(p, p, p, ranks, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, ranks, 2)
-    for shift in (-20.0, 0.0, 20.0):
-        (found, some), (expected, none) = (each.group_at(ranks[:, None] + shift + 0.5) for each in (near, every))
-        assert not some
-        assert not none
+    p, ranks, window = scores("beta", 5000), np.array([1000, 2500]), (np.array([970, 2470]), np.array([1030, 2530]))
+    near, every = SortedRows.near_edges(p, p, p, window, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, ranks, 2)
+    for shift in (-30.0, 0.0, 30.0):
+        found, expected = (each.group_at(ranks[:, None] + shift + 0.5) for each in (near, every))
         np.testing.assert_allclose(near.below[:, found], every.below[:, expected], rtol=1e-12)
     for position in (10.0, 1700.0, 4990.0):
-        assert near.group_at(np.array([[1000.5], [position]]))[1]
-        assert not every.group_at(np.array([[1000.5], [position]]))[1]
+        assert near.group_at(np.array([[1000.5], [position]])) is None
+        assert every.group_at(np.array([[1000.5], [position]])) is not None
 
 
 def assert_same_moments(first, second):
