@@ -64,8 +64,10 @@ def _whole_cells(
         rng,
         plan.cells.ranks,
         squares=squares,
-        prediction_sums=plan.prediction[:, 0],
+        known=(plan.weight, plan.prediction[:, 0]),
     )
+    if drawn is None:
+        return None
     values = [evaluator.from_tallies(each.tally()) for each in drawn]
     return np.concatenate([each for each in values if each is not None])
 

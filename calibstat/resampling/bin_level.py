@@ -14,6 +14,7 @@ from calibstat.predictions import Predictions
 from calibstat.resampling.few_values import FewValues
 from calibstat.resampling.fixed_cells import Drawn, draw_fixed
 from calibstat.resampling.moments import Moments
+from calibstat.resampling.near_normal import sums_are_near_normal
 from calibstat.resampling.power_sums import degree_for
 from calibstat.resampling.recut_cells import draw_recut
 
@@ -65,9 +66,11 @@ def draw_cells(
     *,
     repeats: bool = False,
     squares: bool = False,
-    prediction_sums: Floats | None = None,
-) -> Iterator[Drawn]:
+    known: tuple[Floats, Floats] | None = None,
+) -> Iterator[Drawn] | None:
     """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
+
+    None where the law of a sum of predictions is too far from a normal one.
 
     Parameters
     ----------
@@ -84,21 +87,30 @@ def draw_cells(
         Whether rows that were drawn several times count as one of more weight, where cells stay.
     squares : bool
         Whether to draw sums of squared residuals.
-    prediction_sums : (L,) floats, optional
-        The sum of predictions of each of these cells, where it is known.
+    known : two (L,) floats, optional
+        The number of rows, and the sum of predictions, of each of these cells.
     """
     event = np.ascontiguousarray(predictions.event)
     chance = event if chance is None else chance
     cut_by_event = ranks is None or predictions.keys == (1,)
     column = event if cut_by_event else predictions.conditioned[:, 0]
     few = FewValues.of(cells, column, event, chance)
+    by_prediction = predictions.keys == (1,)
     if ranks is None:
         if few is not None:
             return few.draw_fixed(n_resamples, rng, repeats=repeats, squares=squares)
         moments = Moments.of_cells(cells.index, cells.size, event, chance, degree_for(squares))
+        if not sums_are_near_normal(cells, moments.rows, moments.events, event, chance, by_prediction=by_prediction):
+            return None
         return draw_fixed(moments, n_resamples, rng, repeats=repeats, squares=squares)
     if few is not None:
         return few.draw_recut(ranks, n_resamples, rng, squares=squares)
-    return draw_recut(
-        column, event, chance, ranks, n_resamples, rng, cells, squares=squares, prediction_sums=prediction_sums
-    )
+    rows, sums = known or (_sums(cells, np.ones(len(event))), _sums(cells, event))
+    events = sums if chance is event else _sums(cells, chance)
+    if not sums_are_near_normal(cells, rows, events, event, chance, by_prediction=by_prediction):
+        return None
+    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells, squares=squares, prediction_sums=sums)
+
+
+def _sums(cells: Cells, values: Array) -> Floats:
+    return np.bincount(cells.index, values, minlength=cells.size).astype(float, copy=False)

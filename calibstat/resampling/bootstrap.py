@@ -81,6 +81,8 @@ class Bootstrap(Resampler):
             return None
         repeats = "weight2" in plan.needs
         drawn = draw_cells(plan.cells, seen.predictions, seen.outcomes, self.n_resamples, rng, repeats=repeats)
+        if drawn is None:
+            return None
         values = [evaluator.from_tallies(each.tally()) for each in drawn]
         return np.concatenate([each for each in values if each is not None])
 

@@ -13,6 +13,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.resampling.bin_level import sums_suffice
 from calibstat.resampling.fixed_cells import Drawn, cell_blocks, sum_of_squares
+from calibstat.resampling.near_normal import sums_are_near_normal
 from calibstat.sample import Sample
 
 # More pairs of cells and labels than this are not drawn whole, nor more than one for four rows.
@@ -37,6 +38,8 @@ def paired_cells(
     if not all(sums_suffice(evaluator) for evaluator in evaluators):
         return None
     plans = [evaluator.tally for evaluator in evaluators if evaluator.tally is not None]
+    if not all(_near_normal(plan, sample) for plan, sample in zip(plans, samples, strict=True)):
+        return None
     pairs = Pairs.of(plans, samples)
     if len(pairs.rows) > min(_AT_MOST, _FOR_A_ROW * len(samples[0])):
         return None
@@ -47,6 +50,14 @@ def paired_cells(
             value = evaluator.from_tallies(drawn.tally())
             kept.extend([] if value is None else [value])
     return np.stack([np.concatenate(each) for each in values])
+
+
+def _near_normal(plan: TallyPlan, sample: Sample) -> bool:
+    """Whether sums of predictions of one model may be drawn from the normal law."""
+    tally, predictions = plan(sample.outcomes), plan.predictions
+    by_prediction = predictions.keys == (1,)
+    counts = tally.weight, tally.outcome[:, 0]
+    return sums_are_near_normal(plan.cells, *counts, predictions.event, sample.outcomes, by_prediction=by_prediction)
 
 
 @final
