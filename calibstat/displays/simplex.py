@@ -183,6 +183,8 @@ class SimplexDisplay:
 
         Raises
         ------
+        TypeError
+            If `sample` or `lens` is something else.
         ValueError
             If not three outcomes are seen, something else than the prediction is conditioned on, or there are too few
             redraws.

@@ -10,6 +10,7 @@ import numpy as np
 from calibstat.arrays import RNG, Floats, as_generator
 from calibstat.binnings.base import Binning
 from calibstat.estimators.cells.histogram import HistogramRegression
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 from calibstat.sample import Sample
@@ -74,12 +75,24 @@ def _rank(n_resamples: int, coverage: float) -> int:
 
 def _three_classes(lens: Lens, sample: Sample) -> Sample:
     """What is seen through the lens, if a simplex diagram can show it."""
-    seen = lens(sample)
-    if seen.predictions.n_classes != 3 or seen.predictions.keys != (0, 1, 2):
+    check_sample(sample)
+    seen = check_lens(lens)(sample)
+    n_classes, keys = seen.predictions.n_classes, seen.predictions.keys
+    if n_classes != 3:
+        advice = (
+            "for two outcomes take ReliabilityDisplay."
+            if n_classes == 2
+            else "put classes together by a lens, for example lens=Partition([['cat'], ['dog'], ['car', 'truck']])."
+        )
         raise ValueError(
-            f"a simplex diagram shows predictions of 3 classes, got {seen.predictions.n_classes} through {lens!r}, "
-            f"conditioned on {seen.predictions.given!r}: put classes together by a lens, for example "
-            "lens=Partition([['cat'], ['dog'], ['car', 'truck']])."
+            f"a simplex diagram shows predictions of 3 classes, got {n_classes} through {lens!r}: {advice}"
+        )
+    if keys != (0, 1, 2):
+        variables = " and ".join(repr(key) for key in keys if isinstance(key, str)) or f"columns {keys!r}"
+        raise ValueError(
+            f"a simplex diagram shows predictions, not variables, but seen through {lens!r} the sample is conditioned "
+            f"on {variables}: leave out Given. ReliabilityDisplay shows one outcome over a variable, for example "
+            "lens=TopLabel() | Given('age')."
         )
     if not len(seen):
         raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")

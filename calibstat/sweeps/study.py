@@ -116,8 +116,10 @@ def _refuse_what_needs_rows(study: Study) -> None:
     for slot in study.estimators.each:
         if not is_nested(slot.thing) or slot.thing.lens.parts:
             raise ValueError(
-                f"estimators[{slot.name!r}] needs rows, but draws='cells' draws sums over cells: it serves estimators "
-                "on EqualMass or EqualWidth cells of the event's probability, without a lens; take 'rows' or 'sorted'."
+                f"estimators[{slot.name!r}] needs rows, but draws='cells' draws only counts, events, and sums of "
+                "predictions and of squared residuals, in cells. It serves functions of these that are a "
+                "BinnedEstimator, as ECE, RMSCE and DebiasedL2 are, on EqualMass or EqualWidth cells of the event's "
+                "probability, without a lens; take 'rows' or 'sorted'."
             )
 
 

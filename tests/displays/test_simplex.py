@@ -220,7 +220,7 @@ def test_more_classes_are_put_together_by_a_lens():
     [
         ({"coverage": 1.0}, "coverage is 1.0"),
         ({"n_resamples": 8}, r"n_resamples is 8, too few .* take 9 or more"),
-        ({"lens": cs.TopLabel()}, "got 2 through"),
+        ({"lens": cs.TopLabel()}, r"got 2 through TopLabel\(\): .*ReliabilityDisplay"),
         ({"lens": cs.Region.between("car", 2, 3)}, "no row is left"),
     ],
 )
@@ -228,6 +228,32 @@ def test_what_cannot_be_shown_is_refused(off, options, words):
     with pytest.raises(ValueError, match=words):
         SimplexDisplay.from_sample(off, **options)
     SimplexDisplay.compute(off, n_resamples=9)
+
+
+def test_two_classes_are_shown_elsewhere():
+    sample = cs.Sample([0, 1, 1], [0.2, 0.6, 0.7])
+    with pytest.raises(ValueError, match=r"got 2 through Canonical\(\): .*ReliabilityDisplay") as raised:
+        SimplexDisplay.from_sample(sample)
+    assert "Partition" not in str(raised.value)
+
+
+@pytest.mark.parametrize("names", [("age",), ("age", ...), (..., "age"), ("age", "sex")], ids=str)
+@pytest.mark.parametrize("before", [False, True])
+def test_it_shows_predictions_and_not_variables(names, before):
+    variables = {"age": [20.0, 30.0, 40.0], "sex": ["f", "m", "f"]}
+    sample, lens = cs.Sample([0, 1, 2], np.eye(3), variables=variables), cs.Given(*names)
+    with pytest.raises(ValueError, match=r"shows predictions, not variables, .*'age'") as raised:
+        SimplexDisplay.from_sample(*((lens(sample),) if before else (sample,)), **({} if before else {"lens": lens}))
+    assert ("'sex'" in str(raised.value)) == ("sex" in names)
+    assert "Ellipsis" not in str(raised.value)
+    assert "got 3" not in str(raised.value)
+
+
+def test_something_else_than_a_sample_or_a_lens_is_refused(off):
+    with pytest.raises(TypeError, match="sample is of type ndarray, but a Sample is expected"):
+        SimplexDisplay.from_sample(off.y_prob)
+    with pytest.raises(TypeError, match="lens is of type str, but a lens is expected"):
+        SimplexDisplay.from_sample(off, lens="top")
 
 
 def test_no_figure_is_made_when_axes_are_given(off, monkeypatch):

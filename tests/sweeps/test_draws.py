@@ -10,6 +10,7 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.estimators.binned import BinnedEstimator
+from calibstat.estimators.cells.decomposition import BrierDecomposition
 from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope
 from calibstat.generators.spacings import N_LEVELS
 from calibstat.sweeps.cell_law import CellLaw
@@ -256,6 +257,10 @@ def test_cells_are_refused_where_rows_are_needed():
     for needs_rows in (cs.PDE(), cs.ECE(cs.FixedEdges([0, 1])), cs.TopLabel() | cs.ECE(), lambda b: order_matters):
         with pytest.raises(ValueError, match=r"estimators\['e'\] needs rows"):
             make("cells", 0, estimators={"e": needs_rows})
+    cells = cs.HosmerLemeshow(), cs.PDE(cs.EqualWidth(5)), BrierDecomposition(), cs.ECE(cs.UniqueValues())
+    for other in cells:
+        with pytest.raises(ValueError, match=r"\['e'\] needs rows.* only .*residuals.*BinnedEstimator.*without a lens"):
+            make("cells", 0, estimators={"e": other})
     for draws in ("sorted", "cells"):
         with pytest.raises(ValueError, match="does not know the quantiles"):
             Sweep(FinitePredictions([0.2], [0.3]), n=[9], estimators={"ECE": cs.ECE()}, draws=draws)

@@ -42,6 +42,16 @@ class Kernel(ABC):
         return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
 
 
+def expect_kernel(value: object) -> Kernel:
+    """Return a kernel, or say that something else was given for one."""
+    if not isinstance(value, Kernel):
+        raise TypeError(
+            f"kernel is {value!r}, but a kernel is expected: LaplaceKernel(), GaussianKernel(), or an instance of your "
+            "own subclass of Kernel."
+        )
+    return value
+
+
 @final
 @dataclass(frozen=True)
 class LaplaceKernel(Kernel):

@@ -9,10 +9,11 @@ import numpy as np
 
 from calibstat.arrays import Floats
 from calibstat.checks import at_least_one
+from calibstat.checks.probabilities import ROW_TOLERANCE, VALUE_TOLERANCE
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.kernels.features import features, median_distance, on_a_line, sorted_rows
 from calibstat.estimators.kernels.functions import Kernel
-from calibstat.predictions import Predictions
+from calibstat.predictions import Given, Predictions
 
 Points = tuple[tuple[float, ...], ...]
 
@@ -38,7 +39,10 @@ def checked_targets(given: Sequence[Hashable] | None, locations: int | Points) -
     found = tuple(each.item() if isinstance(each, np.generic) else each for each in given)
     expected = locations if isinstance(locations, int) else len(locations)
     if len(found) != expected:
-        raise ValueError(f"there are {len(found)} targets for {expected} locations; give one class for each location.")
+        raise ValueError(
+            f"there {'is' if len(found) == 1 else 'are'} {_counted(len(found), 'target')} for "
+            f"{_counted(expected, 'location')}; give one class for each location."
+        )
     return found
 
 
@@ -64,6 +68,11 @@ def at_locations(
         As checked above.
     bandwidth : "median" or float
     kernel : Kernel
+
+    Raises
+    ------
+    ValueError
+        If given locations do not fit what is conditioned on, or are no predictions where it is the prediction.
     """
     rows = features(predictions)
     if not isinstance(locations, int):
@@ -81,20 +90,50 @@ def _points(estimator: Estimator, predictions: Predictions, rows: Floats, given:
     """Write given locations as the kernel compares them."""
     points, width = np.array(given), rows.shape[1]
     variables = [key for key in predictions.keys if isinstance(key, str)]
-    if points.shape[1] == 1 and on_a_line(predictions) and width == 2:
-        return np.concatenate([-points if variables else 1 - points, points], axis=1)
-    if points.shape[1] == width and (not variables or len(predictions.keys) == 1):
-        return points
+    alone = points.shape[1] == 1 and on_a_line(predictions) and width == 2
+    if alone or (points.shape[1] == width and (not variables or len(predictions.keys) == 1)):
+        if not variables:
+            _refuse_off_simplex(estimator, points, whole=not alone and width == predictions.n_classes)
+        return np.concatenate([-points if variables else 1 - points, points], axis=1) if alone else points
     if variables and len(predictions.keys) > 1:
         advice = f"leave their choice to the estimator by a number: locations={len(given)}"
     else:
-        advice = f"give {width} numbers for each location" + (", or a single one" if on_a_line(predictions) else "")
+        advice = f"give {_counted(width, 'number')} for each location"
+        advice += ", or a single one" if on_a_line(predictions) else ""
         if points.shape[1] == 1 and not variables:
             advice += ", or look through a lens first, for example TopLabel() or ClassWise(label)"
     raise ValueError(
-        f"{estimator!r} has locations of {points.shape[1]} numbers, but {predictions.given!r} is conditioned on, in "
-        f"{width} columns; {advice}."
+        f"{estimator!r} has locations of {_counted(points.shape[1], 'number')}, but {_in_words(predictions.given)} "
+        f"conditioned on, in {_counted(width, 'column')}; {advice}."
     )
+
+
+def _refuse_off_simplex(estimator: Estimator, points: Floats, *, whole: bool) -> None:
+    """Refuse locations (J, d) that are no predictions; `whole` ones have a number for each class."""
+    outside, sums = np.maximum(-points, points - 1).max(axis=1), points.sum(axis=1)
+    if outside.max() > VALUE_TOLERANCE:
+        worst = int(outside.argmax())
+        wrong = "; its numbers must lie between 0 and 1"
+    elif whole and np.abs(sums - 1).max() > ROW_TOLERANCE:
+        worst = int(np.abs(sums - 1).argmax())
+        wrong = f", which sums to {sums[worst]:.6g}; its numbers must sum to 1"
+    else:
+        return
+    shown = ", ".join(f"{number:.8g}" for number in points[worst])
+    raise ValueError(
+        f"{estimator!r} looks at predictions, but location {worst} (counting from 0) is {shown}{wrong}. "
+        "For locations of a variable look through a lens first, for example Given('age')."
+    )
+
+
+def _in_words(given: Given) -> str:
+    """Name what is conditioned on, with the verb."""
+    names = ["the prediction" if name is ... else f"{name!r}" for name in given]
+    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _codes(

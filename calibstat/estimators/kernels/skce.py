@@ -13,7 +13,7 @@ from calibstat.checks import at_least_one
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.kernels.evaluator import KernelEvaluator
 from calibstat.estimators.kernels.features import features, median_distance, on_a_line
-from calibstat.estimators.kernels.functions import Kernel, LaplaceKernel
+from calibstat.estimators.kernels.functions import Kernel, LaplaceKernel, expect_kernel
 from calibstat.estimators.kernels.sums import BlockSums, LineSums, PairSums, PanelSums
 from calibstat.predictions import Predictions
 
@@ -77,6 +77,7 @@ class SKCE(Estimator):
     def __post_init__(self) -> None:
         if self.kind not in ("unbiased", "biased", "block"):
             raise ValueError(f"kind is {self.kind!r}; it must be 'unbiased', 'biased' or 'block'.")
+        expect_kernel(self.kernel)
         at_least_one("block_size", self.block_size)
         object.__setattr__(self, "bandwidth", _bandwidth(self.bandwidth))
         if self.multiples is not None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
-from calibstat.estimators.kernels.functions import Kernel, LaplaceKernel
+from calibstat.estimators.kernels.functions import Kernel, LaplaceKernel, expect_kernel
 from calibstat.estimators.kernels.locations import at_locations, checked_locations, checked_targets
 from calibstat.estimators.kernels.skce import SKCE
 from calibstat.estimators.replicates import in_batches
@@ -69,6 +69,7 @@ class UCME(Estimator):
     quantity: ClassVar[str] = "squared mean residual near test locations (unnormalized calibration mean embedding)"
 
     def __post_init__(self) -> None:
+        expect_kernel(self.kernel)
         places = checked_locations(self.locations)
         object.__setattr__(self, "locations", places)
         object.__setattr__(self, "targets", checked_targets(self.targets, places))
