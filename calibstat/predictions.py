@@ -116,6 +116,16 @@ class Predictions:
         induced: Given = (1,) if self.n_classes == 2 else tuple(range(self.n_classes))
         return tuple(key for name in self.given for key in (induced if name is ... else (name,)))
 
+    @property
+    def condition(self) -> str:
+        """What is conditioned on, for messages: "the prediction", or the names of variables."""
+        return " and ".join(map(self._in_words, self.given))
+
+    def _in_words(self, name: str | int | EllipsisType) -> str:
+        if isinstance(name, int):
+            return f"the probability of {self.classes[name]!r}"
+        return "the prediction" if name is ... else repr(name)
+
     def column(self, key: str | int | EllipsisType) -> Variable:
         """The conditioned column of that key: a variable, or the probabilities of one class."""
         if isinstance(key, str):

@@ -132,8 +132,8 @@ class Product(Binning):
         rest = len(keys) - sum(factor.columns or 0 for factor in self.factors)
         if len(greedy) > 1 or rest < len(greedy) or (rest and not greedy):
             raise ValueError(
-                f"{self!r} cannot share out {len(keys)} columns ({predictions.given!r}): each factor takes one, except "
-                "at most one that takes all the others. Use as many factors as there are columns."
+                f"{self!r} cannot share out {len(keys)} columns ({predictions.condition}): each factor takes one, "
+                "except at most one that takes all the others. Use as many factors as there are columns."
             )
         dealt, start = [], 0
         for factor in self.factors:
@@ -180,7 +180,7 @@ def one_column(binning: Binning, predictions: Predictions) -> Floats:
             "the whole simplex, for example VarianceTree(100)."
         )
     raise ValueError(
-        f"{binning!r} cuts one column, but {len(predictions.keys)} are conditioned on ({predictions.given!r}); "
+        f"{binning!r} cuts one column, but {len(predictions.keys)} are conditioned on ({predictions.condition}); "
         "cross two binnings, for example EqualMass(10) * Categories()."
     )
 

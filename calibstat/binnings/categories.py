@@ -28,7 +28,7 @@ class Categories(Binning):
         """Give each level its cell; levels that no row has are left out."""
         if len(predictions.keys) != 1 or not isinstance(predictions.keys[0], str):
             raise ValueError(
-                f"{self!r} needs one variable, but {predictions.given!r} is conditioned on; look through "
+                f"{self!r} needs one variable, but {predictions.condition} is conditioned on; look through "
                 "Given('name of a variable') first, or use UniqueValues() for predictions."
             )
         variable = predictions.column(predictions.keys[0])

@@ -54,8 +54,8 @@ def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxi
     """
     if len(predictions.keys) != 1:
         raise ValueError(
-            f"a diagram has one axis, but {len(predictions.keys)} columns are conditioned on ({predictions.given!r}); "
-            "condition on one of them, for example Given('age')."
+            f"a diagram has one axis, but {len(predictions.keys)} columns are conditioned on "
+            f"({predictions.condition}); condition on one of them, for example Given('age')."
         )
     key, cells = predictions.keys[0], binning.cut(predictions)
     through = f"\nseen through {lens!r}"

@@ -101,8 +101,8 @@ def _refuse(seen: Sample, lens: Lens) -> None:
         )
     if predictions.given != (...,):
         raise ValueError(
-            f"calibration_band: {lens!r} conditions on {predictions.given!r}, but the band is of the chance given the "
-            "prediction alone; for groups, look through Region at one after the other."
+            f"calibration_band: {lens!r} conditions on {predictions.condition}, but the band is of the chance given "
+            "the prediction alone; for groups, look through Region at one after the other."
         )
     if predictions.weights is not None:
         raise ValueError(

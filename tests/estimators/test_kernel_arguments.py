@@ -104,3 +104,17 @@ def test_what_is_conditioned_on_is_said_in_words(estimator, n_classes, message):
 def test_targets_are_counted_in_words(estimator, places, targets, message):
     with pytest.raises(ValueError, match=message):
         estimator(places, targets)
+
+
+def test_what_is_conditioned_on_in_words():
+    rows = np.array([[0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.6, 0.2, 0.2]])
+    sample = cs.Sample(["a", "b", "c"], rows, variables={"age": [1, 2, 3]}, labels=["a", "b", "c"])
+    words = [
+        (cs.Canonical(), "the prediction"),
+        (cs.Given("age"), "'age'"),
+        (cs.Given("age", ...), "'age' and the prediction"),
+    ]
+    for lens, wanted in words:
+        assert lens(sample).predictions.condition == wanted
+    with pytest.raises(ValueError, match=r"cuts one column, but 4 are conditioned on \('age' and the prediction\)"):
+        (cs.Given("age", ...) | cs.ECE(cs.EqualMass(2)))(sample)

@@ -90,7 +90,7 @@ class CORP(Estimator):
         ordered = Ordered(self, predictions)
         if predictions.keys != (1,):
             raise ValueError(
-                f"{self!r} maps the prediction itself, but {predictions.given!r} is conditioned on; leave out Given, "
+                f"{self!r} maps the prediction itself, but {predictions.condition} is conditioned on; leave out Given, "
                 "or use IsotonicCurve() for the outcome as an increasing function of a variable."
             )
         return _PartsEvaluator(self.score, ordered, self.score.prepare(predictions))

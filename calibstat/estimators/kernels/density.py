@@ -128,7 +128,7 @@ class KDECE(Estimator):
         """Take logarithms."""
         if predictions.given != (...,):
             raise ValueError(
-                f"{self!r} smooths over the prediction, but {predictions.given!r} is conditioned on; SKCE() smooths "
+                f"{self!r} smooths over the prediction, but {predictions.condition} is conditioned on; SKCE() smooths "
                 "over variables."
             )
         return _DensityEvaluator(self, predictions)

@@ -13,7 +13,7 @@ from calibstat.checks.probabilities import ROW_TOLERANCE, VALUE_TOLERANCE
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.kernels.features import features, median_distance, on_a_line, sorted_rows
 from calibstat.estimators.kernels.functions import Kernel
-from calibstat.predictions import Given, Predictions
+from calibstat.predictions import Predictions
 
 Points = tuple[tuple[float, ...], ...]
 
@@ -102,8 +102,9 @@ def _points(estimator: Estimator, predictions: Predictions, rows: Floats, given:
         advice += ", or a single one" if on_a_line(predictions) else ""
         if points.shape[1] == 1 and not variables:
             advice += ", or look through a lens first, for example TopLabel() or ClassWise(label)"
+    verb = "is" if len(predictions.given) == 1 else "are"
     raise ValueError(
-        f"{estimator!r} has locations of {_counted(points.shape[1], 'number')}, but {_in_words(predictions.given)} "
+        f"{estimator!r} has locations of {_counted(points.shape[1], 'number')}, but {predictions.condition} {verb} "
         f"conditioned on, in {_counted(width, 'column')}; {advice}."
     )
 
@@ -124,12 +125,6 @@ def _refuse_off_simplex(estimator: Estimator, points: Floats, *, whole: bool) ->
         f"{estimator!r} looks at predictions, but location {worst} (counting from 0) is {shown}{wrong}. "
         "For locations of a variable look through a lens first, for example Given('age')."
     )
-
-
-def _in_words(given: Given) -> str:
-    """Name what is conditioned on, with the verb."""
-    names = ["the prediction" if name is ... else f"{name!r}" for name in given]
-    return f"{' and '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _counted(number: int, noun: str) -> str:

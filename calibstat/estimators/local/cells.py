@@ -179,7 +179,7 @@ def smoothed_column(estimator: Estimator, predictions: Predictions) -> Floats:
     if len(predictions.keys) != 1:
         raise ValueError(
             f"{estimator!r} smooths along one column, but {len(predictions.keys)} are conditioned on "
-            f"({predictions.given!r}): look through Given('name of a variable') or Given(...) first."
+            f"({predictions.condition}): look through Given('name of a variable') or Given(...) first."
         )
     variable = predictions.column(predictions.keys[0])
     if variable.categorical:

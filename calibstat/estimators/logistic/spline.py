@@ -62,7 +62,7 @@ class LogisticSpline:
         """Prepare the absolute difference of curve and prediction in each row, for indices over rows."""
         if predictions.keys != (1,):
             raise ValueError(
-                f"{self!r} is a curve over the prediction, but {predictions.given!r} is conditioned on; "
+                f"{self!r} is a curve over the prediction, but {predictions.condition} is conditioned on; "
                 "look through Given(...), or smooth along the variable with LOESS(0.75)."
             )
         return GapsOfRows(predictions, self.n_knots)

@@ -20,7 +20,7 @@ def one_column(estimator: Estimator, predictions: Predictions) -> Floats:
     if len(predictions.keys) != 1:
         raise ValueError(
             f"{estimator!r} puts rows in the order of one column, but {len(predictions.keys)} are conditioned on "
-            f"({predictions.given!r}); condition on one of them, for example Given('age')."
+            f"({predictions.condition}); condition on one of them, for example Given('age')."
         )
     variable = predictions.column(predictions.keys[0])
     if variable.categorical:
