@@ -396,6 +396,7 @@ def test_true_or_false(value):
 _SAMPLE = cs.Sample(Y, P)
 _SWITCHES = {
     "shortcuts": lambda value: cs.Consistency(shortcuts=value),
+    "allow_invalid": lambda value: cs.Bootstrap(allow_invalid=value),
     "resample_predictions": lambda value: cs.Consistency(resample_predictions=value),
     "centred": lambda value: cs.Multiplier(centred=value),
     "include_self": lambda value: cs.NeighborAUCV(3, include_self=value),
@@ -409,6 +410,11 @@ _SWITCHES = {
 def test_what_looks_like_true_or_false_is_refused(name, value):
     with refused(f"{name} is {value!r}", "True or False", error=TypeError):
         _SWITCHES[name](value)
+
+
+def test_shortcuts_of_a_bootstrap_are_true_or_false():
+    with refused("shortcuts is 'False'", "True or False", error=TypeError):
+        cs.Bootstrap(shortcuts="False")
 
 
 def test_warning_class():

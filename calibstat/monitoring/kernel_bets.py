@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.checks import at_least_one
-from calibstat.estimators.kernels.functions import GaussianKernel, Kernel
+from calibstat.estimators.kernels.functions import GaussianKernel, Kernel, expect_kernel
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
 
 _FLOOR = 0.5
@@ -51,8 +51,7 @@ class KernelBets(Bets):
     n_anchors: int = 1000
 
     def __post_init__(self) -> None:
-        if not isinstance(self.kernel, Kernel):
-            raise TypeError(f"kernel is {self.kernel!r}, but a kernel is expected: for example GaussianKernel()")
+        expect_kernel(self.kernel)
         at_least_one("n_anchors", self.n_anchors)
         if not 0 < self.bandwidth < np.inf:
             raise ValueError(f"bandwidth is {self.bandwidth!r}, but it must be above 0 and finite")

@@ -10,7 +10,7 @@ from typing import Literal, final
 import numpy as np
 
 from calibstat.arrays import RNG, Floats, as_generator
-from calibstat.checks import at_least_one
+from calibstat.checks import at_least_one, true_or_false
 from calibstat.estimators.base import Estimator
 from calibstat.resampling.base import Resampler
 from calibstat.resampling.bin_level import draw_cells, has_few_rows, sums_suffice
@@ -61,6 +61,8 @@ class Bootstrap(Resampler):
 
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)
+        true_or_false("allow_invalid", self.allow_invalid)
+        true_or_false("shortcuts", self.shortcuts)
         if self.kind not in ("percentile", "basic", "bca"):
             raise ValueError(f"kind is {self.kind!r}; it must be 'percentile', 'basic' or 'bca'.")
 

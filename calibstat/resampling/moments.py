@@ -42,7 +42,7 @@ class RowLaw:
     @classmethod
     def from_powers(cls, mass: Floats, *powers: Floats) -> RowLaw:
         """Make it of the number of rows and their sums of p, p^2, and p^3 and p^4 if p^2 matters."""
-        mean, mean2, *higher = (mean_of(each, mass) for each in powers)
+        mean, mean2, *higher = (ratio(each, mass) for each in powers)
         variance = _variance(mean2, mean)
         if not higher:
             return cls(mean, variance)
@@ -149,11 +149,6 @@ def _mixed(events: Array, event: Floats, others: Array, other: Floats) -> Floats
     total = events * event
     total += others * other
     return total
-
-
-def mean_of(sums: Floats, mass: Floats) -> Floats:
-    """Divide sums by the mass they are over; zero where there is none."""
-    return sums / mass if mass.min(initial=1.0) > 0 else ratio(sums, mass)  # most often all have some: much faster
 
 
 def _variance(mean_square: Floats, mean: Floats) -> Floats:

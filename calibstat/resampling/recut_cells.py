@@ -17,9 +17,10 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
+from calibstat.estimators.tally import ratio
 from calibstat.resampling.binomials import draw_binomial
 from calibstat.resampling.fixed_cells import Drawn, cell_blocks
-from calibstat.resampling.moments import Moments, mean_of
+from calibstat.resampling.moments import Moments
 from calibstat.resampling.power_sums import PowerSums, degree_for
 from calibstat.resampling.sorted_rows import SortedRows
 
@@ -127,7 +128,7 @@ def _draw_edges(rows: SortedRows, ranks: Ints, position: Floats, group: Ints, st
     # rows between that fall into the group of the edge below them
     reach = rows.below[0][group] + rows.own[0][group] - position
     room = np.diff(position, axis=0, append=rows.n)
-    found = draw_binomial(between[1:], mean_of(np.clip(reach, 0.0, room), room), stream)
+    found = draw_binomial(between[1:], ratio(np.clip(reach, 0.0, room), room), stream)
     inside = np.repeat(between, position.shape[1], axis=1)
     inside[1:] -= found
     copies = _hand_back(1 + found, group)
@@ -164,7 +165,7 @@ def _draw_part(
 ) -> tuple[Floats, Floats, Floats]:
     """Draw events, sum of predictions and of squared residuals of so many rows with these sums (k, L, R)."""
     moments = Moments.from_sums(sums)
-    events = draw_binomial(count, mean_of(moments.events, moments.rows).clip(0, 1), stream).astype(float)
+    events = draw_binomial(count, ratio(moments.events, moments.rows).clip(0, 1), stream).astype(float)
     return events, *moments.draw(count, events, stream, squares)
 
 

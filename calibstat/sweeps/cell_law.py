@@ -11,10 +11,11 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.binnings.fixed_edges import FixedEdges
+from calibstat.estimators.tally import ratio
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.spacings import N_LEVELS, QuantileTable, quantile_table
 from calibstat.lenses.canonical import Canonical
-from calibstat.resampling.moments import Moments, mean_of
+from calibstat.resampling.moments import Moments
 from calibstat.resampling.power_sums import PowerSums, degree_for, power_terms
 from calibstat.sweeps.nested import COUNT, HAPPENED, PREDICTED, SQUARE, Cuts
 
@@ -82,7 +83,7 @@ class CellLaw:
         places *= N_LEVELS / places[:, -1:]
         law = Moments.from_sums(self._between_places(places, degree_for(cuts.squares)))
         free = gaps - ~last
-        happened = rng.binomial(free, np.minimum(mean_of(law.events, law.rows), 1))
+        happened = rng.binomial(free, np.minimum(ratio(law.events, law.rows), 1))
         prediction, square = law.draw(free, happened, rng, cuts.squares)
         score, chance = self.table.at(places[:, 1:-1])
         event = rng.random(score.shape) < chance

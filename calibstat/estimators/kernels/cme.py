@@ -10,9 +10,9 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
-from calibstat.estimators.kernels.functions import Kernel, LaplaceKernel, expect_kernel
-from calibstat.estimators.kernels.locations import at_locations, checked_locations, checked_targets
-from calibstat.estimators.kernels.ucme import single_bandwidth
+from calibstat.estimators.kernels.functions import Kernel, LaplaceKernel
+from calibstat.estimators.kernels.locations import at_locations
+from calibstat.estimators.kernels.ucme import check_arguments
 from calibstat.estimators.replicates import in_batches
 from calibstat.estimators.rows import is_chances, unweighted
 from calibstat.estimators.scores.forms import ScoreForm
@@ -71,11 +71,7 @@ class CME(Estimator):
     def __post_init__(self) -> None:
         if self.covariance not in ("exact", "sample"):
             raise ValueError(f"covariance is {self.covariance!r}; it must be 'exact' or 'sample'.")
-        expect_kernel(self.kernel)
-        places = checked_locations(self.locations)
-        object.__setattr__(self, "locations", places)
-        object.__setattr__(self, "targets", checked_targets(self.targets, places))
-        object.__setattr__(self, "bandwidth", single_bandwidth(self.bandwidth))
+        check_arguments(self)
 
     @property
     def estimand(self) -> CME:

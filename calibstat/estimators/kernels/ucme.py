@@ -69,11 +69,7 @@ class UCME(Estimator):
     quantity: ClassVar[str] = "squared mean residual near test locations (unnormalized calibration mean embedding)"
 
     def __post_init__(self) -> None:
-        expect_kernel(self.kernel)
-        places = checked_locations(self.locations)
-        object.__setattr__(self, "locations", places)
-        object.__setattr__(self, "targets", checked_targets(self.targets, places))
-        object.__setattr__(self, "bandwidth", single_bandwidth(self.bandwidth))
+        check_arguments(self)
 
     @property
     def estimand(self) -> UCME:
@@ -91,7 +87,16 @@ class UCME(Estimator):
         return _UCMEEvaluator(MeanEmbedding(predictions, *found))
 
 
-def single_bandwidth(given: Any) -> str | float:
+def check_arguments(estimator: Any) -> None:
+    """Check what `UCME` and `CME` are made of, and write it in one form."""
+    expect_kernel(estimator.kernel)
+    places = checked_locations(estimator.locations)
+    object.__setattr__(estimator, "locations", places)
+    object.__setattr__(estimator, "targets", checked_targets(estimator.targets, places))
+    object.__setattr__(estimator, "bandwidth", _single_bandwidth(estimator.bandwidth))
+
+
+def _single_bandwidth(given: Any) -> str | float:
     """Check a bandwidth as `SKCE` does, and that it is a single one."""
     if np.ndim(given) and not isinstance(given, str):
         raise ValueError(f"bandwidth is {given!r}; a single one is expected. SKCE takes several.")
