@@ -93,7 +93,7 @@ def _command(
         name,
         help=short,
         description=about,
-        epilog=f"{examples}{options.LENSES}\n{_LENS}",
+        epilog=f"{examples}{options.LENS_HELP}\n{_LENS}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

@@ -29,7 +29,7 @@ def add_estimate(commands: argparse._SubParsersAction[Any]) -> None:
         "estimate",
         help="estimate how much the predictions in a file are off",
         description=_ESTIMATE,
-        epilog=f"{options.LENSES}\nTwo classes are seen through canonical; more through top-label, canonical and "
+        epilog=f"{options.LENS_HELP}\nTwo classes are seen through canonical; more through top-label, canonical and "
         "class-wise.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -48,7 +48,7 @@ def add_compare(commands: argparse._SubParsersAction[Any]) -> None:
         "compare",
         help="compare the calibration of models",
         description=_COMPARE,
-        epilog=f"{_COMPARE_EXAMPLES}{options.LENSES}\nTwo classes are seen through canonical, more through top-label.",
+        epilog=f"{_COMPARE_EXAMPLES}{options.LENS_HELP}\nTwo classes are seen through canonical, more through top-label.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

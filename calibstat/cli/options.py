@@ -7,7 +7,7 @@ from typing import Any
 
 from calibstat.cli.names import EVERY
 
-LENSES = """\
+LENS_HELP = """\
 lenses:
   top-label         is the most probable class right as often as its confidence says?
   canonical         is the whole prediction right? (the strongest question)

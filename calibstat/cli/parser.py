@@ -27,7 +27,7 @@ examples:
   calibstat test predictions.csv --label correct --confidence conf
   calibstat test predictions.parquet --label y --probs p --lens canonical --format json
 
-{options.LENSES}
+{options.LENS_HELP}
 Two classes are tested through canonical; more through top-label, canonical and class-wise."""
 
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from calibstat.cli import omnibus
+from calibstat.cli.omnibus import run as run_omnibus
 from calibstat.cli.cutting import Cutting
 from calibstat.cli.inputs import read_sample
 from calibstat.cli.names import EVERY, estimator_name
@@ -21,7 +21,7 @@ from calibstat.sample import Sample
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, ask the panel, print what was found."""
     if arguments.omnibus:
-        omnibus.run(arguments)
+        run_omnibus(arguments)
         return
     cutting = Cutting(
         arguments.bins,

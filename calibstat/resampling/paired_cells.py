@@ -17,7 +17,7 @@ from calibstat.resampling.near_normal import sums_are_near_normal
 from calibstat.sample import Sample
 
 # More pairs of cells and labels than this are not drawn whole, nor more than one for four rows.
-_AT_MOST, _FOR_A_ROW = 4096, 1 / 4
+_AT_MOST, _PAIRS_FOR_A_ROW = 4096, 1 / 4
 
 
 def paired_cells(
@@ -41,7 +41,7 @@ def paired_cells(
     if not all(_near_normal(plan, sample) for plan, sample in zip(plans, samples, strict=True)):
         return None
     pairs = Pairs.of(plans, samples)
-    if len(pairs.rows) > min(_AT_MOST, _FOR_A_ROW * len(samples[0])):
+    if len(pairs.rows) > min(_AT_MOST, _PAIRS_FOR_A_ROW * len(samples[0])):
         return None
     repeats = "weight2" in plans[0].needs
     values: list[list[Floats]] = [[], []]
