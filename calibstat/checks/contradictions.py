@@ -34,7 +34,7 @@ def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
     raise ValueError(
         f"the columns of y_prob ({shortened(columns)}) and the sorted labels ({shortened(classes)}) are not in the "
         f"same order, and the names differ too much to decide: pass the class of each column in order, for example "
-        f"labels={_proposal(meant, classes)}"
+        f"labels={_proposed_labels(meant, classes)}"
     )
 
 
@@ -49,7 +49,7 @@ def _meant_by_one(name: str, spelt: dict[str, Hashable]) -> list[Hashable]:
     return [spelt[max(matches, key=len)] if matches else None]
 
 
-def _proposal(meant: Sequence[Hashable], classes: Classes) -> str:
+def _proposed_labels(meant: Sequence[Hashable], classes: Classes) -> str:
     """What the names say, filled up with the other labels."""
     left = iter([label for label in classes if label not in meant])
     if len(meant) == 1:

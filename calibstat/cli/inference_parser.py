@@ -48,7 +48,8 @@ def add_compare(commands: argparse._SubParsersAction[Any]) -> None:
         "compare",
         help="compare the calibration of models",
         description=_COMPARE,
-        epilog=f"{_COMPARE_EXAMPLES}{options.LENS_HELP}\nTwo classes are seen through canonical, more through top-label.",
+        epilog=f"{_COMPARE_EXAMPLES}{options.LENS_HELP}\n"
+        "Two classes are seen through canonical, more through top-label.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

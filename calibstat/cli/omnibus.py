@@ -40,8 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
         records = [_record(*each) for each in zip(views, found, adjusted, strict=True)]
         print(json.dumps(records, indent=2, allow_nan=False))
         return
-    for number, (each, pvalue) in enumerate(zip(found, adjusted, strict=True)):
-        print(("\n" if number else "") + narrow(str(each), 8))
+    for position, (each, pvalue) in enumerate(zip(found, adjusted, strict=True)):
+        print(("\n" if position else "") + narrow(str(each), 8))
         if len(found) > 1:
             print(f"  adjusted p = {pvalue:.3g} (Holm's correction over {len(found)} lenses)")
 

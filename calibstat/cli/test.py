@@ -6,11 +6,11 @@ import argparse
 import json
 from collections.abc import Sequence
 
-from calibstat.cli.omnibus import run as run_omnibus
 from calibstat.cli.cutting import Cutting
 from calibstat.cli.inputs import read_sample
 from calibstat.cli.names import EVERY, estimator_name
 from calibstat.cli.notices import notice, plain_warnings
+from calibstat.cli.omnibus import run as run_omnibus
 from calibstat.cli.panel import CLASS_WISE_UP_TO, Question, panel, read_given
 from calibstat.cli.records import Record, ask
 from calibstat.cli.report import report

@@ -121,9 +121,3 @@ def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:
         exponents -= top
         logs += top[:, 0] + np.log(np.exp(exponents, out=exponents) @ law.masses)
     return min(widest, float(((logs + beyond) / rates).min()))
-
-
-def fast_length(length: int) -> int:
-    """Return the next length that is a small multiple of a power of two, for fast Fourier transforms."""
-    power = 1 << max(0, (length - 1).bit_length() - 3)
-    return -(-length // power) * power

@@ -13,7 +13,8 @@ from math import prod
 import numpy as np
 
 from calibstat.arrays import Floats
-from calibstat.nulls.exact_atoms import Atoms, fast_length, reach
+from calibstat.nulls.exact_atoms import Atoms, reach
+from calibstat.nulls.poisson_binomial import fast_length
 
 # Cells with at most so many combinations of counts are rounded together.
 _COMBINATIONS = 2**19

@@ -14,7 +14,8 @@ from math import prod
 import numpy as np
 
 from calibstat.arrays import Array, Floats
-from calibstat.nulls.exact_atoms import CERTAINLY_ZERO, Atoms, fast_length, reach
+from calibstat.nulls.exact_atoms import CERTAINLY_ZERO, Atoms, reach
+from calibstat.nulls.poisson_binomial import fast_length
 
 # Offsets closer than this share of a step are one: the rounding of counts below 10^7 stays under it.
 _NOISE = 1e-8

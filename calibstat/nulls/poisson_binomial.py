@@ -12,7 +12,6 @@ import numpy as np
 
 from calibstat.arrays import Array, Floats, Ints
 from calibstat.binnings.base import Cells
-from calibstat.nulls.exact_atoms import fast_length
 from calibstat.nulls.pooled_rows import Points, pool
 from calibstat.nulls.rare_flips import rare_laws
 
@@ -107,3 +106,9 @@ def _characteristic(points: Points, angles: Floats, first: int) -> Array:
     turn = np.arctan2(base.imag, base.real) @ count - angles * first
     exponent = series.sum(axis=1) + np.log1p(size) @ (count / 2) + 1j * turn
     return np.where(vanishing.any(axis=1), 0.0, value * np.exp(exponent))
+
+
+def fast_length(length: int) -> int:
+    """Return the next length that is a small multiple of a power of two, for fast Fourier transforms."""
+    power = 1 << max(0, (length - 1).bit_length() - 3)
+    return -(-length // power) * power
