@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,9 @@ from calibstat.predictions import Predictions
 @dataclass(frozen=True, eq=False)
 class Tally:
     """Sums over cells; replicates on leading axes, L cells, c components (1 for two classes: the event; else K).
+
+    They lie in memory row by row: numpy adds up contiguous numbers in another order than scattered ones, and a value
+    must not depend on what is evaluated beside it.
 
     Parameters
     ----------
@@ -40,6 +43,10 @@ class Tally:
     outcome: Floats
     weight2: Floats = field(default_factory=lambda: np.empty(0))
     square: Floats = field(default_factory=lambda: np.empty(0))
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, np.ascontiguousarray(getattr(self, each.name)))
 
     @property
     def total(self) -> Floats:
@@ -68,10 +75,10 @@ class Tally:
 
 
 def ratio(numerator: Array, denominator: Array, empty: float = 0.0) -> Floats:
-    """Divide; where the denominator is zero the result is `empty`."""
+    """Divide; where the denominator is zero the result is `empty`. The result lies in memory row by row."""
     there = denominator > 0
-    if there.all():  # a division of all is twice as fast as one of some
-        return np.asarray(numerator / denominator)
+    if there.all():  # a division of all is twice as fast as one of some; it lies in memory as the other does
+        return np.asarray(np.divide(numerator, denominator, order="C"))
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     return np.divide(numerator, denominator, out=np.full(shape, empty), where=there)
 

@@ -44,19 +44,19 @@ class View:
 
     def outcomes(self, outcomes: Array) -> Array:
         """Map outcomes (..., n) to induced outcomes (..., m)."""
-        kept = outcomes if self.rows is None else outcomes[..., self.rows]
+        kept = outcomes if self.rows is None else np.take(outcomes, self.rows, axis=-1)
         return kept if self.recoding is None else self.recoding.of(kept)
 
     def chances(self, chances: Floats) -> Floats:
         """Map chances (..., n, K) to chances of the induced outcomes (..., m, k)."""
-        kept = chances if self.rows is None else chances[..., self.rows, :]
+        kept = chances if self.rows is None else np.take(chances, self.rows, axis=-2)
         return (
             kept if self.recoding is None else pushforward(self.recoding.as_table(), kept, self.predictions.n_classes)
         )
 
     def weights(self, weights: Array) -> Array:
         """Map row weights (..., n) to (..., m)."""
-        return weights if self.rows is None else weights[..., self.rows]
+        return weights if self.rows is None else np.take(weights, self.rows, axis=-1)
 
     def then(self, lens: Lens) -> View:
         """Look on through another lens."""

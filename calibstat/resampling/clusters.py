@@ -38,7 +38,7 @@ def clusters(predictions: Predictions, groups: str | None) -> Ints:
 
 def spread(drawn: Floats, codes: Ints) -> Floats:
     """Give every row (..., n) what was drawn for its cluster (..., n_clusters)."""
-    return drawn[..., codes]
+    return np.take(drawn, codes, axis=-1)
 
 
 def how_many(codes: Ints) -> int:

@@ -99,7 +99,7 @@ class Cuts:
 
     def tally(self, binning: Binning, sums: Floats) -> Tally:
         """Return the sums over the cells of a binning, from sums (..., 4, borders) below borders."""
-        cells = np.diff(sums[..., self.columns[binning]])
+        cells = np.diff(np.take(sums, self.columns[binning], axis=-1))
         weight = cells[..., COUNT, :]
         return Tally(
             weight, cells[..., PREDICTED, :, None], cells[..., HAPPENED, :, None], weight, cells[..., SQUARE, :]

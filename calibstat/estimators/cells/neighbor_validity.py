@@ -95,8 +95,8 @@ class _NeighborEvaluator(Evaluator):
         """Return |mean of the neighbours - prediction| in sorted order (..., n), and the weights of rows."""
         order = self.predictions.order
         shape = (*leading_shape(outcomes, weights), len(order))
-        mass = np.broadcast_to(all_weights(self.predictions, weights), shape)[..., order]
-        events = mass * happened(outcomes)[..., order]
+        mass = np.take(np.broadcast_to(all_weights(self.predictions, weights), shape), order, axis=-1)
+        events = mass * np.take(happened(outcomes), order, axis=-1)
         total, count = (self._window(each) for each in (events, mass))
         held = np.where(count > TIES * mass.sum(axis=-1, keepdims=True), count, 0.0)
         return np.abs(ratio(total, held) - self.predictions.event[order]), mass
@@ -104,7 +104,7 @@ class _NeighborEvaluator(Evaluator):
     def _window(self, values: Floats) -> Floats:
         """Sum values (..., n) over the neighbours of each row."""
         sums = np.concatenate([np.zeros((*values.shape[:-1], 1)), np.cumsum(values, axis=-1)], axis=-1)
-        found = sums[..., self.last] - sums[..., self.first]
+        found = np.take(sums, self.last, axis=-1) - np.take(sums, self.first, axis=-1)
         return found - values if self.others_only else found
 
 

@@ -115,12 +115,12 @@ class ScalesEvaluator(Evaluator):
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights
         masses = np.ones((1, len(self.order))) if own is None else own[None]
-        return masses if weights is None else masses * weights[:, self.order]
+        return masses if weights is None else masses * np.take(weights, self.order, axis=1)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
         scales = self.fixed if weights is None else self._scales(masses)
-        vectors = self._residuals(outcomes[:, self.order]) * masses[:, None, :]
+        vectors = self._residuals(np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
         sums, squares = _prefix(vectors), _prefix((vectors**2).sum(axis=1))
         best = np.full(len(vectors), -np.inf)
         for starts, (factor, deviation) in zip(self.scales, scales, strict=True):
@@ -134,7 +134,8 @@ class ScalesEvaluator(Evaluator):
         if seen.n_classes == 2:
             return ((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
         codes = np.arange(seen.n_classes)[:, None]
-        return (np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes) - seen.probabilities.T
+        hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
+        return np.subtract(hits, seen.probabilities.T, order="C")
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""
@@ -177,4 +178,4 @@ def _prefix(values: Floats) -> Floats:
 
 
 def _between(sums: Floats, starts: Ints) -> Floats:
-    return np.diff(sums[..., starts], axis=-1)
+    return np.diff(np.take(sums, starts, axis=-1), axis=-1)

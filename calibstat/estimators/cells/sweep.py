@@ -111,7 +111,7 @@ class _SweepEvaluator(Evaluator):
 
     def _cells(self, sums: Floats, starts: Ints) -> Floats:
         """Return the sums (3, R, m) of the cells."""
-        return np.diff(sums[..., np.append(starts, sums.shape[-1] - 1)], axis=-1)
+        return np.diff(np.take(sums, np.append(starts, sums.shape[-1] - 1), axis=-1), axis=-1)
 
     def _error(self, cells: Floats) -> Floats:
         mass, _, residual = cells

@@ -119,13 +119,13 @@ class KernelEvaluator(Evaluator):
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights
         masses = np.ones((1, len(self.predictions))) if own is None else own[None]
-        return masses if weights is None else masses * weights[:, self.sums.rows]
+        return masses if weights is None else masses * np.take(weights, self.sums.rows, axis=1)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         """Evaluate replicates (R, n) or (R, n, K): (R, *shape)."""
         masses = self._masses(weights)
         chances, weighted = is_chances(outcomes), weights is not None or self.predictions.weights is not None
-        placed = outcomes[..., self.sums.rows, :] if chances else self._placed(outcomes)
+        placed = np.take(outcomes, self.sums.rows, axis=1) if chances else self._placed(outcomes)
         vectors = self._residuals(placed)
         if weighted:
             vectors *= masses[:, None, :]
@@ -171,7 +171,7 @@ class KernelEvaluator(Evaluator):
             return np.asarray((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
         codes = np.arange(seen.n_classes)[:, None]
         hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
-        return hits - seen.probabilities.T
+        return np.subtract(hits, seen.probabilities.T, order="C")
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:

@@ -106,4 +106,4 @@ class _AreaEvaluator(Evaluator):
         return ratio(np.asarray((events * below).sum(axis=-1)), pairs, empty=np.nan)
 
     def _in_blocks(self, values: Floats) -> Floats:
-        return np.add.reduceat(values[..., self.order], self.starts, axis=-1)
+        return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)

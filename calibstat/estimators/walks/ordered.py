@@ -99,9 +99,10 @@ class Ordered:
 
     def happened(self, outcomes: Array) -> Floats:
         """Return the indicator of the event (..., n), or its chance, in order."""
+        # not [..., order]: that would lie in memory the other way round, slow all that follows, and be added up in an
+        # order that depends on the number of replicates
         if is_chances(outcomes):
-            return outcomes[..., self.order, 1]
-        # not [..., order]: that would lie in memory the other way round, and slow all that follows
+            return np.take(outcomes[..., 1], self.order, axis=-1)
         return np.take(outcomes, self.order, axis=-1).astype(float)
 
     def cumulate(self, values: Array) -> Floats:
