@@ -9,7 +9,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from calibstat.sample import Sample
+from calibstat.data.sample import Sample
 from calibstat.sweeps.sweep import Sweep
 
 SEED = 20260101

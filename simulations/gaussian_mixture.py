@@ -11,10 +11,10 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from calibstat.binnings.equal_width import EqualWidth
-from calibstat.estimators.cells.miscalibration import ECE
-from calibstat.generators.gaussian_mixture import GaussianMixture
-from calibstat.sample import Sample
+from calibstat.binnings.intervals import EqualWidth
+from calibstat.data.sample import Sample
+from calibstat.estimators.miscalibration import ECE
+from calibstat.generators.beta import GaussianMixture
 from calibstat.sweeps.summary import summarise
 from calibstat.sweeps.sweep import Sweep
 from simulations.frame import SEED, Scale, Simulation

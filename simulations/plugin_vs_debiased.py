@@ -13,15 +13,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit, logit
 
-from calibstat.binnings.equal_mass import EqualMass
+from calibstat.binnings.intervals import EqualMass
+from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cells.squared import DebiasedCE, SquaredCE
+from calibstat.estimators.squared import DebiasedCE, SquaredCE
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.beta import BetaPredictions
 from calibstat.generators.finite import FinitePredictions
 from calibstat.generators.recalibrations import Slope
-from calibstat.lenses.top_label import TopLabel
-from calibstat.sample import Sample
+from calibstat.lenses.relabel import TopLabel
 from calibstat.sweeps.sweep import Sweep
 from simulations.frame import SEED, Scale, Simulation
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import calibstat as cs
-from calibstat.nulls.merging import MergedCells
+from calibstat.nulls.multiplier import MergedCells
 from registered import cells, combined, isotonic, kernels, local, logistic, scores, smooth, walks
 from registered.entries import ANY, LABELS, MANY, TWO, Entry, gap, make_sample, older, parts
 

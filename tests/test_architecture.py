@@ -30,56 +30,45 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BORDER = {"arrays", "variable", "checks", "compiled"}
-SEEN = BORDER | {"predictions", "sample"}
-MEASURED = SEEN | {"lenses", "binnings", "estimators"}
-DRAWN = MEASURED | {"nulls", "resampling", "progress"}
+BELOW = {"_compiled", "_progress", "_files"}
+MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
+DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
 WORLDS = JUDGED | {"generators", "calibrators"}
 LAYERS = {
     "__init__": set(),
     "__main__": {"cli"},
-    "arrays": set(),
-    "progress": set(),
-    "compiled": set(),
-    "live_line": set(),
-    "whole_files": set(),
-    "interrupts": set(),
-    "accel": {"arrays", "compiled", "binnings"},
-    "variable": {"arrays"},
-    "checks": {"arrays", "variable"},
-    "reading": BORDER | {"interrupts"},
-    "predictions": BORDER,
-    "sample": BORDER | {"predictions", "reading"},
-    "lenses": SEEN,
-    "binnings": SEEN,
-    "estimators": SEEN | {"lenses", "binnings", "progress"},
-    "resampling": MEASURED | {"progress"},
-    "nulls": MEASURED | {"resampling", "progress"},
+    "_progress": set(),
+    "_compiled": set(),
+    "_files": set(),
+    "_fast": {"data", "_compiled", "binnings"},
+    "data": {"_compiled", "_files"},
+    "lenses": BELOW | {"data"},
+    "binnings": BELOW | {"data"},
+    "estimators": BELOW | {"data", "lenses", "binnings"},
+    "draws": MEASURED,
+    "nulls": MEASURED | {"draws"},
     "inference": DRAWN,
     "generators": MEASURED,
-    "calibrators": SEEN | {"binnings", "whole_files"},
+    "calibrators": BELOW | {"data", "binnings"},
     "displays": JUDGED,
     "reports": JUDGED,
-    "sweeps": WORLDS | {"live_line"},
+    "sweeps": WORLDS,
     "comparisons": WORLDS,
     "planning": WORLDS,
     "auditing": JUDGED,
-    "monitoring": MEASURED | {"progress", "whole_files"},
-    "cli": WORLDS
-    | {"displays", "reports", "reading", "sweeps", "comparisons", "planning", "auditing", "monitoring"}
-    | {"live_line", "whole_files", "interrupts"},
+    "monitoring": MEASURED,
+    "cli": WORLDS | {"displays", "reports", "sweeps", "comparisons", "planning", "auditing", "monitoring"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
 # panel of statistics under their names.
 PROTOCOL = {
     "calibstat.estimators.base",
-    "calibstat.estimators.headline",
     "calibstat.estimators.large_sample",
     "calibstat.estimators.tally",
     "calibstat.estimators.panels",
 }
-BY_PROTOCOL = [path for path in FILES if layer(path) in ("nulls", "resampling", "inference", "generators")]
+BY_PROTOCOL = [path for path in FILES if layer(path) in ("nulls", "draws", "inference", "generators")]
 where_by_protocol = pytest.mark.parametrize("path", BY_PROTOCOL, ids=relative)
 
 # One door for each heavy library: the files that may import it, by the beginning of their path.
@@ -91,24 +80,24 @@ DOORS = {
     "threadpoolctl": ("sweeps/",),
     "statsmodels": ("inference/multiplicity.py",),
     "sklearn": ("calibrators/", "cli/demo.py"),
-    "numba": ("accel/",),
+    "numba": ("_fast/",),
     "torch": (),
     "polars": (),
 }
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
-    ("cli/other_columns.py", "pandas"),
-    ("estimators/cells/histogram.py", "xarray"),
+    ("cli/calibrate.py", "pandas"),
+    ("data/files.py", "pandas"),
+    ("data/files.py", "pyarrow"),
+    ("data/files.py", "xarray"),
+    ("estimators/histogram.py", "xarray"),
     ("inference/multiplicity.py", "scipy.stats"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
-    ("monitoring/path.py", "xarray"),
-    ("nulls/distributions.py", "scipy.special"),
-    ("planning/results.py", "pandas"),
-    ("reading/delimited.py", "pandas"),
-    ("reading/files.py", "pyarrow"),
-    ("reading/files.py", "xarray"),
-    ("sweeps/skeleton.py", "xarray"),
+    ("inference/spread.py", "scipy.special"),
+    ("monitoring/monitor.py", "xarray"),
+    ("nulls/base.py", "scipy.special"),
+    ("planning/planning.py", "pandas"),
     ("sweeps/store.py", "xarray"),
 }
 ONLY_INSIDE = ("pandas", "xarray", "pyarrow")
@@ -215,7 +204,7 @@ def test_default_rng_is_called_in_one_file():
         for path in FILES
         if any(getattr(node, "attr", getattr(node, "id", "")) == "default_rng" for node in ast.walk(tree_of(path)))
     ]
-    assert users == ["arrays.py"]
+    assert users == ["data/arrays.py"]
 
 
 @in_every_file
@@ -250,7 +239,7 @@ def test_the_concrete_estimators_are_found():
 
 def test_classes_are_abstract_or_final():
     """What implements a protocol of the package is not subclassed further: wrap instead."""
-    for folder in ("lenses", "binnings", "estimators", "nulls", "resampling"):
+    for folder in ("lenses", "binnings", "estimators", "nulls", "draws"):
         package = import_module(f"calibstat.{folder}")
         for module in walk_packages(package.__path__, f"calibstat.{folder}."):
             for found in vars(import_module(module.name)).values():

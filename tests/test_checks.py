@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import calibstat as cs
-from calibstat.checks import SmallCellsWarning, at_least_one, examine, true_or_false
+from calibstat.data.checks import examine
+from calibstat.data.parameters import SmallCellsWarning, at_least_one, true_or_false
 
 NAN = float("nan")
 Y = [0, 1, 1, 0]
@@ -423,7 +424,7 @@ def test_warning_class():
 
 def test_no_heavy_import():
     code = (
-        "import sys; from calibstat.sample import Sample; Sample([0, 1], [0.1, 0.2], variables={'a': [1, 2]}); "
+        "import sys; from calibstat.data.sample import Sample; Sample([0, 1], [0.1, 0.2], variables={'a': [1, 2]}); "
         "print([m for m in ('pandas', 'xarray', 'pyarrow', 'sklearn', 'scipy') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from calibstat.checks import examine
+from calibstat.data.checks import examine
 
 
 def rows(k, n):

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 
 import calibstat as cs
-from calibstat import compiled
+from calibstat import _compiled as compiled
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_word_in_the_environment_that_says_neither_is_refused():
 
 @pytest.mark.parametrize(("setting", "expected"), [("1", "True"), ("true", "True"), ("0", "False"), ("", "False")])
 def test_the_environment_turns_it_on(setting, expected):
-    code = "from calibstat.compiled import _setting; print(_setting.on)"
+    code = "from calibstat._compiled import _setting; print(_setting.on)"
     environment = {**os.environ, "CALIBSTAT_ACCEL": setting}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == expected
@@ -101,7 +101,7 @@ def test_every_twin_is_there_and_takes_the_same_arguments():
         function = import_module(home)
         for part in name.split("."):
             function = getattr(function, part)
-        assert module.startswith("calibstat.accel."), twin
+        assert module.startswith("calibstat._fast."), twin
         expected = list(inspect.signature(function.__wrapped__).parameters)
         found = list(inspect.signature(getattr(import_module(module), other)).parameters)
         assert found == expected or (expected[0] == "self" and found[1:] == expected[1:]), twin

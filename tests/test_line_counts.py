@@ -13,9 +13,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from calibstat.reading import line_counts
-from calibstat.reading.line_counts import CountedLines
-from calibstat.sample import Sample
+from calibstat.data import _line_counts as line_counts
+from calibstat.data._line_counts import CountedLines
+from calibstat.data.sample import Sample
 
 LONG = b"y,p_0,p_1\n0,.5,.5\n1,.5,.5,.7\n1,.3,.7\n"
 

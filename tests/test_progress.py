@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat._progress import listening, part, track
 from calibstat.calibrators import Beta, Platt
 from calibstat.comparisons.compare import compare_calibrators
 from calibstat.generators import BetaPredictions, LogitShift, Slope
 from calibstat.planning.planning import minimum_detectable, required_n
-from calibstat.progress import listening, part, track
 from calibstat.sweeps.sweep import Sweep
 
 

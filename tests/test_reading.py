@@ -22,8 +22,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from calibstat.reading import confidence_arguments, estimator_arguments, file_arguments, frame_arguments
-from calibstat.sample import Sample
+from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
+from calibstat.data.frames import frame_arguments
+from calibstat.data.sample import Sample
 
 COLUMNS = {
     "id": [7, 8, 9],
@@ -440,8 +441,8 @@ def test_an_interruption_is_none_of_the_file(tmp_path, monkeypatch, end):
 
     path = tmp_path / f"rows{end}"
     path.write_text(TEXT)
-    monkeypatch.setattr("calibstat.reading.line_counts.LineCounter.feed", interrupted)
-    monkeypatch.setattr("calibstat.reading.files._opened", swallow)
+    monkeypatch.setattr("calibstat.data._line_counts.LineCounter.feed", interrupted)
+    monkeypatch.setattr("calibstat.data.files._opened", swallow)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         Sample.read(path, y_true="y", y_prob="prob_*")

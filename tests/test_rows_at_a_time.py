@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.binnings import equal_width
-from calibstat.estimators import adding
-from calibstat.estimators.local import cells as local_cells
-from calibstat.estimators.local import runs
-from calibstat.estimators.local.cells import LocalCells
-from calibstat.lenses import top_k
+from calibstat.binnings import intervals as equal_width
+from calibstat.estimators import _local_fits as local_cells
+from calibstat.estimators import _local_fits as runs
+from calibstat.estimators import tally as adding
+from calibstat.estimators._local_fits import LocalCells
+from calibstat.lenses import relabel as top_k
 
 N = 1000
 SHAPES = {

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.sample import Sample
+from calibstat.data.sample import Sample
 from registry import LENSES, every, make_sample
 
 Y = ["no", "yes", "yes"]

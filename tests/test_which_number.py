@@ -10,7 +10,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.cli.estimators import names
-from calibstat.estimators.headline import Headline
+from calibstat.estimators.base import Headline
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "which-number.md").read_text(encoding="utf-8")
 N_RESAMPLES = 99

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from calibstat.arrays import RNG, as_generator
-from calibstat.auditing.audit_result import SubgroupAudit
-from calibstat.auditing.direction import Means, direction, is_top_label
-from calibstat.auditing.group_finding import GroupFinding
-from calibstat.auditing.groups import Group, LeftOut, form_groups
-from calibstat.auditing.joint import Member, alpha, check_adjust, check_resamples, few_resamples
-from calibstat.auditing.levels import By, Levels
-from calibstat.auditing.looking import look
-from calibstat.auditing.measured import Measured, measure
+from calibstat.auditing.groups import By, Group, LeftOut, Levels, Means, direction, form_groups, is_top_label, look
+from calibstat.auditing.joint import (
+    ADJUSTMENTS,
+    Measured,
+    Member,
+    alpha,
+    check_adjust,
+    check_resamples,
+    few_resamples,
+    measure,
+)
 from calibstat.binnings.base import Binning
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.checks import at_least_one
+from calibstat.binnings.intervals import EqualMass
+from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.walks.cumulative import Kuiper
-from calibstat.inference.arguments import check_asked, check_lens
-from calibstat.inference.estimation import level_between
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.inference.estimate import level_between
+from calibstat.inference.results import frame, hang, layout, number_cell, pvalue_cell
+from calibstat.inference.test import check_asked, check_lens
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
+from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
-from calibstat.sample import Sample
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def subgroup_audit(
@@ -203,3 +211,251 @@ def _means(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any
 def _list(left_out: list[LeftOut]) -> str:
     shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5])
     return shown + ("; ..." if len(left_out) > 5 else "")
+
+
+# What an audit found: a frozen record that prints itself in words. Words never accept a null hypothesis.
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupAudit:
+    """What `subgroup_audit` found.
+
+    Parameters
+    ----------
+    groups : tuple of GroupFinding
+        All rows first, then the levels of each variable, then crossings.
+    pvalue : float
+        Exact, of the hypothesis that the model is calibrated in every group.
+    left_out : tuple of LeftOut
+        Groups and variables that were not audited, and why.
+    adjust : str
+        How p-values were adjusted.
+    confidence_level : float
+    n, n_resamples : int
+    estimator : Estimator
+        With its lens.
+    hypothesis : str
+    notes : tuple of str
+    source : str
+        What was taken for what when the sample was made.
+    """
+
+    groups: tuple[GroupFinding, ...]
+    pvalue: float
+    left_out: tuple[LeftOut, ...]
+    adjust: str
+    confidence_level: float
+    n: int
+    n_resamples: int
+    estimator: Estimator
+    hypothesis: str
+    notes: tuple[str, ...]
+    source: str
+
+    def __iter__(self) -> Iterator[GroupFinding]:
+        return iter(self.groups)
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def __getitem__(self, name: str) -> GroupFinding:
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise KeyError(f"there is no group {name!r}; the groups are {[group.name for group in self.groups]!r}")
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that was looked through."""
+        return self.estimator.lens
+
+    @property
+    def ranked(self) -> list[GroupFinding]:
+        """The groups, those of the strongest evidence first."""
+        return sorted(self.groups, key=lambda group: (group.pvalue_adjusted, -group.standardized))
+
+    @property
+    def rejected(self) -> list[GroupFinding]:
+        """The groups with evidence of miscalibration at one minus the confidence level, the strongest first."""
+        return [group for group in self.ranked if group.pvalue_adjusted <= alpha(self.confidence_level)]
+
+    @property
+    def verdict(self) -> str:
+        """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
+        m, rejected = len(self.groups), self.rejected
+        where = f"through {self.lens!r} (n = {self.n}"
+        p = f"joint p = {pvalue_cell(self.pvalue)}"
+        if not rejected:
+            return self._none_rejected(f"{where}, {self.n_resamples} redraws, {p})")
+        first = rejected[0]
+        what = f": {first.direction}" if first.direction else ""
+        happened = f" ({means(first)})" if first.direction else ""
+        return (
+            f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}, {self.n_resamples} redraws, "
+            f"{p}). Strongest: {first.name}{what}{happened}."
+        )
+
+    def _none_rejected(self, where: str) -> str:
+        """Say that no group is named; the joint test may see an error that the adjustment does not place."""
+        smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups))
+        if self.pvalue <= alpha(self.confidence_level):
+            return (
+                f"Evidence of miscalibration in some of {len(self.groups)} groups {where}, but it names none: the "
+                f"smallest p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
+            )
+        return (
+            f"No evidence of miscalibration in any of {len(self.groups)} groups {where}; smallest adjusted p = "
+            f"{smallest}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "lens": repr(self.lens),
+            "estimator": repr(self.estimator.core),
+            "n": self.n,
+            "n_resamples": self.n_resamples,
+            "pvalue": self.pvalue,
+            "adjust": self.adjust,
+            "confidence_level": self.confidence_level,
+            "hypothesis": self.hypothesis,
+            "source": self.source,
+            "notes": list(self.notes),
+            "groups": [group.to_dict() for group in self.groups],
+            "left_out": [{"name": each.name, "n": each.n, "reason": each.reason} for each in self.left_out],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each group, in the order of `groups`."""
+        rows = [group.to_dict() for group in self.groups]
+        return frame([{key: value for key, value in row.items() if key != "levels"} for row in rows]).set_index("group")
+
+    def __str__(self) -> str:
+        level = 100 * self.confidence_level
+        quantity, core = self.estimator.core.quantity, self.estimator.core
+        notes = [
+            ("error", f"{quantity}; {core!r}; expected: its mean in a calibrated model with the same predictions"),
+            (f"{level:g} %", "intervals for the error in each group that cover all together"),
+            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {100 - level:.3g} %"),
+            ("null", self.hypothesis),
+            ("left out", left_out(self.left_out)),
+            ("data", f"n = {self.n}; {self.source}"),
+            *[("note", note) for note in self.notes],
+        ]
+        if self.groups[0].confidence_interval is None:
+            del notes[1]
+        lines = [line for name, text in notes if text for line in hang(name, text)]
+        return "\n".join(
+            [*hang("", self.verdict, 0), "", *table(self.ranked, alpha(self.confidence_level)), "", *lines]
+        )
+
+    __repr__ = __str__
+
+
+# The groups of an audit as the rows of a table.
+
+_HEADER = ("group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", "")
+_SHOWN = 25
+_LEFT_OUT_SHOWN = 6
+
+
+def table(ranked: Sequence[GroupFinding], level: float) -> list[str]:
+    """Lay the first groups out; a star marks adjusted p-values of at most `level`."""
+    rows = [[*_HEADER], *[_row(group, level) for group in ranked[:_SHOWN]]]
+    more = [f"... and {len(ranked) - _SHOWN} more groups: see .to_frame()"] if len(ranked) > _SHOWN else []
+    return [*layout(rows, numbers=range(1, 8)), *more]
+
+
+def means(group: GroupFinding) -> str:
+    """Say what was predicted in a group and what happened."""
+    return f"{group.mean_prediction:.3f} predicted, {group.mean_outcome:.3f} happened"
+
+
+def left_out(found: Sequence[LeftOut]) -> str:
+    """List what was left out, the first few of it."""
+    shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in found[:_LEFT_OUT_SHOWN]]
+    more = len(found) - _LEFT_OUT_SHOWN
+    return "; ".join(shown) + (f"; and {more} more: see .left_out" if more > 0 else "")
+
+
+def _row(group: GroupFinding, level: float) -> list[str]:
+    two = group.mean_outcome == group.mean_outcome
+    interval = group.confidence_interval
+    return [
+        group.name,
+        str(group.n),
+        f"{group.mean_prediction:.3f}" if two else "",
+        f"{group.mean_outcome:.3f}" if two else "",
+        number_cell(group.statistic),
+        number_cell(group.null_mean),
+        "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
+        pvalue_cell(group.pvalue_adjusted) + (" *" if group.pvalue_adjusted <= level else ""),
+        group.direction,
+    ]
+
+
+# What an audit found in one group.
+
+
+@final
+@dataclass(frozen=True)
+class GroupFinding:
+    """What was found in one group.
+
+    Parameters
+    ----------
+    name : str
+    levels : tuple of (variable, level)
+        Empty for all rows.
+    n : int
+    mean_prediction, mean_outcome : float
+        What was predicted and what happened, on average; NaN for more than two outcomes.
+    statistic : float
+        The estimator on the group's rows.
+    null_mean : float
+        What is expected of a calibrated model with the same predictions.
+    standardized : float
+        The statistic divided by its scale under calibration.
+    pvalue : float
+        Exact, of this group alone.
+    pvalue_adjusted : float
+        Adjusted for all groups.
+    confidence_interval : (float, float), optional
+        All of them cover together.
+    direction : str
+        In words, where there is evidence; else "".
+    """
+
+    name: str
+    levels: tuple[tuple[str, str], ...]
+    n: int
+    mean_prediction: float
+    mean_outcome: float
+    statistic: float
+    null_mean: float
+    standardized: float
+    pvalue: float
+    pvalue_adjusted: float
+    confidence_interval: tuple[float, float] | None
+    direction: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name; what is not known is None."""
+        low, high = self.confidence_interval or (None, None)
+        two = self.mean_outcome == self.mean_outcome
+        return {
+            "group": self.name,
+            "levels": dict(self.levels),
+            "n": self.n,
+            "mean_prediction": self.mean_prediction if two else None,
+            "mean_outcome": self.mean_outcome if two else None,
+            "statistic": self.statistic,
+            "null_mean": self.null_mean,
+            "standardized": self.standardized,
+            "low": low,
+            "high": high,
+            "pvalue": self.pvalue,
+            "pvalue_adjusted": self.pvalue_adjusted,
+            "direction": self.direction,
+        }

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, expit, logit
 
-from calibstat.arrays import RNG, Floats, Ints, as_generator
-from calibstat.auditing.curves_groups import large_enough
-from calibstat.auditing.curves_result import EqualCurvesTest
-from calibstat.auditing.levels import Levels
-from calibstat.auditing.looking import look
-from calibstat.auditing.smooths import logits, maximal_log_likelihood, n_knots, residuals, spline_basis
+from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.checks import at_least_one
-from calibstat.estimators.logistic.fits import orthonormal
-from calibstat.inference.arguments import check_lens, check_number
+from calibstat.binnings.intervals import EqualMass
+from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Sample
+from calibstat.draws.streams import blocks
+from calibstat.estimators.glm import orthonormal
+from calibstat.estimators.logistic_spline import restricted_cubic
 from calibstat.inference.multiplicity import single_step
+from calibstat.inference.results import LEVEL, frame, hang, layout, pvalue_cell, small_pvalue
+from calibstat.inference.test import check_lens, check_number
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
-from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.resampling.streams import blocks
-from calibstat.sample import Sample
+from calibstat.lenses.relabel import Canonical
+from calibstat.nulls.base import EmpiricalNull
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # A logistic regression of G costs some columns for each level; more knots would cost it its size.
 _KNOTS_OF_REGRESSION = 6
@@ -226,3 +229,254 @@ def _gap(event: Floats, happened: Floats, member: Floats) -> float:
     """Return how much more happens in a group than in all rows of the same prediction, on average."""
     basis = spline_basis(event, n_knots(len(event)))
     return float(residuals(basis, happened)[member].mean())
+
+
+# What the comparison of calibration curves found: a frozen record that prints itself in words.
+
+_QUESTION = (
+    "does as much happen in every group where the prediction is the same? (This is not about miscalibration: the model "
+    "may be off in all groups alike.)"
+)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class EqualCurvesTest:
+    """What `equal_curves_test` found; unpacks to ``(statistic, pvalue)`` with the covariance statistic.
+
+    Parameters
+    ----------
+    variable : str
+    groups : tuple of str
+    sizes : tuple of int
+    gaps : tuple of float
+        For each group, how much more happens than in all rows of the same predictions, on average.
+    group_pvalues : tuple of float
+        Of the cumulated covariance of each group, adjusted for the others.
+    covariance_statistic, covariance_pvalue : float
+        Range of the cumulated covariance, standardised, the largest over groups; against Gaussian multipliers.
+    regression_statistic, regression_pvalue : float
+        Likelihood ratio of the logistic regression; chi-squared.
+    regression_df : int
+    pvalue : float
+        Twice the smaller of the two, at most 1.
+    left_out : tuple of LeftOut
+    lens : Lens
+    n, n_resamples : int
+    source : str
+    """
+
+    variable: str
+    groups: tuple[str, ...]
+    sizes: tuple[int, ...]
+    gaps: tuple[float, ...]
+    group_pvalues: tuple[float, ...]
+    covariance_statistic: float
+    covariance_pvalue: float
+    regression_statistic: float
+    regression_df: int
+    regression_pvalue: float
+    pvalue: float
+    left_out: tuple[LeftOut, ...]
+    lens: Lens
+    n: int
+    n_resamples: int
+    source: str
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.covariance_statistic, self.pvalue))
+
+    @property
+    def hypothesis(self) -> str:
+        """The null."""
+        return (
+            f"given the prediction, the outcome seen through {self.lens!r} does not depend on {self.variable!r}; the "
+            "prediction itself may be off (asymptotic)"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: evidence that the curves differ, or no evidence."""
+        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
+        what = f"that the calibration curves of the {len(self.groups)} groups of {self.variable!r} differ {where}"
+        if self.pvalue > LEVEL:
+            return f"No evidence {what}."
+        low, high = min(self.gaps), max(self.gaps)
+        least, most = self.groups[self.gaps.index(low)], self.groups[self.gaps.index(high)]
+        return (
+            f"Evidence {what}: "
+            f"at the same prediction most happens in {most} ({high:+.3f} on average), least in {least} ({low:+.3f})."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        groups = zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
+        return {
+            "lens": repr(self.lens),
+            "variable": self.variable,
+            "n": self.n,
+            "n_resamples": self.n_resamples,
+            "pvalue": self.pvalue,
+            "covariance_statistic": self.covariance_statistic,
+            "covariance_pvalue": self.covariance_pvalue,
+            "regression_statistic": self.regression_statistic,
+            "regression_df": self.regression_df,
+            "regression_pvalue": self.regression_pvalue,
+            "hypothesis": self.hypothesis,
+            "source": self.source,
+            "groups": [{"group": name, "n": n, "gap": gap, "pvalue_adjusted": p} for name, n, gap, p in groups],
+            "left_out": [{"name": each.name, "n": each.n, "reason": each.reason} for each in self.left_out],
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each group."""
+        return frame(self.to_dict()["groups"]).set_index("group")
+
+    def __str__(self) -> str:
+        rows = [["group", "n", "more happens by", "adjusted p"]]
+        rows += [
+            [f"{self.variable} {name}", str(n), f"{gap:+.4f}", pvalue_cell(p)]
+            for name, n, gap, p in zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
+        ]
+        covariance = pvalue_cell(self.covariance_pvalue)
+        notes = [
+            ("question", _QUESTION),
+            ("more by", "mean of outcome minus what happens in all rows at the same prediction (a spline)"),
+            (
+                "adjusted p",
+                f"cumulated covariance of outcome and group given the prediction; the largest: p = {covariance}",
+            ),
+            (
+                "regression",
+                f"group and group x logit beside a spline of the prediction: likelihood ratio "
+                f"{self.regression_statistic:.4g}, {self.regression_df} degrees of freedom, "
+                f"p {small_pvalue(self.regression_pvalue)}",
+            ),
+            ("p", "twice the smaller of the two"),
+            ("null", self.hypothesis),
+            ("left out", "; ".join(f"{each.name} (n = {each.n}) {each.reason}" for each in self.left_out[:6])),
+            ("data", f"n = {self.n}; {self.source}"),
+        ]
+        lines = [line for name, text in notes if text for line in hang(name, text)]
+        return "\n".join([*hang("", self.verdict, 0), "", *layout(rows, numbers=(1, 2, 3)), "", *lines])
+
+    __repr__ = __str__
+
+
+# Which groups are large enough for a comparison of their curves.
+
+
+def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: float) -> tuple[Ints, list[LeftOut]]:
+    """Return the groups that are compared, and those left out; asymptotic laws need some events and non-events in each.
+
+    Parameters
+    ----------
+    levels : Levels
+    expected : (L,) floats
+        The number of events that is expected in each group if the curves are equal.
+    min_size : int
+    min_expected : float
+        Of events, and of non-events.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two are left.
+    """
+    counts = np.bincount(levels.index, minlength=levels.size)
+    names = [f"{levels.variable} {name}" for name in levels.names]
+    reasons = [_reason(int(count), float(e), min_size, min_expected) for count, e in zip(counts, expected, strict=True)]
+    left_out = [LeftOut(names[g], int(counts[g]), reason) for g, reason in enumerate(reasons) if reason]
+    kept = np.flatnonzero([not reason for reason in reasons])
+    if len(kept) < 2:
+        shown = "; ".join(f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:10]) or "it has one level"
+        raise ValueError(
+            f"{levels.variable!r} has fewer than two groups of at least {min_size} rows, and {min_expected:g} expected "
+            f"events and non-events, so that there is nothing to compare: {shown}. Take another variable, larger "
+            "groups, or more rows; with a smaller min_size or min_expected the p-value is too small too often."
+        )
+    return kept, left_out
+
+
+def _reason(count: int, expected: float, min_size: int, min_expected: float) -> str:
+    if count < min_size:
+        return f"has fewer than {min_size} rows"
+    for what, number in (("events", expected), ("non-events", count - expected)):
+        if number < min_expected:
+            return f"expects {max(number, 0.0):.3g} {what}, fewer than {min_expected:g}"
+    return ""
+
+
+# Smooth functions of the prediction: a spline basis, its least-squares fits and its logistic regressions.
+
+_CLIP = 1e-9
+_MOST_KNOTS = 20
+_MOST_STEPS = 50
+
+
+def logits(event: Floats) -> Floats:
+    """Return the logits of predictions, clipped to [1e-9, 1 - 1e-9]."""
+    clipped: Floats = np.clip(event, _CLIP, 1 - _CLIP)
+    return logit(clipped)
+
+
+def n_knots(n: int) -> int:
+    """Return how many knots `n` rows can bear: about twice their fourth root, 5 to 20."""
+    return int(np.clip(round(2 * n**0.25), 5, _MOST_KNOTS))
+
+
+def spline_basis(event: Floats, knots: int) -> Floats:
+    """Return orthogonal columns (n, d) that span smooth functions of the prediction.
+
+    A restricted cubic spline of the rank, with knots at equal distances, and the logit; if there are not more distinct
+    predictions than knots, all functions of the prediction.
+
+    Parameters
+    ----------
+    event : (n,) floats
+    knots : int
+    """
+    values, index, counts = np.unique(event, return_inverse=True, return_counts=True)
+    if len(values) <= knots:
+        basis, _ = orthonormal((index[:, None] == np.arange(len(values))).astype(float))
+        return basis
+    rank = (np.cumsum(counts) - counts / 2)[index] / len(event)
+    places = np.unique(np.quantile(rank, (np.arange(knots) + 0.5) / knots))
+    columns = [np.ones(len(event)), rank, *restricted_cubic(rank, places), logits(event)]
+    basis, _ = orthonormal(np.column_stack(columns))
+    return basis[:, basis.any(axis=0)]
+
+
+def residuals(basis: Floats, values: Floats) -> Floats:
+    """Subtract least-squares fits on an orthogonal basis from values (n,) or (n, k)."""
+    return values - basis @ (basis.T @ values) / len(basis)
+
+
+def maximal_log_likelihood(design: Floats, happened: Floats) -> float:
+    """Return the largest log-likelihood of a logistic regression (a supremum where outcomes are separated).
+
+    Parameters
+    ----------
+    design : (n, d) floats
+        Well conditioned.
+    happened : (n,) floats
+    """
+    found = np.zeros(design.shape[1])
+    value = _log_likelihood(design @ found, happened)
+    for _ in range(_MOST_STEPS):
+        chance = expit(design @ found)
+        curvature = (design * (chance * (1 - chance))[:, None]).T @ design
+        ridge = 1e-12 * len(design) * np.eye(len(found))
+        step = np.linalg.solve(curvature + ridge, design.T @ (happened - chance))
+        moved = _log_likelihood(design @ (found + step), happened)
+        while not moved >= value and np.abs(step).max() > 1e-12:
+            step = step / 2
+            moved = _log_likelihood(design @ (found + step), happened)
+        if not moved - value > 1e-10 * (1 + abs(value)):
+            break
+        found, value = found + step, moved
+    return max(value, moved)
+
+
+def _log_likelihood(linear: Floats, happened: Floats) -> float:
+    return float((happened * linear - np.logaddexp(0, linear)).sum())

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import final
+from typing import Any, TypeAlias, final
 
 import numpy as np
+from scipy.special import ndtri
 
-from calibstat.arrays import Ints
-from calibstat.auditing.levels import Levels
+from calibstat.binnings.base import Binning, Cells, expect_binning
+from calibstat.binnings.intervals import EqualMass
+from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
+from calibstat.data.checks import as_variable, named_columns
+from calibstat.data.sample import Predictions, Sample
+from calibstat.estimators.worst_interval import WorstInterval
+from calibstat.lenses.base import Lens
+from calibstat.lenses.relabel import TopLabel
+from calibstat.nulls.multiplier import join
 
 ALL = "all rows"
 
@@ -102,3 +110,342 @@ def _cross(factors: Sequence[Levels]) -> Iterator[Group]:
         places = np.unravel_index(code, [each.size for each in factors])
         levels = tuple((each.variable, each.names[int(place)]) for each, place in zip(factors, places, strict=True))
         yield Group(levels, rows)
+
+
+# Variables cut into levels, each with a name that can be read.
+
+By: TypeAlias = str | Iterable[str] | Mapping[str, Any]
+MISSING = "missing"
+# A number with at most so many distinct values counts as categories.
+FEW_VALUES = 10
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A variable, known in some of the rows.
+
+    Parameters
+    ----------
+    variable : Variable
+        Its values in the rows where it is known.
+    known : (n,) booleans
+        Which rows these are.
+    """
+
+    variable: Variable
+    known: Bools
+
+    def take(self, rows: Array) -> Column:
+        """The same at `rows`, indices without repetition in increasing order."""
+        kept = np.zeros(len(self.known), dtype=bool)
+        kept[rows] = True
+        return Column(self.variable.take(kept[self.known]), self.known[rows])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Levels:
+    """A variable cut into levels.
+
+    Parameters
+    ----------
+    variable : str
+    names : tuple of str
+    index : (n,) ints
+        The level of each row.
+    ends : (L, 2) floats, optional
+        The ends of levels that are numbers or intervals; a level of missing values has none (NaN).
+    """
+
+    variable: str
+    names: tuple[str, ...]
+    index: Ints
+    ends: Floats | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of levels."""
+        return len(self.names)
+
+
+def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> dict[str, Column]:
+    """Find the variables that are asked for.
+
+    Parameters
+    ----------
+    sample : Sample
+    by : str, iterable of str, or mapping
+        Names of variables of the sample, or further columns by name, in which values may be missing.
+    missing : {"raise", "level"}
+        What to do with rows in which a further column is missing.
+    argument : str
+        What `by` is called, for messages.
+
+    Raises
+    ------
+    ValueError
+        If there is no such variable, a column has another length, or something is missing and may not be.
+    """
+    expect_sample(sample)
+    if missing not in ("raise", "level"):
+        raise ValueError(
+            f"missing is {missing!r}; it must be 'raise' or 'level' (missing values as a level of their own)."
+        )
+    if isinstance(by, Mapping) or hasattr(by, "columns"):
+        return {
+            name: _further(argument, name, found, len(sample), missing) for name, found in named_columns(by).items()
+        }
+    if not isinstance(by, Iterable):
+        raise TypeError(
+            f"{argument} is {by!r}, but names of variables are expected: for example {argument}=['age', 'sex']."
+        )
+    names = [by] if isinstance(by, str) else list(by)
+    if not names:
+        raise ValueError(f"{argument} is empty; name at least one variable, for example {argument}=['age', 'sex'].")
+    known = sample.predictions.variables
+    for name in names:
+        if name not in known:
+            listed = ", ".join(map(repr, known)) or "none"
+            raise ValueError(
+                f"{argument}: the sample has no variable {name!r}; its variables are: {listed}. Pass it as "
+                f"Sample(..., variables={{name: values}}), or as {argument}={{name: values}}."
+            )
+    everywhere = np.ones(len(sample), dtype=bool)
+    return {name: Column(known[name], everywhere) for name in dict.fromkeys(names)}
+
+
+def expect_sample(sample: Any) -> None:
+    """Refuse anything but a sample."""
+    if not isinstance(sample, Sample):
+        raise TypeError(
+            f"sample is of type {type(sample).__name__}, but a Sample is expected: for example Sample(y_true, y_prob)."
+        )
+
+
+def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Column:
+    if len(found.values) != n:
+        raise ValueError(
+            f"{argument}: variable {name!r} has {len(found.values)} rows, but the sample has {n}: pass one value each."
+        )
+    holes = found.missing()
+    if holes is None:
+        return Column(as_variable(found), np.ones(n, dtype=bool))
+    if missing == "raise":
+        raise ValueError(
+            f"{argument}: variable {name!r} is missing in {int(holes.sum())} of {n} rows, first in row "
+            f"{int(np.argmax(holes))} (rows count from 0): fill them in, or pass missing='level' to make them a level "
+            "of their own."
+        )
+    if holes.all():
+        raise ValueError(f"{argument}: variable {name!r} is missing in all {n} rows; leave it out.")
+    return Column(as_variable(replace(found, values=found.values[~holes])), ~holes)
+
+
+def cut_levels(name: str, column: Column, predictions: Predictions, binning: Binning) -> Levels:
+    """Cut a variable: categories and numbers of few values into these, other numbers by the binning.
+
+    Parameters
+    ----------
+    name : str
+    column : Column
+        In the rows of `predictions`.
+    predictions : Predictions
+    binning : Binning
+    """
+    found = _cut(name, column.variable, predictions, column.known, expect_binning(binning))
+    if column.known.all():
+        return found
+    index = np.full(len(column.known), found.size)
+    index[column.known] = found.index
+    ends = None if found.ends is None else np.vstack([found.ends, [np.nan, np.nan]])
+    return Levels(name, (*found.names, MISSING), index, ends)
+
+
+def _cut(name: str, variable: Variable, predictions: Predictions, known: Bools, binning: Binning) -> Levels:
+    values, index = np.unique(variable.values, return_inverse=True)
+    if variable.levels is not None:
+        return Levels(name, tuple(variable.levels[int(value)] for value in values), index.astype(np.intp))
+    if len(values) <= FEW_VALUES:
+        return Levels(name, distinct_texts(values), index.astype(np.intp), np.column_stack([values, values]))
+    there = replace(predictions.take(known), variables={name: variable}, given=(name,))
+    cells = binning.cut(there)
+    filled, index = np.unique(cells.index, return_inverse=True)
+    low, high = _ends(cells, filled, variable.values)
+    lower, upper = np.split(np.array(distinct_texts(np.concatenate([low, high]))), 2)
+    names = tuple(f"{a} to {b}" for a, b in zip(lower, upper, strict=True))
+    if cells.names is not None:
+        names = tuple(cells.names[cell] for cell in filled)
+    return Levels(name, names, index.astype(np.intp), np.column_stack([low, high]))
+
+
+def _ends(cells: Cells, filled: Ints, values: Floats) -> tuple[Floats, Floats]:
+    """Return the borders of the cells that hold rows, or without borders the smallest and largest value in each."""
+    if cells.edges is not None:
+        return cells.edges[filled], cells.edges[filled + 1]
+    inside = [values[cells.index == cell] for cell in filled]
+    return np.array([each.min() for each in inside]), np.array([each.max() for each in inside])
+
+
+def distinct_texts(values: Floats) -> tuple[str, ...]:
+    """Write numbers with as few digits, at least four, as tell them apart.
+
+    Examples
+    --------
+    >>> distinct_texts(np.array([1.0, 2.5, 30.0]))
+    ('1', '2.5', '30')
+    >>> distinct_texts(np.array([10000.1, 10000.2]))
+    ('10000.1', '10000.2')
+    """
+    for digits in range(4, 18):
+        texts = tuple(f"{value:.{digits}g}" for value in values)
+        if len(set(texts)) == len(set(values.tolist())):
+            break
+    return texts
+
+
+# A sample seen through a lens, with the variables of an audit cut into levels.
+
+
+def look(
+    sample: Sample,
+    by: By,
+    lens: Lens,
+    binning: Binning | Mapping[str, Binning],
+    missing: str,
+    argument: str = "by",
+) -> tuple[list[Levels], Sample]:
+    """Look at a sample through a lens and cut the variables in the rows that are left."""
+    columns = read_columns(sample, by, missing, argument)
+    view = lens.look(sample.predictions)
+    seen = lens(sample)
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    if view.rows is not None:
+        columns = {name: column.take(view.rows) for name, column in columns.items()}
+    rules = binning if isinstance(binning, Mapping) else dict.fromkeys(columns, binning)
+    unknown = [name for name in rules if name not in columns]
+    if unknown:
+        raise ValueError(f"binning names {unknown[0]!r}, which is not among the variables: {', '.join(columns)}.")
+    default = EqualMass(4)
+    return [
+        cut_levels(name, column, seen.predictions, rules.get(name, default)) for name, column in columns.items()
+    ], seen
+
+
+# Levels of a variable as cells: neighbours merged until each expects enough.
+
+
+def merge_levels(levels: Levels, predictions: Predictions, expected: float) -> Levels:
+    """Merge neighbouring levels until each expects enough rows of every outcome; predictions decide, outcomes do not.
+
+    Parameters
+    ----------
+    levels : Levels
+    predictions : Predictions
+    expected : float
+        Sum of the predictions, and of one minus the predictions, in each level, for every class.
+    """
+    scarcest = np.concatenate([predictions.components, 1 - predictions.components], axis=1)
+    sums: Floats = np.stack([np.bincount(levels.index, each, minlength=levels.size) for each in scarcest.T], axis=-1)
+    joined = join(sums, expected)
+    size = int(joined.max()) + 1
+    if size == levels.size:
+        return levels
+    ends = None if levels.ends is None else _merged_ends(levels.ends, joined, size)
+    names = tuple(_merged_name(levels, np.flatnonzero(joined == cell)) for cell in range(size))
+    return Levels(levels.variable, names, joined[levels.index], ends)
+
+
+def _merged_ends(ends: Floats, joined: Ints, size: int) -> Floats:
+    first = np.array([np.flatnonzero(joined == cell)[0] for cell in range(size)])
+    last = np.array([np.flatnonzero(joined == cell)[-1] for cell in range(size)])
+    return np.column_stack([ends[first, 0], ends[last, 1]])
+
+
+def _merged_name(levels: Levels, parts: Ints) -> str:
+    if len(parts) == 1:
+        return levels.names[parts[0]]
+    known = [part for part in parts if levels.names[part] != MISSING]
+    if levels.ends is not None and known:
+        low, high = distinct_texts(np.array([levels.ends[known[0], 0], levels.ends[known[-1], 1]]))
+        return f"{low} to {high}" + (f" or {MISSING}" if len(known) < len(parts) else "")
+    names = [levels.names[part] for part in parts]
+    return " / ".join(names) if len(names) <= 3 else f"{names[0]} / ... / {names[-1]} ({len(names)} levels)"
+
+
+# In which direction predictions are off, in words.
+
+
+@final
+@dataclass(frozen=True)
+class Means:
+    """What was predicted and what happened in some rows, on average.
+
+    Parameters
+    ----------
+    predicted, happened : float
+        Weighted means of the event's probability and of its indicator.
+    standard_error : float
+        Of `happened`, were the predictions calibrated.
+    """
+
+    predicted: float
+    happened: float
+    standard_error: float
+
+    @classmethod
+    def of(cls, sample: Sample) -> Means:
+        """Take them from a sample of two outcomes."""
+        chance = sample.predictions.event
+        mass = np.ones(len(sample)) if sample.predictions.weights is None else sample.predictions.weights
+        share = mass / mass.sum()
+        clipped = np.clip(chance, 0, 1)
+        error = float(np.sqrt((share**2 * clipped * (1 - clipped)).sum()))
+        return cls(float(share @ chance), float(share @ sample.outcomes), error)
+
+    @property
+    def residual(self) -> float:
+        """What happened minus what was predicted."""
+        return self.happened - self.predicted
+
+
+def is_top_label(lens: Lens, sample: Sample) -> bool:
+    """Whether the event is that the top label is right."""
+    return sample.predictions.seen == "the top label" or any(isinstance(part, TopLabel) for part in lens.parts)
+
+
+def sign_words(residual: float, top_label: bool) -> str:
+    """Say what a mean residual of this sign means."""
+    if top_label:
+        return "underconfident" if residual > 0 else "overconfident"
+    return "predicts too low" if residual > 0 else "predicts too high"
+
+
+def direction(sample: Sample, means: Means, top_label: bool, level: float) -> str:
+    """Say in which direction the predictions of a group are off, given that they are.
+
+    On average, where the mean residual differs from zero at this level (normal); else where they are off most.
+
+    Parameters
+    ----------
+    sample : Sample
+        The rows of the group, of two outcomes.
+    means : Means
+    top_label : bool
+    level : float
+        Divided by the number of groups, if there are several (Bonferroni).
+    """
+    threshold = -float(ndtri(level / 2))
+    if abs(means.residual) > threshold * means.standard_error:
+        return f"{sign_words(means.residual, top_label)} on average"
+    conditioned = sample.predictions
+    if len(conditioned.keys) != 1 or conditioned.column(conditioned.keys[0]).categorical:
+        return "off in both directions"
+    worst = WorstInterval()(sample)
+    if np.isnan(worst.low):
+        return ""
+    sign = sign_words(worst.deviation, top_label)
+    if conditioned.given == (...,):
+        return f"{sign} where it says {worst.low:.2f} to {worst.high:.2f}"
+    return f"{sign} at {conditioned.given[0]} {worst.low:.4g} to {worst.high:.4g}"

@@ -1,30 +1,284 @@
-"""What cuts into intervals share: the borders of a column, and the side on which cells are closed."""
+"""Cells that hold equal numbers of rows."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import final
+
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
-from calibstat.predictions import Predictions
+from calibstat._compiled import has_twin
+from calibstat.binnings.base import (
+    Binning,
+    Cells,
+    Finder,
+    Moves,
+    borders,
+    closed_left,
+    closed_right,
+    is_probability,
+    one_column,
+    warn_of_small_cells,
+)
+from calibstat.binnings.selection import BySteps, Numbered
+from calibstat.data.arrays import Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions
+
+# From so many rows on a histogram finds the same cells faster than a partial sort.
+_MANY = 5000
 
 
-def is_probability(predictions: Predictions) -> bool:
-    """Whether the one conditioned column is a probability (and not a variable)."""
-    return not isinstance(predictions.keys[0], str)
+@final
+@dataclass(frozen=True)
+class EqualMass(Binning):
+    """Cut one column into cells of (almost) equal numbers of rows: (low, high], the first one closed.
+
+    The sorted values are split as by ``numpy.array_split`` and the edges lie half-way between neighbouring groups
+    (Kumar et al. 2019, Section 2). Equal values stay together, empty cells are removed. With unequal weights an edge
+    is the midpoint of the lower and the upper weighted quantile. Note that `EqualWidth` closes its cells on the other
+    side.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of cells asked for; ties, or fewer rows than cells, give fewer.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0, 1, 1], [0.3, 0.5, 0.2, 0.3, 0.5, 0.7])
+    >>> cells = cs.EqualMass(3).cut(sample.predictions)
+    >>> cells.index
+    array([0, 1, 0, 0, 1, 2])
+    """
+
+    n_bins: int
+
+    def __post_init__(self) -> None:
+        at_least_one("n_bins", self.n_bins)
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut the one conditioned column."""
+        values = one_column(self, predictions)
+        warn_of_small_cells(self, self.n_bins, len(values))
+        low, high = borders(predictions)
+        if not len(values):
+            return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
+        numbered, near = Numbered.of(values, (low, high)) if len(values) >= _MANY else None, None
+        if predictions.weights is None:
+            ranks = group_ranks(len(values), self.n_bins)
+            below, above, near = _neighbours(predictions, values, ranks, numbered)
+        else:
+            ranks, order = None, predictions.order
+            below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
+        between, apart = midpoints(below, above), (below < above).all()
+        edges = np.concatenate([[low], between if apart else np.unique(between), [high]])
+        placed = closed_right(values, edges) if numbered is None else BySteps(numbered, edges, near)
+        cells = Cells(len(edges) - 1, placed, "ranks", edges, ranks=ranks, numbered=numbered)
+        # where every edge has a row on either side, no cell is empty
+        return cells if apart else _without_empty(cells, edges)
 
 
-def borders(predictions: Predictions) -> tuple[float, float]:
-    """Return where the one conditioned column begins and ends: [0, 1] for a probability, else its range."""
-    if is_probability(predictions):
-        return 0.0, 1.0
-    return predictions.column(predictions.keys[0]).range
+def group_ranks(n: int, n_bins: int) -> Ints:
+    """Return the ranks at which the groups of ``numpy.array_split`` begin, but the first: (min(n_bins, n) - 1,)."""
+    n_groups = min(n_bins, n)
+    sizes = np.full(n_groups, n // n_groups)
+    sizes[: n % n_groups] += 1
+    return np.cumsum(sizes)[:-1]
 
 
-def closed_left(values: Floats, edges: Floats) -> Ints:
-    """Return the cell [edge_i, edge_i+1) of each value, the last one closed; what lies outside joins the end cells."""
-    return np.searchsorted(edges[1:-1], values, side="right")
+def _neighbours(
+    predictions: Predictions, values: Floats, firsts: Ints, numbered: Numbered | None
+) -> tuple[Floats, Floats, Ints | None]:
+    """Return the last value of each group but the last, the first one of the next, and all rows in their steps."""
+    if not len(firsts):
+        return np.empty(0), np.empty(0), None
+    if "order" in vars(predictions):  # cached by whoever sorted before
+        return values[predictions.order[firsts - 1]], values[predictions.order[firsts]], None
+    ranks = np.stack([firsts - 1, firsts])
+    if numbered is None:
+        return *np.partition(values, ranks.ravel())[ranks], None
+    (below, above), near = numbered.order_statistics_and_rows(ranks)
+    return below, above, near
 
 
-def closed_right(values: Floats, edges: Floats) -> Ints:
-    """Return the cell (edge_i, edge_i+1] of each value, the first one closed; what lies outside joins the end cells."""
-    return np.searchsorted(edges[1:-1], values, side="left")
+def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
+    """Return the lower and the upper weighted quantile at each of the inner levels, of sorted values."""
+    mass = np.cumsum(weights)
+    levels = np.arange(1, n_bins) * (mass[-1] / n_bins)
+    slack = 1e-12 * mass[-1]  # rounding must not tell a level from the mass that reaches it
+    lower = np.searchsorted(mass, levels - slack, side="left")
+    upper = np.searchsorted(mass, levels + slack, side="right")
+    return values[lower], values[np.minimum(upper, len(values) - 1)]
+
+
+def midpoints(below: Floats, above: Floats) -> Floats:
+    """Half-way, but below `above` even where the two are neighbouring floats."""
+    middle = below + (above - below) / 2
+    return np.where((middle < above) | (below == above), middle, below)
+
+
+def _without_empty(cells: Cells, edges: Floats) -> Cells:
+    filled = np.bincount(cells.index, minlength=cells.size) > 0
+    if filled.all():
+        return cells
+    index, edges = (np.cumsum(filled) - 1)[cells.index], np.concatenate([edges[:1], edges[1:][filled]])
+    return replace(cells, size=int(filled.sum()), placed=index, edges=edges)
+
+
+# Cells of equal width.
+
+# Cells are divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
+# with the edges. With fewer than 2**6 steps all are.
+_MOST_BITS, _FEWEST_BITS, _ALL_BITS = 20, 6, 30
+# Rows that are cut at once, so that they stay in the cache.
+_ROWS = 2**15
+
+
+@final
+@dataclass(frozen=True)
+class EqualWidth(Binning):
+    """Cut [0, 1] (or a variable's range) into cells of equal width: [low, high), the last one closed.
+
+    The edges are ``numpy.linspace(0, 1, n_bins + 1)`` and a value is compared with these floats, as ``numpy.digitize``
+    does (Vaicenavicius et al. 2019). Note that `EqualMass` closes its cells on the other side.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of cells; empty ones are kept, with count zero.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0, 1, 1], [0, 0.5, 0.2, 0.7, 1, 0.95])
+    >>> cs.EqualWidth(5).cut(sample.predictions).index
+    array([0, 2, 1, 3, 4, 4])
+    """
+
+    n_bins: int
+
+    def __post_init__(self) -> None:
+        at_least_one("n_bins", self.n_bins)
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut the one conditioned column."""
+        values = one_column(self, predictions)
+        warn_of_small_cells(self, self.n_bins, len(values))
+        edges = np.linspace(*borders(predictions), self.n_bins + 1)
+        moves: Moves = "fixed" if is_probability(predictions) else "data"
+        return Cells(self.n_bins, _placed(values, edges), moves, edges)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class ByArithmetic(Finder):
+    """Finds cells of equal width without a search.
+
+    Parameters
+    ----------
+    values : (n,) floats
+    edges : (L + 1,) floats
+    bits : int
+        Each cell is divided into ``2 ** bits`` steps.
+    """
+
+    values: Floats
+    edges: Floats
+    bits: int
+
+    def index(self) -> Ints:
+        """Do as `closed_left`."""
+        return _by_arithmetic(self.values, self.edges, self.bits)
+
+
+def _placed(values: Floats, edges: Floats) -> Ints | Finder:
+    """Do as `closed_left`, by arithmetic where floats allow it."""
+    width = float(edges[-1] - edges[0])
+    if not width > 0:
+        return np.zeros(len(values), dtype=np.intp)
+    bits = _bits(edges, width)
+    return ByArithmetic(values, edges, bits) if bits >= _FEWEST_BITS else closed_left(values, edges)
+
+
+def _bits(edges: Floats, width: float) -> int:
+    """Return the power of two into which cells can be divided so that rounding moves nothing by half a step.
+
+    Positions and edges together are off by less than 16 units in the last place of the largest edge.
+    """
+    n_bins = len(edges) - 1
+    with np.errstate(over="ignore"):
+        scale = np.float64(n_bins << _MOST_BITS) / width  # infinite: then there is no such power
+        off = math.ldexp(16 * float(scale * np.spacing(np.abs(edges).max())), -_MOST_BITS)
+    return min(_MOST_BITS, _ALL_BITS - n_bins.bit_length(), -math.frexp(off)[1] - 1)
+
+
+@has_twin("calibstat._fast.rows:by_arithmetic")
+def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
+    """Multiply by the number of steps for each unit; search only for values in a step beside an edge."""
+    index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
+    scale = end / (edges[-1] - edges[0])
+    for start in range(0, len(values), _ROWS):
+        some = values[start : start + _ROWS]
+        step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
+        beside = (step + 1) & mask
+        # nothing lies below the first edge
+        near = np.flatnonzero((beside <= 1) & (step > 1)) if beside.min() <= 1 else ()
+        if step.view(np.uint32).max() >= end:  # negative numbers are large ones there
+            np.clip(step, 0, end - 1, out=step)
+        step >>= bits
+        if len(near):
+            step[near] = closed_left(some[near], edges)
+        index[start : start + _ROWS] = step
+    return index
+
+
+# Cells with edges that the user gives.
+
+
+@final
+@dataclass(frozen=True)
+class FixedEdges(Binning):
+    """Cut one column at given edges: [edge_i, edge_i+1), the last cell closed.
+
+    Parameters
+    ----------
+    edges : sequence of at least two increasing numbers
+        They must cover the values.
+
+    Raises
+    ------
+    ValueError
+        If the edges do not increase; on cutting, if a value lies outside them.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1], [0.1, 0.5, 1.0])
+    >>> cs.FixedEdges([0, 0.5, 1]).cut(sample.predictions).index
+    array([0, 1, 1])
+    """
+
+    edges: tuple[float, ...]
+
+    def __init__(self, edges: Iterable[float]) -> None:
+        given = tuple(float(edge) for edge in edges)
+        if len(given) < 2 or not all(np.diff(given) > 0):
+            raise ValueError(f"edges are {given!r}; give at least two strictly increasing numbers.")
+        object.__setattr__(self, "edges", given)
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut the one conditioned column."""
+        values = one_column(self, predictions)
+        warn_of_small_cells(self, len(self.edges) - 1, len(values))
+        outside = np.flatnonzero((values < self.edges[0]) | (values > self.edges[-1]))
+        if outside.size:
+            raise ValueError(
+                f"{self!r} covers [{self.edges[0]:g}, {self.edges[-1]:g}], but row {outside[0]} has the value "
+                f"{values[outside[0]]:g} ({outside.size} rows lie outside); widen the first or the last edge."
+            )
+        edges = np.array(self.edges)
+        return Cells(len(edges) - 1, closed_left(values, edges), "fixed", edges)

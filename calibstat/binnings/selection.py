@@ -13,14 +13,12 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Array, Bools, Floats, Ints
-from calibstat.binnings.base import Finder
-from calibstat.binnings.intervals import closed_right
-from calibstat.compiled import has_twin
+from calibstat._compiled import has_twin
+from calibstat.binnings.base import Finder, closed_right
+from calibstat.data.arrays import Array, Bools, Floats, Ints
 
 # What is nearer than 2**-30 of the range to one of its ends shares a step; 45 bits of 52 are left out.
 TINY, BITS_LEFT_OUT = 2.0**-30, 45
-
 # Rows that are numbered at once, so that they stay in the cache.
 _ROWS = 2**15
 
@@ -175,7 +173,7 @@ def _number(shares: Floats) -> Ints:
     return steps
 
 
-@has_twin("calibstat.accel.steps:count_steps")
+@has_twin("calibstat._fast.rows:count_steps")
 def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]:
     """Number all values, in as few bits as numbers need, and count the values of each step."""
     step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
@@ -198,13 +196,13 @@ def _parts(step: Array) -> Iterator[tuple[slice, Ints]]:
         yield rows, step[rows].astype(np.intp)
 
 
-@has_twin("calibstat.accel.steps:rows_among")
+@has_twin("calibstat._fast.rows:rows_among")
 def _rows_among(step: Array, chosen: Bools) -> Ints:
     """Return the rows whose step is chosen."""
     return np.concatenate([rows.start + np.flatnonzero(chosen[some]) for rows, some in _parts(step)])
 
 
-@has_twin("calibstat.accel.steps:cut_steps")
+@has_twin("calibstat._fast.rows:cut_steps")
 def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats, near: Ints | None = None) -> Ints:
     """Look up the cell of each step; where it is negative, compare with the edge of the step, or with all (NaN)."""
     index = np.empty(len(values), dtype=np.intp)

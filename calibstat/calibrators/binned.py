@@ -1,16 +1,55 @@
-"""Predictions replaced by their cell means."""
+"""Histogram binning."""
 
 from __future__ import annotations
 
 from typing import ClassVar, final
 
 import numpy as np
+from scipy.special import gammaln, softmax
+from sklearn.base import clone
 
-from calibstat.arrays import Floats, Ints
 from calibstat.binnings.base import Binning
-from calibstat.binnings.equal_mass import EqualMass
+from calibstat.binnings.intervals import EqualMass
 from calibstat.calibrators.base import Calibrator, both
-from calibstat.calibrators.intervals import cell_means, edges_of, place
+from calibstat.calibrators.isotonic import pool_ties
+from calibstat.calibrators.scaling import Platt
+from calibstat.data.arrays import Floats, Ints
+from calibstat.data.sample import Predictions
+
+
+@final
+class HistogramBinning(Calibrator):
+    """The share of events in each cell of the predictions (Zadrozny and Elkan 2001).
+
+    Parameters
+    ----------
+    binning : Binning, optional
+        Intervals; by default EqualMass(10). A cell without rows answers with its middle.
+
+    Attributes
+    ----------
+    edges_ : (L + 1,) floats
+    closed_right_ : bool
+    values_ : (L,) floats
+        What is said in each cell.
+    """
+
+    binary: ClassVar[bool] = True
+
+    def __init__(self, binning: Binning | None = None) -> None:
+        self.binning = binning
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        binning = EqualMass(10) if self.binning is None else self.binning
+        self.edges_, self.closed_right_ = edges_of(binning, probabilities, weights)
+        index = place(probabilities[:, 1], self.edges_, self.closed_right_)
+        self.values_ = cell_means(targets.astype(np.float64), index, weights, self.edges_)
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return both(self.values_[place(probabilities[:, 1], self.edges_, self.closed_right_)])
+
+
+# Predictions replaced by their cell means.
 
 
 @final
@@ -47,3 +86,126 @@ class Binned(Calibrator):
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return both(self.values_[place(probabilities[:, 1], self.edges_, self.closed_right_)])
+
+
+# The scaling-binning calibrator.
+
+
+@final
+class ScalingBinning(Calibrator):
+    """A scaling method, then the mean of what it says in each cell (Kumar et al. 2019, Section 4).
+
+    The same rows fit the scaling, the cells and the means, as in the paper's experiments.
+
+    Parameters
+    ----------
+    calibrator : Calibrator, optional
+        The scaling, of two classes; by default Platt(smoothing=False), the authors' choice.
+    binning : Binning, optional
+        Intervals of what it says; by default EqualMass(10).
+
+    Attributes
+    ----------
+    scaling_ : Calibrator
+    binned_ : Binned
+    """
+
+    binary: ClassVar[bool] = True
+
+    def __init__(self, calibrator: Calibrator | None = None, binning: Binning | None = None) -> None:
+        self.calibrator = calibrator
+        self.binning = binning
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        scaling = Platt(smoothing=False) if self.calibrator is None else self.calibrator
+        self.scaling_ = clone(scaling).fit(probabilities, targets, weights)
+        scaled = self.scaling_.predict_proba(probabilities)
+        self.binned_ = Binned(self.binning).fit(scaled, targets, weights)
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return self.binned_.predict_proba(self.scaling_.predict_proba(probabilities))
+
+
+# Cells of a binning, kept so that new predictions fall into them too.
+
+
+def edges_of(binning: Binning, probabilities: Floats, weights: Floats) -> tuple[Floats, bool]:
+    """The borders of the cells of a binning, and whether cells are closed on the right.
+
+    Raises
+    ------
+    ValueError
+        If the cells are not intervals of one column.
+    """
+    # Weights are always passed: a row of weight two is then a row that is there twice.
+    cells = binning.cut(Predictions(probabilities, (0, 1), weights))
+    if cells.edges is None:
+        raise ValueError(f"{binning!r} does not cut into intervals: use EqualMass, EqualWidth or FixedEdges")
+    return cells.edges, cells.moves == "ranks"
+
+
+def place(values: Floats, edges: Floats, closed_right: bool) -> Ints:
+    """The cell of each value; what lies outside joins the end cells."""
+    return np.searchsorted(edges[1:-1], values, side="left" if closed_right else "right")
+
+
+def cell_means(values: Floats, index: Ints, weights: Floats, edges: Floats) -> Floats:
+    """The mean of the values in each cell; an empty cell has its middle."""
+    mass = np.bincount(index, weights, minlength=len(edges) - 1)
+    totals = np.bincount(index, weights * values, minlength=len(edges) - 1)
+    middle = (edges[:-1] + edges[1:]) / 2
+    return np.where(mass > 0, np.divide(totals, mass, out=middle.copy(), where=mass > 0), middle)
+
+
+# Bayesian binning into quantiles.
+
+PRIOR = 2.0  # the paper's N', the prior's weight in rows
+SPREAD = 10.0  # the paper's C: numbers of cells from cbrt(n) / C to C cbrt(n)
+
+
+@final
+class BBQ(Calibrator):
+    """An average of histogram binnings, each weighted by how well its cells explain the labels (Naeini et al. 2015).
+
+    There is one model for each number of equal-mass cells from cbrt(n) / 10 to 10 cbrt(n). In each cell the chance has
+    a beta prior around the cell's middle, of a total weight of two rows.
+
+    Attributes
+    ----------
+    cuts_ : (m - 1,) floats
+        Where the map steps.
+    values_ : (m,) floats
+    """
+
+    binary: ClassVar[bool] = True
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        scores, mass, events = pool_ties(probabilities[:, 1], targets, weights)
+        cuts = (scores[1:] + scores[:-1]) / 2
+        totals = np.stack([np.append(0, np.cumsum(mass)), np.append(0, np.cumsum(events))])
+        root = np.cbrt(totals[0, -1])
+        sizes = range(max(1, int(root / SPREAD)), max(1, min(int(root * SPREAD), len(scores))) + 1)
+        models = [_model(totals, np.concatenate([[0], cuts, [1]]), size) for size in sizes]
+        shares = softmax([model[2] for model in models])
+        steps = np.zeros(len(scores))
+        for (starts, values, _evidence), share in zip(models, shares, strict=True):
+            steps[starts] += share * np.diff(values, prepend=0)
+        kept = np.append(True, steps[1:] != 0)
+        self.cuts_, self.values_ = cuts[kept[1:]], np.clip(np.cumsum(steps)[kept], 0, 1)
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return both(self.values_[np.searchsorted(self.cuts_, probabilities[:, 1])])
+
+
+def _model(totals: Floats, borders: Floats, size: int) -> tuple[Ints, Floats, float]:
+    """Return where each cell starts, the posterior mean in it, and the log marginal likelihood of all labels."""
+    levels = np.arange(1, size) / size * totals[0, -1]
+    ends = np.searchsorted(totals[0], levels * (1 - 1e-12))
+    bounds = np.unique(np.concatenate([[0], ends, [len(borders) - 1]]))
+    mass, events = np.diff(totals[:, bounds])
+    middle = (borders[bounds[:-1]] + borders[bounds[1:]]) / 2
+    prior = PRIOR / len(mass)
+    alpha, beta = prior * middle, prior * (1 - middle)
+    evidence: Floats = gammaln(prior) - gammaln(mass + prior) + gammaln(events + alpha) - gammaln(alpha)
+    evidence += gammaln(mass - events + beta) - gammaln(beta)
+    return bounds[:-1], (events + alpha) / (mass + prior), float(evidence.sum())

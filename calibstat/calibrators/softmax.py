@@ -7,12 +7,14 @@ Logits are linear in the parameters. A design says how (`logits`), and how a cha
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, final
+from typing import ClassVar, Protocol, final
 
 import numpy as np
 from scipy.special import logsumexp, softmax
 
-from calibstat.arrays import Floats, Ints
+from calibstat.calibrators.base import Calibrator
+from calibstat.calibrators.scaling import logarithms
+from calibstat.data.arrays import Floats, Ints
 
 GRADIENT = 1e-12  # of the mean loss, largest component
 STEPS = 100
@@ -145,3 +147,137 @@ def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty:
             break
         direction = left + size / before * direction
     return step
+
+
+# Temperature scaling.
+
+
+@final
+class Temperature(Calibrator):
+    """Probabilities to the power 1 / T, normalised: softmax(log p / T) (Guo et al. 2017).
+
+    Attributes
+    ----------
+    temperature_ : float
+        T; infinite or negative where the probabilities mislead.
+    """
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        design = OneFactor(logarithms(probabilities))
+        self.inverse_temperature_ = float(fit_softmax(design, 1, targets, weights)[0])
+
+    @property
+    def temperature_(self) -> float:
+        """The temperature."""
+        return 1 / self.inverse_temperature_ if self.inverse_temperature_ else float("inf")
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return softmax(self.inverse_temperature_ * logarithms(probabilities), axis=1)
+
+
+# Vector scaling.
+
+
+@final
+class VectorScaling(Calibrator):
+    """softmax(w * log p + b), a factor and a shift for each class (Guo et al. 2017).
+
+    Attributes
+    ----------
+    coef_, intercept_ : (K,) floats
+    """
+
+    needs_every_class: ClassVar[bool] = True
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        logs = logarithms(probabilities)
+        # Centred columns change the shifts only, and make the equations easier to solve.
+        centre = weights @ logs / weights.sum()
+        self.coef_, shifts = fit_softmax(Factors(logs - centre), 2 * len(centre), targets, weights).reshape(2, -1)
+        self.intercept_ = shifts - self.coef_ * centre
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return softmax(self.coef_ * logarithms(probabilities) + self.intercept_, axis=1)
+
+
+# Matrix scaling.
+
+
+@final
+class MatrixScaling(Calibrator):
+    """softmax(log p @ W + b), unpenalised multinomial logistic regression (Guo et al. 2017).
+
+    It has K (K + 1) parameters; with many classes take `Dirichlet`, which penalises them.
+
+    Attributes
+    ----------
+    coef_ : (K, K) floats
+        W; row j says what log p_j does.
+    intercept_ : (K,) floats
+    """
+
+    needs_every_class: ClassVar[bool] = True
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        logs = logarithms(probabilities)
+        n_classes = logs.shape[1]
+        centre = weights @ logs / weights.sum()
+        whitening = _whitening(logs - centre, weights / weights.sum())
+        design = Matrix((logs - centre) @ whitening, n_classes)
+        n_parameters = (whitening.shape[1] + 1) * n_classes
+        table = fit_softmax(design, n_parameters, targets, weights).reshape(-1, n_classes)
+        self.coef_ = whitening @ table[:-1]
+        self.intercept_ = table[-1] - centre @ self.coef_
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return softmax(logarithms(probabilities) @ self.coef_ + self.intercept_, axis=1)
+
+
+def _whitening(centred: Floats, mass: Floats) -> Floats:
+    """(K, r) what makes the columns uncorrelated: the fit is the same, the equations are easier to solve."""
+    values, vectors = np.linalg.eigh((centred * mass[:, None]).T @ centred)
+    kept = values > 1e-12 * max(values.max(), 1e-300)
+    return vectors[:, kept] / np.sqrt(values[kept])
+
+
+# Dirichlet calibration.
+
+
+@final
+class Dirichlet(Calibrator):
+    """softmax(log p @ W + b) with off-diagonal and intercept regularisation, ODIR (Kull et al. 2019).
+
+    The mean log loss plus ``off_diagonal`` times the mean square of the K (K - 1) off-diagonal entries of W plus
+    ``intercept`` times the mean square of b is minimised.
+
+    Parameters
+    ----------
+    off_diagonal, intercept : float
+        The paper's lambda and mu, at least 0.
+
+    Attributes
+    ----------
+    coef_ : (K, K) floats
+        W; row j says what log p_j does.
+    intercept_ : (K,) floats
+    """
+
+    def __init__(self, off_diagonal: float = 1e-3, intercept: float = 1e-3) -> None:
+        self.off_diagonal = off_diagonal
+        self.intercept = intercept
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        if min(self.off_diagonal, self.intercept) < 0:
+            raise ValueError(f"off_diagonal is {self.off_diagonal} and intercept {self.intercept}: pass at least 0")
+        n_classes = probabilities.shape[1]
+        design = Matrix(logarithms(probabilities), n_classes)
+        ridge = self._ridge(n_classes)
+        table = fit_softmax(design, len(ridge), targets, weights, ridge).reshape(-1, n_classes)
+        self.coef_, self.intercept_ = table[:-1], table[-1]
+
+    def _ridge(self, n_classes: int) -> Floats:
+        across = self.off_diagonal / (n_classes * (n_classes - 1)) * (1 - np.eye(n_classes))
+        return np.vstack([across, np.full(n_classes, self.intercept / n_classes)]).ravel()
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return softmax(logarithms(probabilities) @ self.coef_ + self.intercept_, axis=1)

@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Sequence
 from typing import Any
 
-from calibstat.auditing.audit import subgroup_audit
-from calibstat.auditing.audit_result import SubgroupAudit
-from calibstat.auditing.curves import MIN_EXPECTED, equal_curves_test
-from calibstat.auditing.curves_result import EqualCurvesTest
-from calibstat.auditing.levels import By
-from calibstat.cli.audit_input import read_audited, read_binning, read_lens
-from calibstat.cli.notices import notice, plain_warnings
-from calibstat.cli.option_names import named_options
-from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.text import hang
+import numpy as np
+
+from calibstat.auditing.audit import SubgroupAudit, subgroup_audit
+from calibstat.auditing.curves import MIN_EXPECTED, EqualCurvesTest, equal_curves_test
+from calibstat.auditing.groups import By
+from calibstat.binnings.base import Binning
+from calibstat.binnings.intervals import EqualMass, EqualWidth
+from calibstat.cli.options import named_options
+from calibstat.cli.questions import Cutting, panel, read_labels
+from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings
+from calibstat.data.files import file_arguments
+from calibstat.data.sample import Predictions, Sample
 from calibstat.inference.multiplicity import holm
-from calibstat.inference.words import small_pvalue
+from calibstat.inference.results import small_pvalue
 from calibstat.lenses.base import Lens
-from calibstat.sample import Sample
 
 CAUTION = (
     "p-values do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
     "(several of one patient, one video)"
 )
-
-
 OPTIONS = {
     "n_resamples": "--n-resamples",
     "adjust='max-t', which": "--adjust max-t, which",
@@ -112,3 +112,72 @@ def _print_curves(found: list[EqualCurvesTest], form: str) -> None:
     if len(found) > 1:
         each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
         print("\n" + "\n".join(hang("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
+
+
+# The sample that is audited or scanned, the columns it is audited by, and the lens.
+
+_ROW = "row of the file"
+
+
+def read_audited(arguments: argparse.Namespace, option: str, names: Sequence[str]) -> tuple[Sample, By]:
+    """Read the rows of one model, and the columns to look at.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    option : str
+        What named the columns, for messages.
+    names : sequence of str
+        Columns, or patterns.
+    """
+    if arguments.label in names:
+        raise ValueError(
+            f"{option} {arguments.label}: this is the column of what happened; name something that was known before"
+        )
+    if arguments.confidence is not None and (arguments.labels is not None or arguments.lens is not None):
+        raise ValueError("--confidence is the top label already: leave --labels and --lens out")
+    probs = arguments.probs or [arguments.confidence]
+    found = file_arguments(
+        arguments.file,
+        y_true=arguments.label,
+        y_prob=probs if len(probs) > 1 else probs[0],
+        variables=names,
+        sample_weight=arguments.weights,
+    )
+    columns = dict(found["variables"])
+    if arguments.missing == "raise":
+        return _sample(arguments, found), list(columns)
+    n = len(found["y_true"])
+    sample = _sample(arguments, found | {"variables": {_ROW: np.arange(n)}})
+    kept = sample.predictions.variables[_ROW].values.astype(np.intp)
+    return sample, {name: np.asarray(values)[kept] for name, values in columns.items()}
+
+
+def _sample(arguments: argparse.Namespace, found: dict[str, Any]) -> Sample:
+    if arguments.confidence is not None:
+        return Sample.from_confidence(
+            found["y_true"],
+            found["y_prob"],
+            variables=found["variables"],
+            sample_weight=found["sample_weight"],
+            nan_policy=arguments.nan_policy,
+        )
+    labels = None if arguments.labels is None else read_labels(arguments.labels)
+    return Sample._examined(**found, labels=labels, nan_policy=arguments.nan_policy)
+
+
+def read_lens(name: str | None, predictions: Predictions) -> Lens:
+    """Return the lens of that name; by default canonical for two classes and top-label for more."""
+    name = name or ("canonical" if predictions.n_classes == 2 else "top-label")
+    questions = panel(predictions, [name], [], Cutting())
+    if len(questions) > 1:
+        raise ValueError(f"--lens {name} is one question for each class; name the class: class-wise:LABEL")
+    view = questions[0].view
+    if view.n_outcomes > 2:
+        raise ValueError(f"--lens {name} sees {view.n_outcomes} outcomes at once; choose top-label or class-wise:LABEL")
+    return view.lens
+
+
+def read_binning(arguments: argparse.Namespace) -> Binning:
+    """Return how numbers are cut."""
+    return EqualWidth(arguments.bins) if arguments.binning == "equal-width" else EqualMass(arguments.bins)

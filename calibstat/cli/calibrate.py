@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import bz2
+import csv
+import gzip
+import lzma
+import re
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +18,14 @@ import numpy as np
 
 import calibstat as cs
 from calibstat import calibrators
-from calibstat.cli.calibrate_file import check_out
-from calibstat.cli.calibrate_options import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
-from calibstat.cli.calibrate_rows import FileRows, read_rows, write_rows
-from calibstat.cli.notices import notice, plain_warnings
-from calibstat.cli.progress_bar import ProgressBar
+from calibstat._files import written_whole
+from calibstat.cli.options import split_list
+from calibstat.cli.parsers import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
+from calibstat.cli.text import ProgressBar, notice, plain_warnings
+from calibstat.data.arrays import Ints
+from calibstat.data.files import COMPRESSIONS, DELIMITERS, READERS, file_arguments, opened, read_delimited
+from calibstat.data.frames import Selection, select
+from calibstat.data.sample import Sample
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -134,3 +145,231 @@ def _rows(n: int) -> str:
 
 def _text(fitted: Any) -> str:
     return " ".join(repr(fitted).split())
+
+
+# The rows of ``calibstat calibrate``: read with all that stands beside them, written with other probabilities.
+
+_ROW = "row of the file"
+
+
+@dataclass(frozen=True, eq=False)
+class FileRows:
+    """The rows of a file in which nothing that is needed is missing.
+
+    Parameters
+    ----------
+    sample : Sample
+    numbers : (n,) ints
+        Of these rows in the file, from 0.
+    others : list of (name, values)
+        Every column but those of probabilities; a value for each row of the file.
+    """
+
+    sample: Sample
+    numbers: Ints
+    others: Columns
+
+
+def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
+    """Read a file: what a calibrator needs is examined, all else is kept as it stands there.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    path : str
+
+    Raises
+    ------
+    ValueError
+        If it cannot be read, or does not hold what is asked for.
+    """
+    if path == "-" or Path(path).is_fifo():
+        what = "standard input" if path == "-" else path
+        raise ValueError(f"{what} can be read once only, but calibrate keeps all columns: name a file")
+    columns: dict[str, Any] = {
+        "y_true": arguments.label,
+        "y_prob": arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
+        "sample_weight": arguments.weights,
+    }
+    found = file_arguments(path, variables=arguments.variable, **columns)
+    n = len(found["y_true"])
+    sample = Sample._examined(
+        **found | {"variables": {**(found["variables"] or {}), _ROW: np.arange(n)}},
+        labels=None if arguments.labels is None else _told(arguments.labels),
+        nan_policy=arguments.nan_policy,
+    )
+    numbers = sample.predictions.variables[_ROW].values.astype(np.intp)
+    others = other_columns(Path(path), n, partial(select, variables=None, where=path, **columns))
+    return FileRows(sample, numbers, others)
+
+
+def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) -> str:
+    """Write rows as CSV: number in the file, label, calibrated probabilities, all other columns as they were.
+
+    Parameters
+    ----------
+    path : str
+        The rows are compressed if its end says so.
+    rows : FileRows
+    taken : (m,) ints
+        Which of them.
+    said : (m, K) floats
+        Calibrated probabilities.
+    label : str
+        The column of what happened.
+
+    Returns
+    -------
+    start : str
+        What the names of the probabilities begin with.
+    """
+    names = [name for name, _ in rows.others]
+    start = probability_prefix(names)
+    numbers = rows.numbers[taken].tolist()
+    table = [(free_name("row", names), numbers)]
+    kept = [(name, [values[number] for number in numbers]) for name, values in rows.others]
+    table += [each for each in kept if each[0] == label]
+    table += [(f"{start}{each}", column) for each, column in zip(rows.sample.labels, said.T.tolist(), strict=True)]
+    table += [each for each in kept if each[0] != label]
+    with written_whole(path) as place, opened_to_write(str(place)) as file:
+        writer = csv.writer(file)
+        writer.writerow([name for name, _ in table])
+        writer.writerows(zip(*(column for _, column in table), strict=True))
+    return start
+
+
+def probability_prefix(names: Collection[str]) -> str:
+    """Return what the names of calibrated probabilities begin with, and no other name does.
+
+    Examples
+    --------
+    >>> probability_prefix(["age", "site"]), probability_prefix(["prob_raw"])
+    ('prob_', 'calibrated_')
+    >>> probability_prefix(["prob_raw", "calibrated_by"])
+    'calibrated_2_'
+    """
+    start, number = "prob_", 0
+    while any(name.startswith(start) for name in names):
+        number += 1
+        start = "calibrated_" if number == 1 else f"calibrated_{number}_"
+    return start
+
+
+def free_name(name: str, names: Collection[str]) -> str:
+    """Return the name, with a number behind it if it is taken.
+
+    Examples
+    --------
+    >>> free_name("row", ["age"]), free_name("row", ["row", "age"])
+    ('row', 'row_2')
+    """
+    found, number = name, 1
+    while found in names:
+        number += 1
+        found = f"{name}_{number}"
+    return found
+
+
+def _told(text: str) -> Sequence[str] | Sequence[int]:
+    names = split_list(text)
+    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names
+
+
+# The file that ``calibstat calibrate`` writes: CSV, compressed if the end of its name says so.
+
+_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+# What would be taken for something else when it is read again.
+_NOT_WRITTEN = (".zip", ".zst", ".parquet", ".npz", ".nc", ".netcdf")
+
+
+def check_out(path: str) -> None:
+    """Refuse a name that ends like a file of another kind.
+
+    Raises
+    ------
+    ValueError
+        If it does; the message says which ends there are.
+    """
+    ends = [suffix.lower() for suffix in Path(path).suffixes]
+    if ends and ends[-1] in _COMPRESSED:
+        ends.pop()
+    if ends and ends[-1] in _NOT_WRITTEN:
+        names = ", ".join(f".csv{end}" for end in ("", *_COMPRESSED))
+        raise ValueError(f"--out {path}: rows are written as CSV; end the name in one of {names}")
+
+
+def opened_to_write(path: str) -> Any:
+    """Open a text file to write, compressed if the end of its name says so."""
+    opener = _COMPRESSED.get(Path(path).suffix.lower(), open)
+    return opener(path, "wt", newline="", encoding="utf-8")
+
+
+# All columns of a file but those of probabilities, as they stand there.
+
+Columns = list[tuple[str, list[Any]]]
+
+
+def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Columns:
+    """Return names and values of every column that holds no probabilities, in the order of the file.
+
+    Values of text are those that are written there, so that 007 stays 007; arrays are left out unless they have one
+    value for each row.
+
+    Parameters
+    ----------
+    path : Path
+        Of a file that could be read.
+    n : int
+        Its number of rows.
+    select : callable
+        From the names there are to those of labels, probabilities and weights.
+    """
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    reader = READERS[suffixes[-1]]
+    if reader is read_delimited:
+        return _texts(path, n, select)
+
+    def choose(names: list[str]) -> Selection:
+        chosen = select(names)
+        return replace(chosen, variables=[name for name in names if name not in chosen.y_prob])
+
+    values = reader(path, choose)["variables"]
+    return [(name, _plain(each)) for name, each in values.items() if np.shape(each) == (n,)]
+
+
+def _plain(values: Any) -> list[Any]:
+    array = np.asarray(values)
+    found: list[Any] = (array.astype(str) if array.dtype.kind in "mM" else array).tolist()
+    return found
+
+
+def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Columns:
+    import pandas as pd
+
+    names, delimiter = _header(path)
+    frame = pd.read_csv(
+        path,
+        sep=delimiter,
+        header=None,
+        names=list(range(len(names))),
+        index_col=False,
+        dtype=str,
+        keep_default_na=False,
+        skipinitialspace=True,
+        encoding="utf-8-sig",
+    )
+    if len(frame) != n + 1:  # the first line is the header
+        raise ValueError(f"{path} has {n} rows, but {len(frame) - 1} when read as text: remove lines that are no rows")
+    prob = select(names).y_prob
+    return [(name, frame[k][1:].fillna("").tolist()) for k, name in enumerate(names) if name not in prob]
+
+
+def _header(path: Path) -> tuple[list[str], str]:
+    """Return the names in the first line that is not blank, and what separates them."""
+    with opened(path) as stream:
+        first = next(line for line in stream if line.strip())
+    line = re.split(r"[\r\n]", first.decode("utf-8-sig").lstrip("\r\n"))[0]
+    delimiter = max(DELIMITERS, key=re.sub(r'"[^"]*"', "", line).count)
+    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))], delimiter

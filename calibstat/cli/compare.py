@@ -5,14 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 
-from calibstat.cli.cutting import Cutting
-from calibstat.cli.inputs import read_models
-from calibstat.cli.notices import plain_warnings
-from calibstat.cli.panel import panel
-from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.text import narrow
-from calibstat.inference.several_models import compare_models
-from calibstat.predictions import Predictions
+from calibstat.cli.questions import Cutting, panel, read_models
+from calibstat.cli.text import ProgressBar, narrow, plain_warnings
+from calibstat.data.sample import Predictions
+from calibstat.inference.compare_models import compare_models
 
 
 def run(arguments: argparse.Namespace) -> None:

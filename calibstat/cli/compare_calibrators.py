@@ -8,17 +8,15 @@ from typing import Any
 
 import calibstat as cs
 from calibstat import calibrators
-from calibstat.cli.calibrate_options import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
-from calibstat.cli.inputs import read_labels
-from calibstat.cli.names import split_list
-from calibstat.cli.notices import notice, plain_warnings
-from calibstat.cli.one_lens import one_lens
-from calibstat.cli.progress_bar import ProgressBar
+from calibstat.cli.options import split_list
+from calibstat.cli.parsers import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
+from calibstat.cli.questions import one_lens, read_labels
+from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.comparisons.compare import compare_calibrators
-from calibstat.comparisons.result import CalibratorComparison
+from calibstat.comparisons.results import CalibratorComparison
+from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.lenses.base import Lens
-from calibstat.sample import Sample
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -13,20 +13,17 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import train_test_split
 
-from calibstat.arrays import Floats, Ints
-from calibstat.binnings.equal_width import EqualWidth
-from calibstat.cli.cutting import Cutting
-from calibstat.cli.notices import plain_warnings
-from calibstat.cli.panel import panel
-from calibstat.cli.records import Record, ask
-from calibstat.cli.report import headline, table
-from calibstat.cli.text import WIDTH
+from calibstat._files import written_whole
+from calibstat.binnings.intervals import EqualWidth
+from calibstat.cli.questions import Cutting, panel
+from calibstat.cli.test import Record, ask, headline, table
+from calibstat.cli.text import WIDTH, plain_warnings
+from calibstat.data.arrays import Floats, Ints
+from calibstat.data.sample import Sample
 from calibstat.displays.reliability import ReliabilityDisplay
-from calibstat.displays.side_by_side import side_by_side
-from calibstat.inference.words import number
-from calibstat.lenses.top_label import TopLabel
-from calibstat.sample import Sample
-from calibstat.whole_files import written_whole
+from calibstat.displays.simplex import side_by_side
+from calibstat.inference.results import number
+from calibstat.lenses.relabel import TopLabel
 
 N_TREES = 100
 PICTURE = "calibration_demo.png"

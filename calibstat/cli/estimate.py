@@ -11,16 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.cli.cutting import Cutting
-from calibstat.cli.inputs import read_sample
-from calibstat.cli.names import EVERY, estimator_name
-from calibstat.cli.notices import plain_warnings
-from calibstat.cli.panel import Question, panel, read_given
-from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.text import columns, hang
-from calibstat.inference.estimation import estimate
-from calibstat.inference.results import Estimate
-from calibstat.inference.words import counted, number
+from calibstat.cli.options import EVERY, estimator_name
+from calibstat.cli.questions import Cutting, Question, panel, read_given, read_sample
+from calibstat.cli.text import ProgressBar, columns, hang, plain_warnings
+from calibstat.inference.estimate import estimate
+from calibstat.inference.results import Estimate, counted, number
 
 _EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
 _CAUTION = (

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import calibstat as cs
-from calibstat.cli.names import EVERY
+from calibstat.cli.options import EVERY
 
 ANY, SIMPLEX, TWO, VARIABLE = "any", "any, or cells", "two outcomes", "a variable"
 _MEANING = {
@@ -23,7 +23,6 @@ _MEANING = {
     VARIABLE: "a variable of the sample, and for the outcome the lens that goes in front of it",
 }
 _HEADER = "Every estimator, and what it must see. A lens goes in front: TopLabel() | ECE()."
-
 _COMMAND_LINE = "test and estimate take all of them by --estimator NAME, with default parameters, but for "
 
 

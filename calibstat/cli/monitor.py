@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats
-from calibstat.checks import examine
-from calibstat.cli import inputs
-from calibstat.cli.notices import notice, plain_warnings
-from calibstat.cli.one_lens import one_lens
-from calibstat.cli.option_names import named_options
-from calibstat.cli.progress_bar import ProgressBar
+from calibstat._progress import track
+from calibstat.cli import questions as inputs
+from calibstat.cli.options import named_options
+from calibstat.cli.questions import one_lens
+from calibstat.cli.text import ProgressBar, notice, plain_warnings
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.checks import examine
+from calibstat.data.files import file_arguments
+from calibstat.monitoring.intake import WAITING, read_labels, read_predictions
 from calibstat.monitoring.monitor import Monitor
-from calibstat.monitoring.rows import WAITING, read_labels, read_predictions
-from calibstat.monitoring.storage import expect_folder, read_state
-from calibstat.progress import track
-from calibstat.reading import file_arguments
+from calibstat.monitoring.state import expect_folder, read_state
 
 _OPTIONS = {
     "make the monitor with bad_rows='skip'": "add --bad-rows skip",

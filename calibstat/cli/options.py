@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
-
-from calibstat.cli.names import EVERY
 
 LENS_HELP = """\
 lenses:
@@ -160,3 +162,195 @@ def level(text: str) -> float:
     if not 0 < found < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1, such as 0.95")
     return found
+
+
+# Errors of functions in the words of a command: its options in place of their parameters.
+
+
+@contextmanager
+def named_options(options: Mapping[str, str]) -> Iterator[None]:
+    """Write errors of the ``with`` block anew, with what stands for a parameter replaced.
+
+    Parameters
+    ----------
+    options : mapping
+        Of texts to what they are called on the command line; what ends in " is " is replaced where an error begins.
+
+    Examples
+    --------
+    >>> try:
+    ...     with named_options({"n_bins is ": "--bins is "}):
+    ...         raise ValueError("n_bins is 0")
+    ... except ValueError as error:
+    ...     print(error)
+    --bins is 0
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        for parameter, option in options.items():
+            if not parameter.endswith(" is ") or text.startswith(parameter):
+                text = re.sub(rf"(?<![-\w]){re.escape(parameter)}", option, text)
+        if text == str(error):
+            raise
+        raise ValueError(text) from error
+
+
+# Names on the command line, looked up in tables and never evaluated; nothing heavy is imported here.
+
+# Those of cells that give a single number.
+ESTIMATORS = (
+    "ECE",
+    "RMSCE",
+    "SquaredCE",
+    "DebiasedCE",
+    "DebiasedL2",
+    "MaximumMiscalibration",
+    "ExpectedMiscalibration",
+    "PDE",
+    "AUCV",
+    "LpCE",
+    "PearsonCE",
+    "StandardizedL2",
+    "TCE",
+)
+# All others that need nothing but the sample and have one number that a test is about, with their default parameters:
+# for any number of outcomes, and for two only.
+FOR_ANY = (
+    "BrierDecomposition",
+    "BrierScore",
+    "BrierZ",
+    "CME",
+    "FerroFricker",
+    "KCE",
+    "LogLossZ",
+    "LogScore",
+    "MCE",
+    "RMSE",
+    "SKCE",
+    "ScoreExcess",
+    "SphericalScore",
+    "UCME",
+    "VectorScalingScore",
+    "ZeroOneLoss",
+)
+FOR_TWO = (
+    "ACE",
+    "AUC",
+    "AndersonDarling",
+    "AverageTwoBin",
+    "BrownianBridge",
+    "CORP",
+    "CalibrationBelt",
+    "Cox",
+    "CramerVonMises",
+    "CubicScore",
+    "ECESweep",
+    "HosmerLemeshow",
+    "ICI",
+    "KS",
+    "KolmogorovSmirnov",
+    "Kuiper",
+    "LOESS",
+    "LogitScore",
+    "MeanCalibration",
+    "MultiscaleL2",
+    "ObservedToExpected",
+    "PigeonHeyse",
+    "SmoothCE",
+    "SmoothECE",
+    "Spiegelhalter",
+    "WorstInterval",
+)
+EVERY = tuple(sorted((*ESTIMATORS, *FOR_ANY, *FOR_TWO), key=str.lower))
+TWO_OUTCOMES = frozenset({"TCE", *FOR_TWO})
+# Those whose number is the same whatever is conditioned on.
+UNCONDITIONAL = frozenset(
+    {
+        "AUC",
+        "BrierScore",
+        "BrierZ",
+        "CalibrationBelt",
+        "Cox",
+        "CubicScore",
+        "LogLossZ",
+        "LogScore",
+        "LogitScore",
+        "MeanCalibration",
+        "ObservedToExpected",
+        "RMSE",
+        "ScoreExcess",
+        "SphericalScore",
+        "Spiegelhalter",
+        "VectorScalingScore",
+        "ZeroOneLoss",
+    }
+)
+LENSES = ("top-label", "canonical", "class-wise", "class-wise:LABEL", "top-k:K")
+
+
+def estimator_name(name: str, choices: Sequence[str] = ESTIMATORS) -> str:
+    """Return the public name of an estimator, whatever its case and hyphens.
+
+    Parameters
+    ----------
+    name : str
+    choices : sequence of str
+        The public names there are.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those there are.
+
+    Examples
+    --------
+    >>> estimator_name("debiased-ce")
+    'DebiasedCE'
+    >>> estimator_name("smooth_ece", EVERY)
+    'SmoothECE'
+    """
+    known = {_plain(each): each for each in choices}
+    if _plain(name) not in known:
+        raise ValueError(f"there is no estimator {name!r}; choose one of {', '.join(choices)}")
+    return known[_plain(name)]
+
+
+def lens_name(name: str) -> tuple[str, str]:
+    """Split the name of a lens into its kind and what follows the colon.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those there are.
+
+    Examples
+    --------
+    >>> lens_name("top-k:2")
+    ('top-k', '2')
+    >>> lens_name("Canonical")
+    ('canonical', '')
+    """
+    kind, colon, detail = name.partition(":")
+    kind = kind.lower().replace("_", "-")
+    forms = [form for form in LENSES if form.partition(":")[0] == kind]
+    if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms) or (colon and not detail):
+        advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(LENSES)}"
+        raise ValueError(f"there is no lens {name!r}; {advice}")
+    return kind, detail
+
+
+def split_list(text: str) -> list[str]:
+    """Split at commas; a name that holds one goes in double quotes.
+
+    Examples
+    --------
+    >>> split_list('cat, "dog, small"')
+    ['cat', 'dog, small']
+    """
+    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")

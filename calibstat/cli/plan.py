@@ -7,21 +7,17 @@ import json
 from typing import Any
 
 import calibstat
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.cli.inputs import read_labels
-from calibstat.cli.names import estimator_name
-from calibstat.cli.notices import plain_warnings
-from calibstat.cli.one_lens import one_lens
-from calibstat.cli.option_names import named_options
-from calibstat.cli.progress_bar import ProgressBar
+from calibstat.binnings.intervals import EqualMass
+from calibstat.cli.options import estimator_name, named_options
+from calibstat.cli.questions import one_lens, read_labels
+from calibstat.cli.text import ProgressBar, plain_warnings
+from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cells.miscalibration import ECE
-from calibstat.estimators.walks.cumulative import Kuiper
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.estimators.miscalibration import ECE
 from calibstat.lenses.base import Lens
 from calibstat.planning.families import ErrorFamily
-from calibstat.planning.planning import minimum_detectable, required_n
-from calibstat.planning.results import MinimumDetectable, RequiredN
-from calibstat.sample import Sample
+from calibstat.planning.planning import MinimumDetectable, RequiredN, minimum_detectable, required_n
 
 _OPTIONS = {
     "n is ": "--n is ",

@@ -6,17 +6,13 @@ import argparse
 import json
 from typing import Any
 
-from calibstat.auditing.levels import By
-from calibstat.auditing.scan import scan_variables
-from calibstat.auditing.scan_result import VariableScan
-from calibstat.cli.audit import CAUTION, OPTIONS
-from calibstat.cli.audit_input import read_audited, read_binning, read_lens
-from calibstat.cli.notices import notice, plain_warnings
-from calibstat.cli.option_names import named_options
-from calibstat.cli.progress_bar import ProgressBar
-from calibstat.cli.text import hang
+from calibstat.auditing.groups import By
+from calibstat.auditing.scan import VariableScan, scan_variables
+from calibstat.cli.audit import CAUTION, OPTIONS, read_audited, read_binning, read_lens
+from calibstat.cli.options import named_options
+from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings
+from calibstat.data.sample import Sample
 from calibstat.lenses.base import Lens
-from calibstat.sample import Sample
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -11,8 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from calibstat.cli.notices import notice
-from calibstat.cli.progress_bar import ProgressBar
+from calibstat.cli.text import ProgressBar, notice
 from calibstat.sweeps.store import read
 from calibstat.sweeps.summary import summarise
 

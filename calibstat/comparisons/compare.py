@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar, final
+from zlib import crc32
 
-from calibstat.arrays import RNG, as_generator
-from calibstat.checks import at_least_one
-from calibstat.comparisons.cells import with_large_cells
-from calibstat.comparisons.fitting import UNCALIBRATED, check_calibrators
-from calibstat.comparisons.judging import (
-    default_estimator,
-    enough_resamples,
-    floor_note,
-    judge_models,
-    judge_pairs,
-)
-from calibstat.comparisons.plans import chosen_splits, recalibrated_samples
-from calibstat.comparisons.result import CalibratorComparison
+import numpy as np
+
+from calibstat._progress import part, track
+from calibstat.binnings.base import Binning, Cells
+from calibstat.binnings.intervals import EqualMass
+from calibstat.comparisons.results import CalibratorComparison, CalibratorResult, PairResult, Scores, pair_pvalue
+from calibstat.comparisons.splits import UNCALIBRATED, check_calibrators, chosen_splits, recalibrated_samples
+from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
-from calibstat.inference.estimation import level_between
+from calibstat.estimators.scores import BrierScore, LogScore
+from calibstat.estimators.squared import DebiasedL2
+from calibstat.estimators.tally import ratio
+from calibstat.inference.compare import ComparisonTest, comparison_test
+from calibstat.inference.differences import MINIMUM_ROWS, total_variance, wrapped_pvalue
+from calibstat.inference.estimate import level_between
+from calibstat.inference.multiplicity import holm
+from calibstat.inference.results import LEVEL
+from calibstat.inference.spread import ConfidenceInterval, NoInterval
+from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
-from calibstat.progress import part, track
-from calibstat.sample import Sample
+from calibstat.lenses.relabel import Canonical, TopLabel
+from calibstat.nulls.consistency import Consistency
 
 # Where fitting ends, and testing: shares of the time they usually take.
 _FITTED, _TESTED = 0.6, 0.9
@@ -140,3 +149,219 @@ def compare_calibrators(
         cross_fitted=cv is not None,
         notes=tuple(note for note in (merged, floor_note(len(chosen), n_splits, n_resamples)) if note),
     )
+
+
+# What is asked of calibrators on their test rows: a test of each, its scores, and each two compared.
+
+
+def default_estimator(sample: Sample, lens: Any, estimator: Any, n_test: int) -> Estimator:
+    """Return what is measured, through a lens that is named once; refuse what cannot be compared."""
+    if lens is not None and not isinstance(lens, Lens):
+        raise TypeError(f"lens is {lens!r}, but a lens is expected: for example TopLabel().")
+    if estimator is not None and not isinstance(estimator, Estimator):
+        raise TypeError(f"estimator is {estimator!r}, but an estimator is expected: for example DebiasedL2().")
+    asked = DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator
+    if asked.core.residual_form != "debiased square":
+        raise ValueError(
+            f"{asked!r} cannot be compared between models: use a debiased squared error, for example "
+            "DebiasedL2(EqualMass(15))."
+        )
+    if asked.lens.parts:
+        if lens is not None:
+            raise ValueError(f"the estimator has the lens {asked.lens!r} already: leave out lens={lens!r}.")
+        return asked
+    if lens is None:
+        one_column = getattr(getattr(asked.core, "binning", None), "columns", 1) == 1
+        lens = TopLabel() if len(sample.labels) > 2 and one_column else Canonical()
+    return lens | asked
+
+
+def enough_resamples(n_pairs: int, n_splits: int) -> int:
+    """Return a number of resamples with which the smallest adjusted p-value of a pair is 0.02 or less."""
+    return max(999, 100 * n_pairs * (2 if n_splits > 1 else 1) - 1)
+
+
+def floor_note(n_pairs: int, n_splits: int, n_resamples: int) -> str:
+    """Say that so few resamples cannot tell any two apart, or nothing."""
+    floor = 2 * n_pairs * (2 if n_splits > 1 else 1) / (1 + n_resamples)
+    if floor <= LEVEL:
+        return ""
+    return (
+        f"{n_resamples} resamples cannot give an adjusted p-value below {min(1.0, floor):.2g}; take n_resamples="
+        f"{enough_resamples(n_pairs, n_splits)}"
+    )
+
+
+def judge_models(
+    texts: Mapping[str, str],
+    samples: Sequence[Mapping[str, Sample]],
+    estimator: Estimator,
+    confidence_level: float,
+    n_resamples: int,
+    streams: Sequence[np.random.Generator],
+) -> dict[str, CalibratorResult]:
+    """Judge each model, of which `texts` says what it is, on the rows of each split, which has a stream.
+
+    Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
+    """
+    families = [Streams(stream) for stream in streams]
+    found = {}
+    for name, text in track(texts.items(), len(texts)):
+        seen = [each[name] for each in samples]
+        own = [family[crc32(str(name).encode())] for family in families]
+        found[name] = _judge_model(name, text, seen, estimator, confidence_level, n_resamples, own)
+    return found
+
+
+def _judge_model(
+    name: str,
+    calibrator: str,
+    samples: Sequence[Sample],
+    estimator: Estimator,
+    confidence_level: float,
+    n_resamples: int,
+    streams: Sequence[np.random.Generator],
+) -> CalibratorResult:
+    """Test a model on the rows of each split, and score it."""
+    null = Consistency(n_resamples)
+    tests = tuple(
+        calibration_test(each, estimator, null=null, rng=rng)
+        for each, rng in track(zip(samples, streams, strict=True), len(samples))
+    )
+    scores = [_scores(each, estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
+    brier, log, calibration, refinement = np.mean(
+        [(each.brier, each.log, each.calibration, each.refinement) for each in scores], axis=0
+    ).tolist()
+    interval = _root_interval(estimator, samples[0], confidence_level) if len(samples) == 1 else None
+    clipped = sum(each.n_clipped for each in scores)
+    return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
+
+
+def judge_pairs(
+    chosen: Sequence[tuple[str, str]],
+    models: Mapping[str, CalibratorResult],
+    samples: Sequence[Mapping[str, Sample]],
+    estimator: Estimator,
+    confidence_level: float,
+    sizes: tuple[int, int],
+) -> tuple[PairResult, ...]:
+    """Compare each two on the rows of each split, and adjust over all of them."""
+    tests = [
+        tuple(
+            _compared(models[a], models[b], split, each, estimator, confidence_level)
+            for split, each in enumerate(samples)
+        )
+        for a, b in track(chosen, len(chosen))
+    ]
+    adjusted = holm([pair_pvalue(each) for each in tests])
+    return tuple(
+        PairResult(models[a], models[b], each, float(pvalue), *sizes)
+        for (a, b), each, pvalue in zip(chosen, tests, adjusted, strict=True)
+    )
+
+
+def _compared(
+    first: CalibratorResult,
+    second: CalibratorResult,
+    split: int,
+    samples: Mapping[str, Sample],
+    estimator: Estimator,
+    confidence_level: float,
+) -> ComparisonTest:
+    """Compare two on one split; their own exact p-values are known and not drawn again for each pair."""
+    names = (first.name, second.name)
+    a, b = (samples[name] for name in names)
+    found = comparison_test(a, b, estimator, names=names, confidence_level=confidence_level, n_resamples=1, rng=0)
+    own = (first.tests[split].pvalue, second.tests[split].pvalue)
+    pvalue = wrapped_pvalue(found.normal_pvalue, own)
+    return replace(found, own_pvalues=own, pvalue=pvalue, recalibration_difference=None)
+
+
+def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
+    """Score what is seen through the lens; the Brier score without its calibration part is refinement."""
+    seen = estimator.lens(sample)
+    brier, log = float(BrierScore()(seen)), LogScore()
+    called = seen.predictions.probabilities[np.arange(len(seen)), seen.outcomes]
+    clipped = int(np.count_nonzero(called < log.clip))
+    return Scores(brier, float(log(seen)), squared, brier - squared, clipped)
+
+
+def _root_interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:
+    """Return the interval of the squared error, in roots."""
+    try:
+        interval = total_variance(estimator.core, estimator.lens(sample)).interval(level)
+    except NoInterval:
+        return None
+    return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
+
+
+# Cells that hold enough rows for a variance.
+
+
+@final
+@dataclass(frozen=True)
+class LargeCells(Binning):
+    """Cells of another binning, neighbours merged until each holds so many rows; no label is seen.
+
+    Parameters
+    ----------
+    binning : Binning
+    rows : float
+        The least number of rows of a cell; with weights, of equally weighted ones that would be as good.
+    """
+
+    binning: Binning
+    rows: float = MINIMUM_ROWS
+    columns: ClassVar[int | None] = None
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut, then go through the cells in order and close one when it holds enough."""
+        cells = self.binning.cut(predictions)
+        joined = _join(_sums(cells, predictions), self.rows)
+        return Cells(int(joined.max()) + 1, joined[cells.index], "data")
+
+
+def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[Estimator, str]:
+    """Return the estimator, on merged cells where a cell of a sample is too small for a variance, and a note.
+
+    Calibrators that say few values leave cells of a few rows.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With its lens.
+    samples : iterable of Sample
+    """
+    core = estimator.core
+    binning = getattr(core, "binning", None)
+    if not isinstance(binning, Binning) or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):
+        return estimator, ""
+    merged: Estimator = replace(core, binning=LargeCells(binning))  # type: ignore[type-var]
+    return estimator.lens | merged, f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows"
+
+
+def _sums(cells: Cells, predictions: Predictions) -> Floats:
+    """(L, 2) sums of weights and of their squares."""
+    mass = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
+    return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
+
+
+def _rows(sums: Floats) -> Floats:
+    """(...,) how many equally weighted rows are as good (Kish)."""
+    return np.asarray(ratio(sums[..., 0] ** 2, sums[..., 1]))
+
+
+def _join(sums: Floats, rows: float) -> Ints:
+    """Number neighbouring cells (L, 2) alike until they hold enough; a remainder joins the last one."""
+    joined, number, start = np.empty(len(sums), dtype=np.intp), 0, 0
+    for cell in range(len(sums)):
+        joined[cell] = number
+        if _rows(sums[start : cell + 1].sum(axis=0)) >= rows:
+            number, start = number + 1, cell + 1
+    return np.minimum(joined, max(number - 1, 0))
+
+
+def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:
+    predictions = estimator.lens.look(sample.predictions).predictions
+    rows = _rows(_sums(binning.cut(predictions), predictions))
+    return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

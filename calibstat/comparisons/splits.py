@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import final
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, final
 
 import numpy as np
 
-from calibstat.arrays import Floats, Ints
+from calibstat._progress import track
+from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.checks import check_range, check_sums
+from calibstat.data.sample import Predictions, Sample
 
 ROWS_OF_A_STRATUM = 20
 
@@ -88,3 +92,230 @@ def _shares(n: int, n_test: int, rng: np.random.Generator) -> Ints:
     """(s,) how many rows of each stratum are tested on: rounded at random, so that every row is as likely as others."""
     reached: Ints = (_borders(n) * n_test + int(rng.integers(n))) // n
     return reached[1:] - reached[:-1]
+
+
+# Which rows are fitted on and which are tested on, and what calibrators say of the latter.
+
+FEWEST_TEST_ROWS = 20
+
+
+def chosen_splits(
+    sample: Sample,
+    calibrators: Mapping[str, Any],
+    test_size: float | None,
+    cv: int | None,
+    n_splits: int,
+    fitted_rows: Mapping[str, Any] | None,
+    rng: np.random.Generator,
+) -> list[list[Split]]:
+    """Choose rows: for each random split a list of one, or a single list of folds."""
+    seen = _seen_already(sample, calibrators, fitted_rows)
+    if cv is not None:
+        return [_folds(sample, test_size, cv, n_splits, seen, rng)]
+    share = 0.5 if test_size is None else test_size
+    if not 0 < share < 1:
+        raise ValueError(
+            f"test_size is {share!r}, but it must lie between 0 and 1, such as 0.5: a test on rows that a calibrator "
+            "was fitted on is not valid, and without rows to fit on there is no calibrator."
+        )
+    eligible = np.flatnonzero(~seen)
+    n_test = round(share * len(sample))
+    if n_test < FEWEST_TEST_ROWS:
+        raise ValueError(
+            f"test_size {share:g} of {len(sample)} rows leaves {n_test} to test on, but at least {FEWEST_TEST_ROWS} "
+            "are needed; take a larger share, or more rows."
+        )
+    if len(eligible) < n_test:
+        raise ValueError(
+            f"test_size {share:g} asks for {n_test} test rows, but only {len(eligible)} of {len(sample)} are left that "
+            "no calibrator was fitted on, and a test on the others is not valid; take a smaller share, or other rows."
+        )
+    prob = sample.predictions.probabilities
+    return [[random_split(prob, n_test, stream, eligible)] for stream in rng.spawn(n_splits)]
+
+
+def recalibrated_samples(
+    calibrators: Mapping[str, Any], sample: Sample, plan: list[Split], fitted_rows: Mapping[str, Any]
+) -> dict[str, Sample]:
+    """Return the test rows of a plan, as given and by each calibrator, all in the same order."""
+    rows = np.concatenate([split.test_rows for split in plan])
+    found = {UNCALIBRATED: sample.take(rows)}
+    for name, each in track(calibrators.items(), len(calibrators)):
+        said: list[Floats] = [
+            recalibrated(each, name, sample, split, name in fitted_rows) for split in track(plan, len(plan))
+        ]
+        found[name] = sample_of(sample, rows, np.concatenate(said), f"calibrated by {name}")
+    return found
+
+
+def _folds(
+    sample: Sample, test_size: float | None, cv: int, n_splits: int, seen: Bools, rng: np.random.Generator
+) -> list[Split]:
+    if test_size is not None or n_splits != 1:
+        raise ValueError("cv= tests on every row once: leave out test_size and n_splits.")
+    if seen.any():
+        raise ValueError(
+            f"cv= tests on every row, but {np.count_nonzero(seen)} rows of fitted_rows= were fitted on already; use "
+            "test_size= instead."
+        )
+    if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or not 2 <= cv <= len(sample) // 2:
+        raise ValueError(f"cv is {cv!r}, but a number of folds from 2 to {len(sample) // 2} is expected, such as 5.")
+    if len(sample) < FEWEST_TEST_ROWS:
+        raise ValueError(f"there are {len(sample)} rows, but at least {FEWEST_TEST_ROWS} are needed to test on.")
+    return list(folds(sample.predictions.probabilities, int(cv), rng))
+
+
+def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: Mapping[str, Any] | None) -> Bools:
+    """(n,) whether a calibrator that comes fitted has been fitted on a row."""
+    seen = np.zeros(len(sample), dtype=bool)
+    for name, rows in (fitted_rows or {}).items():
+        if name not in calibrators:
+            raise ValueError(f"fitted_rows names {name!r}, but there are {list(calibrators)}.")
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool and numbers.shape == (len(sample),):
+            numbers = np.flatnonzero(numbers)
+        whole = numbers.size == 0 or numbers.dtype.kind in "iu"
+        if not whole or numbers.ndim != 1 or (numbers.size and not 0 <= numbers.min() <= numbers.max() < len(sample)):
+            raise ValueError(f"fitted_rows of {name!r} must be row numbers from 0 to {len(sample) - 1}.")
+        seen[numbers.astype(np.intp)] = True
+    return seen
+
+
+# Calibrators fitted on some rows of a sample, and what they say of others.
+
+UNCALIBRATED = "uncalibrated"
+
+
+def check_calibrators(calibrators: Any) -> Mapping[str, Any]:
+    """Return calibrators by name, or say what is missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no mapping of names to objects with ``fit`` and ``predict_proba``, or a name is taken.
+    """
+    if isinstance(calibrators, Mapping) and not calibrators:
+        raise ValueError('calibrators is empty: name at least one, for example {"platt": Platt(), "beta": Beta()}.')
+    if not isinstance(calibrators, Mapping):
+        raise TypeError(
+            f"calibrators is of type {type(calibrators).__name__}, but a mapping of names to calibrators is expected: "
+            'for example {"platt": Platt(), "beta": Beta()}.'
+        )
+    for name, each in calibrators.items():
+        if isinstance(each, type) or not (hasattr(each, "fit") and hasattr(each, "predict_proba")):
+            raise TypeError(
+                f"calibrator {name!r} is {each!r}, but an object with fit and predict_proba is expected: for example "
+                "Beta()."
+            )
+        if name == UNCALIBRATED:
+            raise ValueError(f"the name {UNCALIBRATED!r} is that of the predictions as given; take another.")
+    return calibrators
+
+
+def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitted: bool) -> Floats:
+    """(m, K) what a calibrator says of the test rows; it is fitted on the others unless it is already.
+
+    Parameters
+    ----------
+    calibrator : estimator
+        Left as it is: a copy is fitted.
+    name : str
+        For messages.
+    sample : Sample
+    split : Split
+    fitted : bool
+        Whether it has been fitted already.
+    """
+    model, table = prepared(calibrator, name, sample.predictions, fitted)
+    if not fitted:
+        weights = sample.predictions.weights
+        more = {} if weights is None else {"sample_weight": weights[split.fit_rows]}
+        try:
+            model.fit(table[split.fit_rows], sample.outcomes[split.fit_rows], **more)
+        except ValueError as error:
+            raise ValueError(f"calibrator {name!r} cannot be fitted on {len(split.fit_rows)} rows: {error}") from error
+    return checked(model.predict_proba(table[split.test_rows]), name, len(sample.labels))
+
+
+def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool) -> tuple[Any, Array]:
+    """Return a copy of a calibrator that names its variables by position, and the table that it takes.
+
+    The table holds the probabilities (of the last class alone where there are two, unless it was fitted on both) and,
+    beside them, the variables that the calibrator asks for: by name, or by position as if all stood there in order.
+    """
+    model = deepcopy(calibrator)
+    asked = _asked(model)
+    both = fitted and getattr(model, "n_features_in_", None) == predictions.n_classes + len(asked)
+    prob = predictions.probabilities if both else predictions.components
+    if not asked:
+        return model, prob
+    if fitted and any(isinstance(each, str) for each in asked):
+        raise ValueError(
+            f"calibrator {name!r} is fitted already and names its variables {list(asked)}; fit it on an array, with "
+            "its variables by position, such as variable=-1."
+        )
+    columns = [_column(predictions, each, prob.shape[1], name) for each in asked]
+    table = np.column_stack([prob, *(_numbers(predictions, each, name) for each in columns)])
+    places = list(range(prob.shape[1], table.shape[1]))
+    if "variables" in model.get_params(deep=False):
+        model.set_params(variables=places)
+    else:
+        model.set_params(variable=places[0])
+    return model, table
+
+
+def checked(said: Any, name: str, n_classes: int) -> Floats:
+    """Return probabilities (m, K), or say what a calibrator has returned instead."""
+    rows = np.asarray(said, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != n_classes:
+        raise ValueError(
+            f"calibrator {name!r} returns probabilities of shape {rows.shape}, but one column for each of {n_classes} "
+            "classes is expected; does every class occur in the rows of the fit?"
+        )
+    try:
+        check_range(rows)
+        check_sums(rows)
+    except ValueError as error:
+        raise ValueError(f"calibrator {name!r}: {error}") from error
+    return rows
+
+
+def sample_of(sample: Sample, rows: Ints, prob: Floats, how: str) -> Sample:
+    """Return the sample at these rows with other probabilities, and say in its source how they were made."""
+    kept = sample.predictions.take(rows)
+    source = "; ".join(part for part in (kept.source, how) if part)
+    return Sample.of(replace(kept, probabilities=prob, source=source), sample.outcomes[rows])
+
+
+def _asked(model: Any) -> Sequence[str | int]:
+    """Return the variables that a calibrator asks for, by name or position."""
+    known = model.get_params(deep=False) if hasattr(model, "get_params") else {}
+    if "variables" in known:
+        return list(known["variables"])
+    return [known["variable"]] if "variable" in known else []
+
+
+def _column(predictions: Predictions, asked: str | int, n_columns: int, name: str) -> str:
+    """Return the name of a variable that is asked for by name or position."""
+    if isinstance(asked, str):
+        return asked
+    names = [None] * n_columns + list(predictions.variables)
+    found = names[asked] if -len(names) <= asked < len(names) else None
+    if found is None:
+        raise ValueError(
+            f"calibrator {name!r} asks for column {asked}, but beside {n_columns} of probabilities there are the "
+            f"variables {list(predictions.variables) or 'none'}; name one of them."
+        )
+    return found
+
+
+def _numbers(predictions: Predictions, variable: str, name: str) -> Floats:
+    if variable not in predictions.variables:
+        raise ValueError(
+            f"calibrator {name!r} needs the variable {variable!r}, but variables= has "
+            f"{sorted(predictions.variables) or 'none'}."
+        )
+    found = predictions.variables[variable]
+    if found.categorical:
+        raise ValueError(f"calibrator {name!r} needs numbers, but the variable {variable!r} holds names.")
+    return found.values

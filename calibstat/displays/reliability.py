@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
 
+import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.lines import Line2D
 
-from calibstat.arrays import RNG, Bools, Floats
 from calibstat.binnings.base import Binning
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.displays.cell_axis import CellAxis
-from calibstat.displays.reliability_cells import reliability_cells
-from calibstat.displays.reliability_drawing import draw_classical, draw_deviation
+from calibstat.binnings.intervals import EqualMass
+from calibstat.data.arrays import RNG, Bools, Floats, as_generator
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.estimators.histogram import HistogramRegression
+from calibstat.estimators.tally import ratio
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
-from calibstat.sample import Sample
+from calibstat.lenses.relabel import Canonical
+from calibstat.nulls.consistency import Consistency
 
 Kind: TypeAlias = Literal["deviation", "classical"]
-
 _BINNING = EqualMass(15)
 _CANONICAL = Canonical()
 
@@ -224,3 +229,297 @@ class ReliabilityDisplay:
         """Do as `from_sample` for a fitted classifier, whose class is the name unless another is given."""
         sample = Sample.from_estimator(estimator, X, y, sample_weight=sample_weight)
         return cls.from_sample(sample, binning, name=type(estimator).__name__ if name is None else name, **kwargs)
+
+
+# How a reliability diagram is drawn; all numbers are had before.
+
+Drawn: TypeAlias = tuple[Line2D, Line2D | None, LineCollection, Axes]
+# Colours of Okabe & Ito, told apart by colour-blind readers; the marker differs too.
+_WITHIN, _OUTSIDE, _BAR, _QUIET = "#0072B2", "#D55E00", "#BFD9EA", "#707070"
+_COUNTS_HEIGHT = 0.13
+_DEVIATION = "observed frequency minus predicted probability\n\u2190 happens less often      happens more often \u2192"
+
+
+def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> Drawn:
+    """Draw deviations around zero."""
+    ax.axhline(0, color="black", linewidth=1, zorder=1)
+    drawn = _draw(ax, display, display.axis.position, np.zeros_like(display.low), options)
+    ax.set_xlabel(display.axis.label)
+    ax.set_ylabel(_DEVIATION)
+    if display.axis.categories is not None:
+        ax.set_xticks(display.axis.position, display.axis.categories)
+    _frame(ax, np.concatenate([display.deviation, display.low, display.high, [0.0]]))
+    return drawn
+
+
+def draw_classical(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> Drawn:
+    """Draw mean outcomes against mean predictions, around the diagonal."""
+    ax.plot([0, 1], [0, 1], color="black", linewidth=1, zorder=1)
+    drawn = _draw(ax, display, display.mean_prediction, display.mean_prediction, options)
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02 - 1.2 * _COUNTS_HEIGHT, 1.02), aspect="equal")
+    ax.set_yticks(np.linspace(0, 1, 6))
+    ax.set_xlabel(display.axis.event)
+    ax.set_ylabel("observed frequency")
+    return drawn
+
+
+def _draw(
+    ax: Axes, display: ReliabilityDisplay, position: Floats, calibrated: Floats, options: dict[str, Any]
+) -> Drawn:
+    """Draw bars and points; `calibrated` is where a calibrated model's points scatter around."""
+    bars = ax.vlines(
+        position,
+        calibrated + display.low,
+        calibrated + display.high,
+        color=_BAR,
+        linewidth=7,
+        zorder=2,
+        label=f"where {100 * display.coverage:g} % fall if the model is calibrated",
+    )
+    height = calibrated + display.deviation
+    look: dict[str, Any] = {
+        "color": _WITHIN,
+        "marker": "o",
+        "markersize": 5.5,
+        "linestyle": "none",
+        "zorder": 3,
+        "label": "mean of a cell",
+    }
+    (line,) = ax.plot(position, height, **(look | options))
+    outside = _mark_outside(ax, display, position, height) if display.outside.any() else None
+    counts = _draw_counts(ax, display, position)
+    ax.legend(loc="upper left", fontsize="small", frameon=False)
+    return line, outside, bars, counts
+
+
+def _mark_outside(ax: Axes, display: ReliabilityDisplay, position: Floats, height: Floats) -> Line2D:
+    found = display.outside
+    (line,) = ax.plot(
+        position[found],
+        height[found],
+        color=_OUTSIDE,
+        marker="D",
+        markersize=6.5,
+        linestyle="none",
+        zorder=4,
+        label=f"outside its bar: more than noise\n({100 * (1 - display.coverage):.3g} % of cells by chance)",
+    )
+    return line
+
+
+def _draw_counts(ax: Axes, display: ReliabilityDisplay, position: Floats) -> Axes:
+    """Show the rows of each cell at the foot of the axes."""
+    counts = ax.inset_axes((0, 0, 1, _COUNTS_HEIGHT), sharex=ax, zorder=0)
+    counts.vlines(position, 0, display.count, color="#A0A0A0", linewidth=4)
+    counts.set_ylim(0, 1.6 * display.count.max())
+    counts.axis("off")
+    smallest, largest = _plain(display.count.min()), _plain(display.count.max())
+    span = smallest if smallest == largest else f"{smallest} to {largest}"
+    counts.text(
+        0.01, 0.95, f"rows in each cell: {span}", transform=counts.transAxes, va="top", color=_QUIET, fontsize="small"
+    )
+    return counts
+
+
+def _frame(ax: Axes, heights: Floats) -> None:
+    """Leave room for the counts below and for words above."""
+    low, high = float(heights.min()), float(heights.max())
+    span = max(high - low, 1e-6)
+    ax.set_ylim(low - 0.3 * span, high + 0.38 * span)
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.0f}" if number == round(number) else f"{number:,.4g}"
+
+
+# The numbers of a reliability diagram; nothing is drawn here.
+
+
+def reliability_cells(
+    sample: Sample, binning: Binning, *, lens: Lens, n_resamples: int, coverage: float, rng: RNG
+) -> dict[str, Any]:
+    """Cut a sample into cells, and work out the consistency bars.
+
+    Parameters
+    ----------
+    sample, binning, lens, n_resamples, coverage, rng
+        As for ``ReliabilityDisplay.from_sample``.
+
+    Returns
+    -------
+    dict
+        The arguments of `ReliabilityDisplay`, for the cells that hold rows.
+    """
+    if not 0 < coverage < 1:
+        raise ValueError(f"coverage is {coverage!r}, but it must lie between 0 and 1, for example 0.9.")
+    seen = _two_classes(lens, sample)
+    axis = cell_axis(seen.predictions, binning, lens)
+    estimator = HistogramRegression(binning)
+    cells = estimator(seen).isel(label=-1)
+    filled = cells["count"].values > 0
+    if seen.predictions.weights is None:
+        shares = exact_bars(seen.predictions, binning, coverage)
+        low, high = (end - cells["mean_prediction"].values for end in shares)
+    else:
+        low, high = drawn_bars(seen, estimator, n_resamples=n_resamples, coverage=coverage, rng=rng)
+    observed = {name: cells[name].values[filled] for name in ("mean_prediction", "mean_outcome", "count")}
+    return observed | {"low": low[filled], "high": high[filled], "axis": axis.take(filled), "coverage": coverage}
+
+
+def _two_classes(lens: Lens, sample: Sample) -> Sample:
+    """What is seen through the lens, if a reliability diagram can show it."""
+    seen = lens(sample)
+    if seen.predictions.n_classes != 2:
+        raise ValueError(
+            f"a reliability diagram needs 2 classes, got {seen.predictions.n_classes} through {lens!r}: look through "
+            "a lens first, for example lens=TopLabel()."
+        )
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    return seen
+
+
+# Where the point of each cell falls if the model is calibrated: exact for counts, drawn for weighted rows.
+
+# Rounding of sums of probabilities must not widen a bar by an event.
+_ROUNDING = 1e-12
+
+
+def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> tuple[Floats, Floats]:
+    """Return the ends of the bars from the law of the number of events in each cell (Poisson-binomial).
+
+    Below the lower end and above the upper one the number of events falls with probability (1 - coverage) / 2 each, at
+    most: ends are possible numbers of events, so a bar holds its point with probability `coverage` at least.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Of two classes, without weights.
+    binning : Binning
+    coverage : float
+
+    Returns
+    -------
+    low, high : (L,) floats
+        Shares of events; NaN in cells without rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> low, high = exact_bars(cs.Sample([0, 1] * 50, np.full(100, 0.3)).predictions, cs.EqualMass(1), 0.9)
+    >>> low, high
+    (array([0.23]), array([0.38]))
+    """
+    cells, tail = binning.cut(predictions), (1 - coverage) / 2
+    laws = CellCounts(predictions.chances[:, 1], cells).laws
+    counts = np.bincount(cells.index, minlength=cells.size)
+    ends = [
+        _ends(first, masses, tail) if n else (np.nan, np.nan) for n, (first, masses) in zip(counts, laws, strict=True)
+    ]
+    low, high = np.array(ends, dtype=float).T / np.maximum(counts, 1)
+    return low, high
+
+
+def _ends(first: int, masses: Floats, tail: float) -> tuple[float, float]:
+    """Return the largest count with at most `tail` below it, and the smallest one with at most `tail` above it."""
+    upto, onwards = np.cumsum(masses), np.cumsum(masses[::-1])
+    limit = tail + _ROUNDING
+    low = np.searchsorted(upto / upto[-1], limit, side="right")
+    high = np.searchsorted(onwards / onwards[-1], limit, side="right")
+    return float(first + low), float(first + len(masses) - 1 - high)
+
+
+def drawn_bars(
+    sample: Sample, estimator: HistogramRegression, *, n_resamples: int, coverage: float, rng: RNG
+) -> tuple[Floats, Floats]:
+    """Return the ends of the bars, as deviations, from redrawn labels: order statistics, without interpolation.
+
+    The k-th smallest and the k-th largest of R redraws, k = (R + 1)(1 - coverage) / 2 rounded down: a further redraw
+    falls below the one, or above the other, with probability k / (R + 1) each, at most.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of two classes.
+    estimator : HistogramRegression
+    n_resamples, coverage, rng
+        As for ``ReliabilityDisplay.from_sample``.
+
+    Returns
+    -------
+    low, high : (L,) floats
+
+    Raises
+    ------
+    ValueError
+        If there are too few redraws for the coverage.
+    """
+    tail = (1 - coverage) / 2
+    rank = math.floor((n_resamples + 1) * tail + _ROUNDING)
+    if rank < 1:
+        raise ValueError(
+            f"n_resamples is {n_resamples!r}, too few for bars of coverage {coverage!r}: take "
+            f"{math.ceil(1 / tail - _ROUNDING) - 1} or more."
+        )
+    null = Consistency(n_resamples).draw(estimator, sample, as_generator(rng))
+    ordered = np.sort(null.samples[..., -1], axis=0)
+    return ordered[rank - 1], ordered[-rank]
+
+
+# Where cells lie on the axis of what is conditioned on.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CellAxis:
+    """The axis that cells are laid out on.
+
+    Parameters
+    ----------
+    position : (L,) floats
+        The mean, in each cell, of what is conditioned on; for categories 0, 1, 2, ...
+    label : str
+        What the axis shows.
+    event : str
+        What an axis of predicted probabilities shows.
+    categories : tuple of str, optional
+        Names of the cells of a categorical variable.
+    """
+
+    position: Floats
+    label: str
+    event: str
+    categories: tuple[str, ...] | None = None
+
+    def take(self, kept: Bools) -> CellAxis:
+        """The same axis for some of the cells."""
+        if self.categories is None:
+            return CellAxis(self.position[kept], self.label, self.event)
+        names = tuple(name for name, stays in zip(self.categories, kept, strict=True) if stays)
+        return CellAxis(np.arange(len(names), dtype=float), self.label, self.event, names)
+
+
+def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxis:
+    """Lay out the cells of one conditioned column.
+
+    Raises
+    ------
+    ValueError
+        If several columns are conditioned on.
+    """
+    if len(predictions.keys) != 1:
+        raise ValueError(
+            f"a diagram has one axis, but {len(predictions.keys)} columns are conditioned on "
+            f"({predictions.condition}); condition on one of them, for example Given('age')."
+        )
+    key, cells = predictions.keys[0], binning.cut(predictions)
+    through = f"\nseen through {lens!r}"
+    event = f"predicted probability of {predictions.classes[-1]} (mean of the cell){through}"
+    label = f"{key} (mean of the cell){through}" if isinstance(key, str) else event
+    if cells.names is not None:
+        return CellAxis(np.arange(cells.size, dtype=float), f"{key}{through}", event, cells.names)
+    weights = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
+    mass = np.bincount(cells.index, weights, minlength=cells.size)
+    total = np.bincount(cells.index, weights * predictions.column(key).values, minlength=cells.size)
+    return CellAxis(ratio(total, mass, empty=np.nan), label, event)

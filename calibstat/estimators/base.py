@@ -10,16 +10,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats
+from calibstat._progress import track
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.base import Lens, View
-from calibstat.lenses.canonical import Canonical
-from calibstat.predictions import Predictions
-from calibstat.sample import Sample
+from calibstat.lenses.relabel import Canonical
 
 if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import as numpy
     from calibstat.estimators.large_sample import LargeSampleLaw
@@ -267,3 +268,167 @@ class _ThroughEvaluator(Evaluator):
 
     def present(self, value: Floats) -> Any:
         return self.inner.present(value)
+
+
+# The one number of an estimator that gives several.
+
+
+@final
+@dataclass(frozen=True)
+class Headline(Estimator):
+    """The one number of an estimator that gives several: what a test of it is about."""
+
+    inner: Estimator
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return self.inner.quantity
+
+    @property
+    def estimand(self) -> Estimator:
+        """The headline of the inner estimand."""
+        return Headline(self.inner.estimand)
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """That of the inner estimator."""
+        return self.inner.residual_form
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the inner estimator."""
+        return _HeadlineEvaluator(self.inner, self.inner.prepare(predictions))
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order values as the inner estimator does."""
+        return self.inner.evidence(values)
+
+    def __repr__(self) -> str:
+        return repr(self.inner)
+
+
+class _HeadlineEvaluator(Evaluator):
+    def __init__(self, estimator: Estimator, inner: Evaluator) -> None:
+        self.estimator = estimator
+        self.inner = inner
+
+    @property
+    def scale(self) -> float | None:  # type: ignore[override]
+        return self.inner.scale
+
+    @property
+    def batch_size(self) -> int:  # type: ignore[override]
+        return self.inner.batch_size
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return self.estimator.headline(self.inner(outcomes, weights))
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        values = self.inner.signed(outcomes, signs)
+        return None if values is None else self.estimator.headline(values)
+
+    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:
+        return self.inner.large_sample(rng)
+
+    @property
+    def tally(self) -> TallyPlan | None:
+        return self.inner.tally
+
+    @property
+    def cellwise(self) -> CellTerms | None:
+        return self.inner.cellwise
+
+    def remark(self, outcomes: Array) -> str:
+        return self.inner.remark(outcomes)
+
+    def from_tally(self, outcome: Array) -> Floats:
+        return self.estimator.headline(self.inner.from_tally(outcome))
+
+    def from_tallies(self, tallies: Tally) -> Floats | None:
+        values = self.inner.from_tallies(tallies)
+        return None if values is None else self.estimator.headline(values)
+
+
+# What estimators on rows share: one event, its residuals and the weights, whatever moves.
+
+
+def two_classes(estimator: Estimator, predictions: Predictions) -> None:
+    """Refuse, naming the lenses that would help, unless there are two classes."""
+    if predictions.n_classes != 2:
+        raise ValueError(
+            f"{estimator!r}: this estimator needs 2 classes, got {predictions.n_classes}: look through a lens first, "
+            "for example TopLabel() or ClassWise(label)."
+        )
+
+
+def unweighted(estimator: Estimator, predictions: Predictions, weights: Array | None = None) -> None:
+    """Refuse weights, for an estimator without a weighted theory."""
+    if predictions.weights is not None or weights is not None:
+        raise ValueError(
+            f"{estimator!r} has no weighted version: there is no theory for one. Leave the weights out, or use an "
+            "estimator on cells, for example ECE(EqualMass(15))."
+        )
+
+
+def happened(outcomes: Array) -> Floats:
+    """Return the indicator of the event, (..., n), or its known chance where chances (..., n, 2) are given."""
+    return outcomes[..., 1] if is_chances(outcomes) else outcomes.astype(float)
+
+
+def is_chances(outcomes: Array) -> bool:
+    """Tell known chances (..., n, K) from labels (..., n)."""
+    return bool(np.issubdtype(outcomes.dtype, np.floating))
+
+
+def all_weights(predictions: Predictions, weights: Array | None) -> Floats:
+    """Return the product of the sample's weights and those that move, (..., n) or (n,); ones if there are none."""
+    own = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
+    return own if weights is None else own * weights
+
+
+# Replicates on any leading axes, evaluated in batches that fit into memory.
+
+# Numbers held at once while replicates are evaluated: 32 MiB of floats.
+NUMBERS_IN_A_BATCH = 2**22
+# The same for evaluators that go over these numbers again and again: they stay in the cache of most processors.
+NUMBERS_IN_CACHE = 2**17
+
+
+def in_batches(
+    evaluate: Callable[[Array, Array | None], Floats],
+    outcomes: Array,
+    weights: Array | None,
+    width: int = 1,
+    numbers: int = NUMBERS_IN_A_BATCH,
+) -> Floats:
+    """Evaluate replicates with one leading axis, a batch at a time, and give the leading axes back.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Takes outcomes (R, n) or chances (R, n, K), and weights (R, n) or None; returns (R, *shape).
+    outcomes : (..., n) ints or (..., n, K) floats
+    weights : (..., n) floats, optional
+    width : int
+        Numbers that each row of a replicate takes up.
+    numbers : int
+        How many may be held at once.
+
+    Returns
+    -------
+    values : (..., *shape) floats
+    """
+    tail = 2 if is_chances(outcomes) else 1
+    leading, trailing = outcomes.shape[:-tail], outcomes.shape[-tail:]
+    if weights is not None:
+        leading = np.broadcast_shapes(leading, weights.shape[:-1])
+        weights = np.broadcast_to(weights, (*leading, weights.shape[-1])).reshape(prod(leading), weights.shape[-1])
+    flat = np.broadcast_to(outcomes, (*leading, *trailing)).reshape(prod(leading), *trailing)
+    step = max(1, numbers // max(1, width * trailing[0]))
+    starts = range(0, max(1, len(flat)), step)
+    parts = [
+        evaluate(flat[start : start + step], None if weights is None else weights[start : start + step])
+        for start in track(starts, len(starts))
+    ]
+    values = np.concatenate(parts)
+    return values.reshape((*leading, *values.shape[1:]))

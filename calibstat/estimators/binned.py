@@ -5,12 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import ClassVar, Literal, final
 
-from calibstat.arrays import Array, Floats
 from calibstat.binnings.base import Binning, expect_binning
-from calibstat.estimators.base import CellTerms, Estimator, Evaluator
-from calibstat.estimators.rows import two_classes
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import CellTerms, Estimator, Evaluator, two_classes
 from calibstat.estimators.tally import Tally, TallyPlan
-from calibstat.predictions import Predictions
 
 
 class BinnedEstimator(Estimator):

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from calibstat.binnings.base import Binning
+from calibstat.binnings.intervals import EqualMass
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cells.multiscale import MultiscaleL2
-from calibstat.estimators.combined.each_class import EachClass
-from calibstat.estimators.kernels.skce import SKCE
-from calibstat.estimators.scores.logit import CubicScore, VectorScalingScore
-from calibstat.estimators.scores.standardized import LogLossZ, Spiegelhalter
-from calibstat.estimators.walks.bridge import BrownianBridge
-from calibstat.estimators.walks.cumulative import Kuiper
-from calibstat.lenses.top_label import TopLabel
+from calibstat.estimators.bridge import BrownianBridge
+from calibstat.estimators.combined import EachClass
+from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
+from calibstat.estimators.kernel import SKCE
+from calibstat.estimators.miscalibration import ECE, MaximumMiscalibration
+from calibstat.estimators.recalibration_scores import CubicScore, VectorScalingScore
+from calibstat.estimators.score_tests import LogLossZ, Spiegelhalter
+from calibstat.estimators.standardized_cells import MultiscaleL2
+from calibstat.lenses.relabel import TopLabel
 
 
 @dataclass(frozen=True)
@@ -115,3 +118,57 @@ def _many() -> tuple[Member, ...]:
             "top-label Kuiper", TopLabel() | kuiper, "confidence in the predicted class that is too high or too low"
         ),
     )
+
+
+# Names that people search for, and what they are here.
+
+
+def MCE(binning: Binning = EqualMass(15)) -> MaximumMiscalibration:  # noqa: N802 (its name elsewhere)
+    """Maximum calibration error (Naeini et al. 2015): `MaximumMiscalibration` in total variation.
+
+    Small cells dominate it; equal-mass cells are the default for that reason, where the paper has equal widths. (Kumar
+    et al. 2019 use the same letters for the marginal calibration error, the mean over classes.)
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> from calibstat.estimators.panels import MCE
+    >>> MCE()
+    MaximumMiscalibration(binning=EqualMass(n_bins=15), distance=TotalVariation())
+    """
+    return MaximumMiscalibration(binning)
+
+
+def ACE(n_bins: int = 15) -> ECE:  # noqa: N802
+    """Adaptive calibration error (Nixon et al. 2019): `ECE` over equal-mass cells.
+
+    Their multi-class version is its mean over all class-wise lenses; look through one, for example ``ClassWise(c)``,
+    or through ``TopLabel()``.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of cells.
+
+    Examples
+    --------
+    >>> from calibstat.estimators.panels import ACE
+    >>> ACE(10)
+    ECE(binning=EqualMass(n_bins=10))
+    """
+    return ECE(EqualMass(n_bins))
+
+
+def KS() -> KolmogorovSmirnov:  # noqa: N802
+    """Kolmogorov-Smirnov calibration error (Gupta et al. 2021; ECCE-MAD): `KolmogorovSmirnov`.
+
+    Examples
+    --------
+    >>> from calibstat.estimators.panels import KS
+    >>> KS()
+    KolmogorovSmirnov()
+    """
+    return KolmogorovSmirnov()

@@ -6,23 +6,24 @@ of a quadrature) with their masses. Samples, calibration functions, true values 
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Literal, final
 
 import numpy as np
 
-from calibstat.arrays import RNG, Array, Floats, as_generator
 from calibstat.binnings.base import Binning
-from calibstat.checks import at_least_one
+from calibstat.binnings.values import UniqueValues
+from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator
+from calibstat.data.parameters import SmallCellsWarning, at_least_one
+from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator
-from calibstat.generators.evaluation import evaluate, monte_carlo, on_own_cells, through_features, zero_where_calibrated
-from calibstat.generators.lookup import induced_chances
-from calibstat.generators.population import Population, Truth, draw_outcomes
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
-from calibstat.sample import Sample
+from calibstat.lenses.relabel import Canonical
+from calibstat.lenses.restrict import Given
 
 
 @dataclass(frozen=True)
@@ -189,3 +190,304 @@ def _on_population(estimator: Estimator, population: Population) -> Truth:
     given: Any = "the induced prediction" if population.pooled else "upper bound given the full prediction"
     value: float | Array = evaluate(estimator, population)
     return Truth(value, given=given, method=population.method)
+
+
+# All rows of a world with their masses and chances, and the record that true values come in.
+
+GivenText = Literal["the induced prediction", "upper bound given the full prediction"]
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """Rows of a world, and the law of the outcome of each.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        Their weights are the masses of the rows (None: all equal, as in a random draw).
+    chances : (m, K) floats
+        The chance of each outcome, row by row.
+    pooled : bool
+        Whether rows that a lens makes equal are equal here, so that their chances are averaged: without that,
+        values are upper bounds, given the full prediction.
+    method : str
+        How masses came about, for texts.
+    """
+
+    predictions: Predictions
+    chances: Floats
+    pooled: bool = True
+    method: str = "enumeration"
+
+    def __len__(self) -> int:
+        return len(self.predictions)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """A true value.
+
+    Parameters
+    ----------
+    value : float or array
+    given : str
+        What the error is conditional on: "the induced prediction", or "upper bound given the full prediction".
+    standard_error : float
+        Zero, unless a Monte Carlo value was asked for.
+    method : str
+        How the value was had.
+
+    Examples
+    --------
+    >>> truth = Truth(0.25)
+    >>> float(truth)
+    0.25
+    >>> print(truth)
+    0.25 (given the induced prediction; enumeration)
+    """
+
+    value: float | Array
+    given: GivenText = "the induced prediction"
+    standard_error: float = 0.0
+    method: str = "enumeration"
+
+    def __float__(self) -> float:
+        if np.ndim(self.value):
+            raise TypeError(
+                f"this truth is an array of shape {np.shape(self.value)}, not one number; its numbers are in "
+                ".value, and estimator.headline(truth.value) is the one that a test is about."
+            )
+        return float(self.value)
+
+    def __str__(self) -> str:
+        number = f"{self.value:.10g}" if isinstance(self.value, float) else str(self.value)
+        error = f" +- {self.standard_error:.2g}" if self.standard_error else ""
+        given = f"given {self.given}" if self.given == "the induced prediction" else self.given
+        return f"{number}{error} ({given}; {self.method})"
+
+
+def population_of(
+    probabilities: Floats,
+    chances: Floats,
+    mass: Floats | None = None,
+    *,
+    classes: tuple[Hashable, ...] | None = None,
+    variables: dict[str, Variable] | None = None,
+    pooled: bool = True,
+    method: str = "enumeration",
+) -> Population:
+    """Put a population together from arrays.
+
+    Parameters
+    ----------
+    probabilities, chances : (m, K) or (m,) floats
+        Predictions and chances; with one dimension, those of the event of two classes.
+    mass : (m,) floats, optional
+        Masses; scaled to sum to one. None for random rows.
+    classes : tuple, optional
+        Labels; 0, 1, ..., K - 1 by default.
+    variables : dict of str to Variable, optional
+    pooled, method
+        As in `Population`.
+    """
+    rows, laws = two_columns(probabilities), two_columns(chances)
+    labels = tuple(range(rows.shape[1])) if classes is None else classes
+    weights = None if mass is None else mass / (mass.sum() or 1.0)
+    predictions = Predictions(rows, labels, weights, variables or {}, source="drawn from a synthetic model")
+    return Population(predictions, laws, pooled, method)
+
+
+def two_columns(values: Floats) -> Floats:
+    """Write event probabilities (m,) out as both columns (m, 2), columns together in memory; keep (m, K)."""
+    if values.ndim == 2:
+        return values
+    columns = np.empty((len(values), 2), order="F")
+    columns[:, 1] = values
+    np.subtract(1.0, values, out=columns[:, 0])
+    return columns
+
+
+def draw_outcomes(chances: Floats, rng: np.random.Generator) -> Array:
+    """Draw one outcome (n,) for each row of chances (n, K)."""
+    uniforms = rng.random(len(chances))
+    if chances.shape[1] == 2:
+        return (uniforms < chances[:, 1]).astype(np.intp)
+    outcomes = np.zeros(len(chances), dtype=np.intp)
+    reached = np.zeros(len(chances))
+    for column in chances.T[:-1]:
+        reached += column
+        outcomes += reached <= uniforms
+    return outcomes
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Silence warnings of small cells: a population has masses, not counts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallCellsWarning)
+        yield
+
+
+# Estimators on populations: chances in place of labels, masses in place of counts.
+
+_BLOCKS = 20
+_REPEATS = 30
+_FEW_ROWS = (300, 500)
+_ROUNDING = 1e-12
+
+
+def evaluate(estimator: Estimator, population: Population) -> float | Array:
+    """Evaluate an estimator on a population, by the evaluator that samples go through."""
+    with without_warnings():
+        evaluator = estimator.prepare(population.predictions)
+    value = evaluator(population.chances)
+    return float(value) if evaluator.shape == () else value
+
+
+def zero_where_calibrated(
+    rows: Callable[[int, np.random.Generator], Population], estimand: Estimator
+) -> float | Array | None:
+    """Return the zero of an error in a world whose chances are the predictions; None for what is no error.
+
+    An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in any
+    cells; a score, or a part of one, is not.
+
+    Parameters
+    ----------
+    rows : callable
+        Draws rows of the world.
+    estimand : Estimator
+    """
+    values = []
+    for seed, n in enumerate(_FEW_ROWS):
+        try:
+            values.append(np.asarray(evaluate(estimand, rows(n, as_generator(seed)))))
+        except ValueError:  # it needs more rows, or what these have not
+            return None
+    if values[0].shape != values[1].shape or not all((np.abs(each) <= _ROUNDING).all() for each in values):
+        return None
+    return np.zeros(values[0].shape) if values[0].ndim else 0.0
+
+
+def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:
+    """Return what the estimator converges to with its cells fixed, and the binning that makes these.
+
+    This is its estimand on its own cells: a debiased estimator, for one, loses its correction as n grows. Estimators
+    without a binning converge to their estimand.
+    """
+    core: Any = estimator.core
+    estimand: Any = core.estimand
+    if not hasattr(core, "binning"):
+        _refuse_combinators(core)
+        return estimator.estimand, None
+    return estimator.lens | replace(estimand, binning=core.binning), core.binning
+
+
+def _refuse_combinators(core: Any) -> None:
+    members = [getattr(core, field.name) for field in fields(core)] if is_dataclass(core) else []
+    inner = [each for member in members for each in (member.values() if isinstance(member, dict) else (member,))]
+    if any(isinstance(each, Estimator) for each in inner):
+        raise ValueError(f"the limit of {core!r} is not known: ask for the limits of the estimators in it.")
+
+
+def through_features(estimand: Estimator, features: tuple[str, ...], model: object) -> Estimator:
+    """Condition on all features, so that predictions are compared with P(Y | X)."""
+    if not features:
+        raise ValueError(
+            f"{model!r} has no features, so that P(Y | X) is not defined; 'ise' can be had for worlds with features: "
+            "RegressionFunction(...).classified_by(...), Conditioned(...), FinitePredictions(..., features=[...])."
+        )
+    return estimand.lens | Given(*features) | estimand.core
+
+
+def monte_carlo(
+    rows: Callable[[int, np.random.Generator], Population],
+    estimand: Estimator,
+    n_samples: int,
+    rng: np.random.Generator,
+) -> Truth:
+    """Average an estimand over blocks of random rows, with the error of the average."""
+    size = max(at_least_one("n_samples", n_samples) // _BLOCKS, 1)
+    drawn = [rows(size, rng) for _ in range(_BLOCKS)]
+    values = np.array([evaluate(estimand, block) for block in drawn])
+    error = float(np.max(values.std(axis=0, ddof=1)) / np.sqrt(_BLOCKS))
+    mean = values.mean(axis=0)
+    return Truth(
+        float(mean) if mean.ndim == 0 else mean,
+        "the induced prediction" if _pools(estimand.lens, drawn[0]) else "upper bound given the full prediction",
+        error,
+        f"Monte Carlo, {size * _BLOCKS} rows with known chances in {_BLOCKS} blocks",
+    )
+
+
+def _pools(lens: Lens, block: Population) -> bool:
+    """Whether random rows tell the error given the induced prediction.
+
+    They do if induced predictions come back often, or if the chances depend on them alone.
+    """
+    if not lens.parts and not block.predictions.variables:
+        return True
+    view = lens.look(block.predictions)
+    return UniqueValues().cut(view.predictions).size * _REPEATS <= len(view.predictions)
+
+
+# The calibration function read off a population.
+
+_SAME = 1e-9
+
+
+def induced_chances(population: Population, lens: Lens, probabilities: Floats) -> Floats:
+    """Look up the mean chances of the rows whose induced prediction is the one asked for.
+
+    Between the nodes of a quadrature the chance of an event is interpolated.
+
+    Parameters
+    ----------
+    population : Population
+    lens : Lens
+    probabilities : (n,) or (n, k) floats
+
+    Returns
+    -------
+    chances : (n,) or (n, k) floats
+        NaN where no row has that prediction.
+    """
+    known, chances = _distinct(population, lens)
+    points = as_points(probabilities, known.shape[1], lens)
+    if known.shape[1] == 2 and population.method != "enumeration":
+        found = two_columns(np.interp(points[:, 1], known[:, 1], chances[:, 1], left=np.nan, right=np.nan))
+    else:
+        found = np.array([_nearest(known, chances, point) for point in points])
+    return found if probabilities.ndim == 2 else found[:, 1]
+
+
+def as_points(probabilities: Floats, n_classes: int, lens: Lens) -> Floats:
+    """Return induced predictions as (n, k) rows, or say how many columns are seen through the lens."""
+    points = two_columns(probabilities)
+    if points.ndim != 2 or points.shape[1] != n_classes:
+        raise ValueError(
+            f"probabilities have shape {probabilities.shape}, but {n_classes} classes are seen through {lens!r}: "
+            "pass one column each (or, for two, the event's alone)."
+        )
+    return points
+
+
+def _distinct(population: Population, lens: Lens) -> tuple[Floats, Floats]:
+    """Return the distinct induced predictions in increasing order, and the mean chances of each."""
+    view = lens.look(population.predictions)
+    seen = view.predictions.conditioning_on((...,))
+    cells = UniqueValues().cut(seen)
+    mass = np.ones(len(seen)) if seen.weights is None else seen.weights
+    total = np.bincount(cells.index, mass, minlength=cells.size)
+
+    def mean(values: Floats) -> Floats:
+        sums = [np.bincount(cells.index, mass * column, minlength=cells.size) for column in values.T]
+        return np.stack(sums, axis=1)[total > 0] / total[total > 0, None]
+
+    return mean(seen.probabilities), mean(view.chances(population.chances))
+
+
+def _nearest(known: Floats, chances: Floats, point: Floats) -> Floats:
+    gaps = np.abs(known - point).max(axis=1)
+    nearest = int(gaps.argmin())
+    return chances[nearest] if gaps[nearest] < _SAME else np.full(len(point), np.nan)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from scipy import special
 
-from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
-from calibstat.generators.base import SyntheticModel
-from calibstat.generators.beta import BetaPredictions, check_parameters
-from calibstat.generators.groups import groups_of
-from calibstat.generators.population import Population, population_of
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.sample import Predictions
+from calibstat.generators._quadrature import Borders, critical_points, distinct, expit, logit, panels, settled
+from calibstat.generators.base import Population, SyntheticModel, population_of
+from calibstat.generators.beta import BetaPredictions, beta_borders, beta_density, check_parameters
 from calibstat.generators.recalibrations import Identity
 from calibstat.generators.simplex_maps import Mixture, RowMap, SimplexMap, laws_of
-from calibstat.generators.triangle import Triangle
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
+from calibstat.lenses.relabel import Canonical
 
 
 @final
@@ -156,3 +155,310 @@ def _mixture_total_variation(alpha: Floats, weight: float, law: Floats) -> float
     below = special.betainc(alpha, total - alpha, law)
     mean_below = alpha / total * special.betainc(alpha + 1, total - alpha, law)
     return float(weight * (law * below - mean_below).sum())
+
+
+# Fixed groups of classes: what a lens makes of a Dirichlet law when it only adds up columns.
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """The group of each class.
+
+    Parameters
+    ----------
+    codes : (K,) ints
+    """
+
+    codes: Ints
+
+    def __len__(self) -> int:
+        return int(self.codes.max()) + 1
+
+    def sums(self, values: Sequence[float]) -> tuple[float, ...]:
+        """Add up what belongs to each group: the sums of a Dirichlet law have a Dirichlet law again."""
+        return tuple(np.bincount(self.codes, np.asarray(values, dtype=float)).tolist())
+
+    def spread(self, rows: Floats, alpha: Sequence[float]) -> Floats:
+        """Share out the probability of each group among its classes, as on average."""
+        return rows[:, self.codes] * (np.asarray(alpha) / np.asarray(self.sums(alpha))[self.codes])
+
+    def law(self, model: DirichletPredictions) -> Callable[[Floats], Floats]:
+        """Return the calibration function of the groups; for a linear one, that of average rows."""
+
+        def law(rows: Floats) -> Floats:
+            chances = model.laws(self.spread(rows, model.alpha))
+            return np.stack([chances[:, self.codes == group].sum(axis=1) for group in range(len(self))], axis=1)
+
+        return law
+
+    def lift(self, population: Population, model: DirichletPredictions) -> Population:
+        """Return a population of all classes that looks like that one through the lens."""
+        rows = self.spread(population.predictions.probabilities, model.alpha)
+        return population_of(
+            rows,
+            model.laws(rows),
+            population.predictions.weights,
+            pooled=population.pooled,
+            method=population.method,
+        )
+
+
+def groups_of(lens: Lens, n_classes: int) -> Groups | None:
+    """Return the groups that a lens makes of the classes, or None if it does more than adding up columns."""
+    view = lens.look(probe(n_classes))
+    if view.rows is not None or view.predictions.given != (...,):
+        return None
+    if view.codes is None:
+        return Groups(np.arange(n_classes))
+    return Groups(np.asarray(view.codes[0], dtype=np.intp)) if len(view.codes) == 1 else None
+
+
+def probe(n_classes: int) -> Predictions:
+    """Return rows all over the simplex, to find out what a lens does."""
+    steps = np.arange(1, 65)[:, None] * np.sqrt(np.arange(2, n_classes + 2) + 0.3)
+    rows = -np.log(steps % 1)
+    return Predictions(rows / rows.sum(axis=1, keepdims=True), tuple(range(n_classes)))
+
+
+# Populations of three classes: nodes on the triangle of predictions.
+
+_N_NODES = 8
+_SHARES = (1e-9, 0.5, 1 - 1e-9)
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """Predictions of three classes with a Dirichlet law.
+
+    Parameters
+    ----------
+    alpha : three floats
+    recalibration : callable
+        Maps rows to chances.
+    jumps : SimplexMap, optional
+        The map again, if it knows where it jumps.
+    """
+
+    alpha: tuple[float, ...]
+    recalibration: RowMap
+    jumps: SimplexMap | None = None
+
+    def population(self, lens: Lens, binning: Binning | None) -> Population:
+        """Lay nodes: along one induced probability where the lens leaves one, else over the whole triangle."""
+        sticks = self._along(lens)
+        if sticks:
+            known = np.concatenate([_span(sticks), self._kinks(lens, sticks), self._jumps(sticks)])
+            return settled(lambda further: self._nodes(sticks, known, further), lens, binning)
+        if binning is not None:
+            raise ValueError(
+                f"the limit on the cells of {binning!r} is not known for continuous predictions of three classes; look "
+                "through ClassWise(c), Partition(...) into two groups or TopLabel() first, or ask for the truth."
+            )
+        first = Sticks(self.alpha, 0 if self.jumps is None else self.jumps.first)
+        known = np.concatenate([first.borders(), self._first_crossings(first), self._jumps([first])])
+        rows, mass = self._over([first], distinct(known), self._laws)
+        view = lens.look(Predictions(np.full((3, 3), 1 / 3), (0, 1, 2)))
+        return self._population(rows, mass, pooled=view.codes is None)
+
+    def _along(self, lens: Lens) -> list[Sticks]:
+        """Return the sticks whose first piece is the induced probability, if there is a single one."""
+        groups = groups_of(lens, 3)
+        if groups is not None and len(groups) == 2:
+            alone = next(k for k in range(3) if (groups.codes == groups.codes[k]).sum() == 1)
+            return [Sticks(self.alpha, alone)]
+        return [Sticks(self.alpha, k, top=True) for k in range(3)] if _is_top_label(lens) else []
+
+    def _laws(self, rows: Floats) -> Floats:
+        return laws_of(self.recalibration, rows)
+
+    def _kinks(self, lens: Lens, sticks: Sequence[Sticks]) -> Floats:
+        """Find the induced probabilities where the mean deviation changes sign or is largest."""
+
+        def deviation(odds: Floats) -> Floats:
+            rows, mass, index = fan(sticks, odds)
+            view = lens.look(Predictions(rows, (0, 1, 2)))
+            gaps = view.chances(self._laws(rows))[:, 1] - view.predictions.event
+            total = np.bincount(index, mass, minlength=len(odds))
+            mean = np.bincount(index, mass * gaps, minlength=len(odds))
+            return np.divide(mean, total, out=np.zeros(len(odds)), where=total > 0)
+
+        return critical_points(deviation, panels(distinct(_span(sticks)), 4)[0])
+
+    def _first_crossings(self, first: Sticks) -> Floats:
+        """Find where, along x, a chance crosses its prediction at the ends and in the middle of u."""
+        found = [np.empty(0)]
+        grid = panels(first.borders(), 4)[0]
+        for share in logit(np.array(_SHARES)):
+            for k in range(3):
+
+                def gap(odds: Floats, share: float = float(share), k: int = k) -> Floats:
+                    rows = first._rows(odds, np.full(len(odds), share))
+                    return (self._laws(rows) - rows)[:, k]
+
+                found.append(critical_points(gap, grid))
+        return np.concatenate(found)
+
+    def _jumps(self, sticks: Sequence[Sticks]) -> Floats:
+        if self.jumps is None or all(each.first != self.jumps.first for each in sticks):
+            return np.empty(0)
+        return logit(np.array(self.jumps.jumps))
+
+    def _nodes(self, sticks: Sequence[Sticks], known: Floats, further: Borders) -> Population:
+        extra = logit(further.get(..., np.empty(0)))
+        extra = np.concatenate([extra, -extra])  # the induced event may be the stick or the rest
+        extra = extra[(extra > known.min()) & (extra < known.max())]
+        rows, mass = self._over(sticks, distinct(np.concatenate([known, extra])), None)
+        return self._population(rows, mass, pooled=True)
+
+    def _over(self, sticks: Sequence[Sticks], borders: Floats, laws: RowMap | None) -> tuple[Floats, Floats]:
+        odds, widths = panels(borders, _N_NODES)
+        rows, mass, index = fan(sticks, odds, laws)
+        return rows, mass * widths[index]
+
+    def _population(self, rows: Floats, mass: Floats, *, pooled: bool) -> Population:
+        kept = mass > 0
+        method = f"quadrature over the triangle, {int(kept.sum())} nodes (a maximum is over these)"
+        return population_of(rows[kept], self._laws(rows[kept]), mass[kept], pooled=pooled, method=method)
+
+
+def _span(sticks: Sequence[Sticks]) -> Floats:
+    borders = np.concatenate([each.borders() for each in sticks])
+    if not sticks[0].top:
+        return borders
+    least = float(logit(np.array(1 / 3)))
+    return np.concatenate([[least, 0.0], borders[borders > least]])
+
+
+def _is_top_label(lens: Lens) -> bool:
+    rows = probe(3)
+    view = lens.look(rows)
+    if view.rows is not None or view.predictions.n_classes != 2 or view.predictions.given != (...,):
+        return False
+    return bool(np.array_equal(view.predictions.event, rows.probabilities.max(axis=1)))
+
+
+# Quadrature over predictions of three classes, by breaking sticks.
+#
+# One class takes x ~ Beta of the stick, the second a share u ~ Beta of the rest. All rows with the same x are nodes
+# under each other, so that looking at that class alone pools them exactly.
+
+_FINE = logit(np.arange(1, 16) / 16)
+_STEPS = 50
+Laws = Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Sticks:
+    """The fan of rows in which class `first` has given log-odds.
+
+    Parameters
+    ----------
+    alpha : three floats
+        The parameters of the Dirichlet law.
+    first : int
+        The class that is broken off first.
+    top : bool
+        Whether only rows are wanted in which that class is the most probable.
+    """
+
+    alpha: tuple[float, ...]
+    first: int
+    top: bool = False
+
+    @property
+    def others(self) -> tuple[int, int]:
+        """The two other classes."""
+        second, third = (k for k in range(3) if k != self.first)
+        return second, third
+
+    def borders(self) -> Floats:
+        """Return log-odds of x that resolve its law."""
+        own = self.alpha[self.first]
+        return distinct(np.concatenate([beta_borders(own, sum(self.alpha) - own), _FINE]))
+
+    def nodes(self, odds: Floats, laws: Laws | None = None) -> tuple[Floats, Floats, Ints]:
+        """Lay nodes for u at each x.
+
+        Parameters
+        ----------
+        odds : (m,) floats
+            Log-odds of x.
+        laws : callable, optional
+            Chances of rows: panels are then bisected where a chance crosses its prediction.
+
+        Returns
+        -------
+        rows : (N, 3) floats
+        mass : (N,) floats
+            Their density in the log-odds of x.
+        index : (N,) ints
+            Which x each belongs to.
+        """
+        a, b = (self.alpha[k] for k in self.others)
+        base = distinct(np.concatenate([beta_borders(a, b), _FINE]))
+        low, high = self._range(odds)
+        borders = np.clip(base, low[:, None], high[:, None])
+        owner = np.repeat(np.arange(len(odds)), borders.shape[1])
+        places = borders.ravel()
+        if laws is not None:
+            crossing, where = self._crossings(odds, borders, laws)
+            owner, places = np.concatenate([owner, crossing]), np.concatenate([places, where])
+        index, shares, widths = _ragged_panels(owner, places)
+        density = beta_density(self.alpha[self.first], a + b, odds)[index] * beta_density(a, b, shares)
+        return self._rows(odds[index], shares), density * widths, index
+
+    def _range(self, odds: Floats) -> tuple[Floats, Floats]:
+        """Return between which log-odds of u the first class is the top one (everywhere, if that is not asked)."""
+        a, b = (self.alpha[k] for k in self.others)
+        ends = beta_borders(a, b)
+        low, high = np.full(len(odds), ends.min()), np.full(len(odds), ends.max())
+        if not self.top:
+            return low, high
+        most = np.exp(np.minimum(odds, 0.0))  # the largest share is x / (1 - x)
+        edge = np.where(most < 1, logit(most), np.inf)
+        return np.maximum(low, -edge), np.minimum(high, edge)
+
+    def _rows(self, odds: Floats, shares: Floats) -> Floats:
+        rows = np.empty((len(odds), 3))
+        rest = expit(-odds)
+        second, third = self.others
+        rows[:, self.first] = expit(odds)
+        rows[:, second] = rest * expit(shares)
+        rows[:, third] = rest * expit(-shares)
+        return rows
+
+    def _crossings(self, odds: Floats, borders: Floats, laws: Laws) -> tuple[Array, Floats]:
+        """Find, at each x, the u where the chance of some class crosses its prediction."""
+        m, n = borders.shape
+        owner = np.repeat(np.arange(m), n)
+
+        def gaps(which: Array, shares: Floats) -> Floats:
+            rows = self._rows(odds[which], shares)
+            return laws(rows) - rows
+
+        signs = np.sign(gaps(owner, borders.ravel())).reshape(m, n, 3)
+        x, panel, k = np.nonzero((signs[:, :-1] * signs[:, 1:] < 0) & (np.diff(borders, axis=1) > 0)[..., None])
+        low, high, left = borders[x, panel], borders[x, panel + 1], signs[x, panel, k]
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            same = np.sign(gaps(x, middle)[np.arange(len(x)), k]) == left
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        return x, (low + high) / 2
+
+
+def _ragged_panels(owner: Array, places: Floats) -> tuple[Ints, Floats, Floats]:
+    """Lay a rule on each panel between neighbouring places of one owner: owners, nodes and weights."""
+    order = np.lexsort((places, owner))
+    owner, places = owner[order], places[order]
+    real = (owner[:-1] == owner[1:]) & (np.diff(places) > 1e-14)
+    starts, widths = places[:-1][real], np.diff(places)[real]
+    unit, weights = np.polynomial.legendre.leggauss(_N_NODES)
+    nodes = starts[:, None] + widths[:, None] * (unit + 1) / 2
+    return np.repeat(owner[:-1][real], _N_NODES), nodes.ravel(), (widths[:, None] * weights / 2).ravel()
+
+
+def fan(sticks: Sequence[Sticks], odds: Floats, laws: Laws | None = None) -> tuple[Floats, Floats, Ints]:
+    """Join the nodes of several classes at the same x."""
+    parts = [each.nodes(odds, laws) for each in sticks]
+    rows, mass, index = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return rows, mass, index

@@ -11,16 +11,14 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import special
 
-from calibstat.arrays import RNG, Floats, Ints, as_generator
-from calibstat.binnings.equal_width import EqualWidth
-from calibstat.binnings.intervals import borders
+from calibstat.binnings.base import borders
+from calibstat.binnings.intervals import EqualWidth
+from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator
-from calibstat.generators.base import SyntheticModel
-from calibstat.generators.evaluation import evaluate, on_own_cells
-from calibstat.generators.population import Population
+from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
-from calibstat.predictions import Predictions
+from calibstat.lenses.relabel import Canonical
 
 _N_CELLS = 16
 _LEAST_EXPECTED = 5.0

@@ -7,25 +7,20 @@ p and 1 - p, as the top label does.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from calibstat.arrays import Floats
 from calibstat.binnings.base import Binning
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.generators.base import SyntheticModel
-from calibstat.generators.elementary import expit, logit
-from calibstat.generators.lookup import as_points
-from calibstat.generators.population import Population, population_of, two_columns
-from calibstat.generators.quadrature import critical_points, distinct, panels
-from calibstat.generators.quantiles import quantiles_of
-from calibstat.generators.settling import Borders, settled
+from calibstat.binnings.intervals import EqualMass
+from calibstat.data.arrays import Bools, Floats, Ints
+from calibstat.generators._quadrature import Borders, critical_points, distinct, expit, logit, panels, settled
+from calibstat.generators.base import Population, SyntheticModel, as_points, population_of, two_columns
 from calibstat.lenses.base import Lens, View
-from calibstat.lenses.canonical import Canonical
+from calibstat.lenses.relabel import Canonical
 
 # Uniform in the middle, geometric beyond, where nothing changes any more; log-odds beyond 700 leave the floats.
 _FAR = 8 * 1.15 ** np.arange(1, 33)
@@ -177,3 +172,167 @@ def _masses(view: View) -> Floats:
 
 def _positive_nodes(base: Floats) -> Floats:
     return panels(base[base >= 0], 8)[0]
+
+
+# Quantiles of predictions that have a density: their distribution function by quadrature, inverted by Newton steps.
+
+_PARTS = 16
+_NODES = 4
+_STEPS = 12
+# A Newton step this small leaves an error of its square; a bisection has to be as small as the error.
+_CLOSE_BY_NEWTON, _CLOSE = 1e-8, 1e-12
+
+
+def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: Floats) -> Floats:
+    """Return the quantiles of a law on a line.
+
+    Parameters
+    ----------
+    density : callable
+        Maps (m,) points to (m,) densities.
+    borders : (b,) increasing floats
+        Resolve the density, from where it begins to where it ends.
+    levels : (k,) increasing floats
+        In [0, 1].
+
+    Returns
+    -------
+    points : (k,) floats
+        Not decreasing.
+    """
+    parts = np.linspace(0, 1, _PARTS + 1)[:-1]
+    fine = np.append((borders[:-1, None] + np.diff(borders)[:, None] * parts).ravel(), borders[-1])
+    nodes, widths = panels(fine, _NODES)
+    below = np.concatenate([[0.0], np.cumsum((widths * density(nodes)).reshape(-1, _NODES).sum(axis=1))])
+    asked = np.clip(levels, 0, 1) * below[-1]
+    panel = np.clip(np.searchsorted(below, asked, side="right") - 1, 0, len(fine) - 2)
+    points = _newton(density, fine, below, panel, asked)
+    points[levels <= 0] = fine[np.argmax(below > 0) - 1] if below[-1] > 0 else fine[0]
+    points[levels >= 1] = fine[np.searchsorted(below, below[-1])]
+    return np.maximum.accumulate(points)
+
+
+def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, panel: Ints, asked: Floats) -> Floats:
+    """Solve F(x) = asked within panels; a step that leaves the bracket is replaced by bisection."""
+    found = _start(density(fine), fine, below, panel, asked)
+    left, low, high, points = fine[panel], fine[panel], fine[panel + 1], found
+    beyond = asked - below[panel]
+    open_ = np.arange(len(asked))
+    for _ in range(_STEPS):
+        gap = _integral(density, left, points) - beyond
+        low, high = np.where(gap < 0, points, low), np.where(gap > 0, points, high)
+        slope = density(points)
+        moved = points - np.divide(gap, slope, out=np.full_like(gap, np.inf), where=slope > 0)
+        inside = (moved >= low) & (moved <= high)
+        moved = np.where(inside, moved, (low + high) / 2)
+        found[open_] = moved
+        close = np.where(inside, _CLOSE_BY_NEWTON, _CLOSE) * np.maximum(1, np.abs(moved))
+        still = np.flatnonzero(np.abs(moved - points) > close)
+        if len(still) == 0:
+            break
+        open_, left, beyond = open_[still], left[still], beyond[still]
+        low, high, points = low[still], high[still], moved[still]
+    return found
+
+
+def _start(slopes: Floats, fine: Floats, below: Floats, panel: Ints, asked: Floats) -> Floats:
+    """Interpolate the quantiles in each panel by a cubic with the right slopes at both ends, kept monotone."""
+    widths, masses = np.diff(fine), np.diff(below)
+    first, last = (
+        np.minimum(np.divide(masses, even, out=np.full_like(masses, 3), where=even > 0), 3)
+        for even in (widths * slopes[:-1], widths * slopes[1:])
+    )
+    mass = masses[panel]
+    share = np.divide(asked - below[panel], mass, out=np.zeros_like(asked), where=mass > 0)
+    rest = 1 - share
+    part = share**2 * (3 - 2 * share) + share * rest * (first[panel] * rest - last[panel] * share)
+    points: Floats = fine[panel] + part * widths[panel]
+    return points
+
+
+def _integral(density: Callable[[Floats], Floats], left: Floats, right: Floats) -> Floats:
+    unit, weights = panels(np.array([0.0, 1.0]), _NODES)
+    widths = right - left
+    nodes = left[:, None] + widths[:, None] * unit
+    integral: Floats = density(nodes.ravel()).reshape(nodes.shape) @ weights * widths
+    return integral
+
+
+# Sorted scores without sorting: exponential spacings, sent through a table of quantiles.
+
+N_LEVELS = 65_536
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileTable:
+    """The law of the event's probability at 65 536 levels, with the chance of the event at each; straight in between.
+
+    The distribution function is right at each level, so that it is nowhere off by more than 1/65 536. Predictions and
+    chances are interpolated alike: a calibrated model stays exactly calibrated.
+
+    Parameters
+    ----------
+    score, chance : (N_LEVELS + 1,) floats
+        At the levels 0, 1/N, ..., 1.
+    calibrated : bool
+        Whether chances are the scores.
+    """
+
+    score: Floats
+    chance: Floats
+    calibrated: bool
+
+    def at(self, places: Floats) -> tuple[Floats, Floats]:
+        """Return scores and chances at places (m,) in [0, N_LEVELS]."""
+        whole = np.minimum(places.astype(np.intp), N_LEVELS - 1)
+        part = places - whole
+        score = _between(self.score, whole, part)
+        return score, score if self.calibrated else _between(self.chance, whole, part)
+
+    def draw_sorted(self, n: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
+        """Draw n scores in increasing order, and whether the event happened to each.
+
+        Sums of n + 1 standard exponential variables, divided by the last, are n sorted uniform variables.
+
+        Parameters
+        ----------
+        n : int
+        rng : numpy Generator
+
+        Returns
+        -------
+        scores : (n,) floats
+        happened : (n,) booleans
+        """
+        reached = rng.standard_exponential(n + 1)
+        np.cumsum(reached, out=reached)
+        places = reached[:-1]
+        places *= N_LEVELS / reached[-1]
+        scores, chances = self.at(places)
+        return scores, rng.random(n) < chances
+
+
+def quantile_table(model: SyntheticModel) -> QuantileTable:
+    """Tabulate a model of two classes whose prediction has a density.
+
+    Parameters
+    ----------
+    model : SyntheticModel
+
+    Raises
+    ------
+    ValueError
+        If the model does not know its quantiles.
+    """
+    rows = model.quantiles(np.arange(N_LEVELS + 1) / N_LEVELS)
+    score, chance = rows.predictions.event.copy(), rows.chances[:, 1].copy()
+    return QuantileTable(score, chance, bool(np.abs(score - chance).max() < 1e-15))
+
+
+def _between(table: Floats, whole: Ints, part: Floats) -> Floats:
+    low = table.take(whole, mode="clip")  # faster than to check indices that are right
+    step = table[1:].take(whole, mode="clip")
+    step -= low
+    step *= part
+    step += low
+    return step

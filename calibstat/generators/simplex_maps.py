@@ -10,10 +10,9 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from scipy import special
 
-from calibstat.arrays import Floats
+from calibstat.data.arrays import Floats
 
 _SLACK = 1e-9
-
 RowMap: TypeAlias = Callable[[Floats], Any]
 
 

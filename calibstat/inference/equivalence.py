@@ -7,22 +7,24 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from calibstat.arrays import RNG, as_generator
-from calibstat.estimators.base import Estimator
-from calibstat.estimators.headline import Headline
-from calibstat.inference.arguments import check_asked, check_number
-from calibstat.inference.asked import Asked
-from calibstat.inference.estimation import level_between
-from calibstat.inference.intervals import spread_of
-from calibstat.inference.limits import cluster_count, cluster_note, events_note, fewest_rows, negative_note
-from calibstat.inference.plain_values import plain
-from calibstat.inference.results import frame
+from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.sample import Sample
+from calibstat.estimators.base import Estimator, Headline
+from calibstat.inference.estimate import level_between, spread_of
+from calibstat.inference.results import Asked, frame, number, plain, small_pvalue
 from calibstat.inference.spread import NoInterval, Spread
-from calibstat.inference.testing import describe
-from calibstat.inference.words import number, small_pvalue
+from calibstat.inference.test import (
+    check_asked,
+    check_number,
+    cluster_count,
+    cluster_note,
+    describe,
+    events_note,
+    fewest_rows,
+    negative_note,
+)
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
-from calibstat.sample import Sample
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibstat.arrays import Floats
-from calibstat.nulls.tied import tie_slack, typical_size
+from calibstat.data.arrays import Floats
+from calibstat.draws.ties import tie_slack, typical_size
 
 
 def holm(pvalues: ArrayLike) -> Floats:

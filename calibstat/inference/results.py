@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from math import isfinite
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, final
 
-from calibstat.arrays import Floats
-from calibstat.inference.asked import Asked
-from calibstat.inference.plain_values import plain
+import numpy as np
+
+from calibstat.data.arrays import Floats
+from calibstat.draws.ties import TIE_SHARE
+from calibstat.estimators.base import Estimator
 from calibstat.inference.spread import ConfidenceInterval
-from calibstat.inference.words import error_text, interval_text, number, pvalue_text, verdict
-from calibstat.nulls.base import Null
-from calibstat.nulls.distributions import NullDistribution
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import Null, NullDistribution
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 # A value of several numbers is printed if its text is not longer.
 _LONGEST = 400
@@ -215,3 +217,243 @@ class Estimate:
         return f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
 
     __repr__ = __str__
+
+
+# What was asked of which data: the part that every result shares.
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What was asked of which data: the part that every result shares.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With its lens.
+    n : int
+        Number of rows seen through the lens.
+    n_classes : int
+        Number of outcomes seen through the lens.
+    given : tuple
+        What was conditioned on; ``...`` is the prediction.
+    source : str
+        What was taken for what when the sample was made.
+    """
+
+    estimator: Estimator
+    n: int
+    n_classes: int
+    given: tuple[Any, ...]
+    source: str
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that was looked through."""
+        return self.estimator.lens
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "lens": repr(self.lens),
+            "given": ", ".join("prediction" if name is ... else str(name) for name in self.given),
+            "estimator": repr(self.estimator.core),
+            "n": self.n,
+            "n_classes": self.n_classes,
+            "source": self.source,
+        }
+
+    def lines(self, value: str, null_mean: str) -> list[str]:
+        """Return the lines of text that every result shows."""
+        return [
+            f"  value     {value}: {self.estimator.quantity}",
+            f"            expected of a calibrated model with as many rows: {null_mean}",
+            f"  estimator {self.estimator!r}",
+            f"  data      n = {self.n}, {self.n_classes} classes seen through {self.lens!r}; {self.source}",
+        ]
+
+
+# Plain values: what JSON can hold of anything that an estimator may return.
+
+
+def plain(value: Any) -> Any:
+    """Return numbers, texts, lists and dicts; a number that is not finite becomes None.
+
+    Parameters
+    ----------
+    value : number, array, record (dataclass, or with ``to_dict``), or several of these in a list, tuple or dict
+        Anything else becomes its text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from calibstat.inference.results import plain
+    >>> plain({"a": np.array([1.0, np.inf]), "b": (np.int64(2), None)})
+    {'a': [1.0, None], 'b': [2, None]}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if hasattr(value, "to_dict"):
+        return plain(value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(each) for each in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return str(value)
+
+
+# How numbers and verdicts are put into words. Words never accept a null hypothesis.
+
+LEVEL = 0.05
+# Smaller p-values are printed as a bound: the tails of laws are not known that well.
+SMALLEST = 1e-12
+# What rounding leaves of a zero, at most and at least; in between ties tell it.
+_ROUNDING, _LEAST = 1e-12, 1e-16
+
+
+def number(value: float, *beside: float) -> str:
+    """Four significant digits; what rounding leaves of a zero is 0.
+
+    Parameters
+    ----------
+    value : float
+    *beside : float
+        Others of the same kind, whose size says what rounding leaves; none: they are as large as probabilities. Errors
+        of rare events, squared, are smaller than what is left of a zero elsewhere.
+
+    Examples
+    --------
+    >>> number(0.123456), number(-1.7e-15), number(-1.7e-15, 0.03), number(3e-15, 1e-14)
+    ('0.1235', '0', '0', '3e-15')
+    """
+    known = beside and all(map(isfinite, beside))
+    noise = min(_ROUNDING, TIE_SHARE * max(map(abs, (value, *beside)))) if known else _ROUNDING
+    return f"{0.0 if abs(value) < max(noise, _LEAST) else value:.4g}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Write a number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "pair"), counted(3, "pair")
+    ('1 pair', '3 pairs')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def interval_text(interval: tuple[float, float], level: float) -> str:
+    """Write an interval out with its level: "95 %: 0 to 0.071"."""
+    return f"{100 * level:g} %: {number(*interval)} to {number(*reversed(interval))}"
+
+
+def at_floor(pvalue: float, null: NullDistribution) -> bool:
+    """Whether a p-value is known to be at most so large, and no better.
+
+    A computed one is at the smallest value that its law is known to. One from draws never is: the smallest that R draws
+    can give, 1 / (1 + R), is a p-value itself (Phipson & Smyth 2010), and not below that number.
+    """
+    return not null.monte_carlo and pvalue <= null.floor
+
+
+def small_pvalue(pvalue: float, floor: float = SMALLEST) -> str:
+    """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero.
+
+    Examples
+    --------
+    >>> small_pvalue(0.001), small_pvalue(3e-40)
+    ('= 0.001', '< 1e-12')
+    """
+    return f"= {pvalue:.3g}" if pvalue > floor else f"< {floor:g}"
+
+
+def pvalue_cell(pvalue: float) -> str:
+    """Write a p-value for a table: as `small_pvalue` does, without the sign of equality.
+
+    Examples
+    --------
+    >>> pvalue_cell(0.001), pvalue_cell(3e-40)
+    ('0.001', '< 1e-12')
+    """
+    return small_pvalue(pvalue).removeprefix("= ")
+
+
+def pvalue_text(pvalue: float, null: NullDistribution) -> str:
+    """Write a p-value out with how it was had; a computed one at the smallest value of its law is a bound."""
+    return f"{small_pvalue(pvalue, null.floor if at_floor(pvalue, null) else 0.0)} ({null.description})"
+
+
+def error_text(interval: tuple[float, float], null: NullDistribution) -> str:
+    """Say how well the p-value is known: the Monte Carlo interval, or that there is no such error."""
+    low, high = interval
+    if null.monte_carlo:
+        return f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}"
+    return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
+
+
+def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic: float, quantity: str) -> str:
+    """Say what a test found: evidence with its size and of what, or no evidence; never "is calibrated"."""
+    where = f"through {lens!r} (n = {n}, p {pvalue_text(pvalue, null)})"
+    if pvalue > LEVEL:
+        return f"No evidence of miscalibration {where}."
+    of_what = quantity.replace(" (", ", ").replace(")", "")
+    mean = float(null.mean)
+    return (
+        f"Evidence of miscalibration {where}. Its size: {number(statistic, mean)} ({of_what}), where "
+        f"{number(mean, statistic)} is expected of a calibrated model with as many rows."
+    )
+
+
+# Tables and notes as text.
+
+WIDTH = 100
+INDENT = 12
+
+
+def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
+    """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
+
+    Examples
+    --------
+    >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
+    ['a   n', 'b  10']
+    """
+    filled = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+    widths = {column: max(len(row[column]) for row in rows) for column in filled}
+    return [
+        "  ".join(
+            row[column].rjust(widths[column]) if column in numbers else row[column].ljust(widths[column])
+            for column in filled
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
+    """Wrap a text behind its name."""
+    return wrap(
+        text,
+        WIDTH,
+        initial_indent=name.ljust(indent),
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def number_cell(value: float) -> str:
+    """Four decimals, or four digits of a small number.
+
+    Examples
+    --------
+    >>> number_cell(0.01234), number_cell(0.0000123456)
+    ('0.0123', '1.235e-05')
+    """
+    return f"{value:.4f}" if value == 0 or abs(value) >= 0.0001 else number(value)

@@ -9,8 +9,8 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from calibstat.arrays import Floats
-from calibstat.nulls.tied import tie_slack
+from calibstat.data.arrays import Floats
+from calibstat.draws.ties import tie_slack
 
 
 class ConfidenceInterval(NamedTuple):
@@ -114,3 +114,97 @@ def _quantile(noise: Floats, level: float) -> float:
         need = int(np.ceil(1 / (1 - level) - 1e-9)) - 1
         raise NoInterval(f"{len(noise)} resamples are too few for level {level:g}; take at least {need}")
     return float(np.sort(noise)[rank - 1])
+
+
+# Intervals of a normal value; apart from the others, for scipy.special takes twice as long to import as numpy.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Normal(Spread):
+    """An asymptotically normal value of something that cannot be negative.
+
+    Parameters
+    ----------
+    value : float
+        Unbiased, so it may be negative by chance.
+    standard_error : float
+    method : str
+    null_error : float
+        Standard deviation of the value were the error zero: the upper end is never below its one-sided quantile, so
+        that a value below zero is not taken for evidence of an error of zero.
+    largest : float
+        The largest value that there can be: no bound exceeds it.
+    """
+
+    value: float
+    standard_error: float
+    method: str
+    null_error: float = 0.0
+    largest: float = np.inf
+
+    def interval(self, confidence_level: float) -> ConfidenceInterval:
+        """Go z standard errors down and up, at most to zero."""
+        reach = _normal_quantile(0.5 + confidence_level / 2) * self.standard_error
+        least = max(0.0, _normal_quantile(confidence_level) * self.null_error)
+        return ConfidenceInterval(max(0.0, self.value - reach), min(self.largest, max(least, self.value + reach)))
+
+    def upper(self, confidence_level: float) -> float:
+        """Go z standard errors up."""
+        z = _normal_quantile(confidence_level)
+        return min(self.largest, max(0.0, z * self.null_error, self.value + z * self.standard_error))
+
+    def pvalue_above(self, margin: float) -> float:
+        """Compare the distance to the margin with the standard error."""
+        return max(_tail(margin - self.value, self.standard_error), _tail(margin, self.null_error))
+
+
+def _tail(distance: float, error: float) -> float:
+    """P(normal noise is further below than `distance`)."""
+    return float(distance < 0) if error == 0 else _normal_probability(-distance / error)
+
+
+# A difference and its standard error as a normal test.
+
+
+def standardized(difference: float, error: float, size: float) -> float:
+    """Return a difference in standard errors: 0 where it is what rounding leaves of none, or without an error.
+
+    Parameters
+    ----------
+    difference, error : float
+    size : float
+        How large the numbers are whose difference it is, by which ties are told (`tie_slack`).
+
+    Examples
+    --------
+    >>> standardized(0.04, 0.02, 0.1), standardized(1e-17, 1e-20, 0.1), standardized(0.0, 0.0, 0.1)
+    (2.0, 0.0, 0.0)
+    """
+    return 0.0 if abs(difference) <= tie_slack(difference, size) or error == 0 else difference / error
+
+
+def normal_pvalue(difference: float, error: float, size: float) -> float:
+    """Return the two-sided p-value of a difference, as from `standardized`; 1 for what rounding leaves of none.
+
+    Examples
+    --------
+    >>> round(normal_pvalue(0.04, 0.02, 0.1), 4), normal_pvalue(0.0, 0.0, 0.1)
+    (0.0455, 1.0)
+    """
+    return 2 * _normal_probability(-abs(standardized(difference, error, size)))
+
+
+# scipy.special takes twice as long to import as numpy, and a test alone does not need it.
+
+
+def _normal_probability(z: float) -> float:
+    from scipy.special import ndtr
+
+    return float(ndtr(z))
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(level))

@@ -14,12 +14,11 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats, Ints
-from calibstat.progress import part
+from calibstat._progress import part
+from calibstat.data.arrays import Array, Floats, Ints
 
 UNKNOWN = -1
 """The outcome of a row whose label is not known: it counts as the label that is worst for the bet."""
-
 _GROWTH, _LARGEST = 50, 4096
 
 

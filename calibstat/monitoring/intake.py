@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, final
 
 import numpy as np
 
-from calibstat.arrays import Array, Ints
-from calibstat.monitoring.arguments import read_ids
-from calibstat.monitoring.base import UNKNOWN
-from calibstat.monitoring.fed_rows import FedRows
-from calibstat.monitoring.rows import WAITING, Complaint, read_labels, read_predictions
-from calibstat.monitoring.waiting import Ready, WaitingRows
+from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
+from calibstat.data.columns import as_array
+from calibstat.data.sample import Predictions
+from calibstat.lenses.base import Lens
+from calibstat.monitoring.base import UNKNOWN, Bets
 
 _MOST_REASONS = 100
 
@@ -166,3 +168,358 @@ class Intake:
 
 def _twice(names: Sequence[Hashable]) -> Hashable:
     return next(name for name in names if list(names).count(name) > 1)
+
+
+# Rows from outside: sound ones as laws and codes, and what is wrong with the others.
+
+WAITING = -2
+"""The outcome of a row whose label may still arrive."""
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What is wrong with a row.
+
+    Parameters
+    ----------
+    row : int
+        Its number within the call, from 0.
+    reason : str
+    """
+
+    row: int
+    reason: str
+
+
+def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complaint]]:
+    """Return (n, K) floats, and what is wrong with rows: missing values, values outside [0, 1], sums that are not one.
+
+    One dimension is P(the last label) of two; of more labels, a single row. Nor need a single number be in a list.
+
+    Raises
+    ------
+    ValueError
+        If the shape or the type is wrong.
+    """
+    array = as_array("y_prob", _listed(y_prob))
+    raw = as_rows(array[None] if array.ndim == 1 and n_classes > 2 else array)
+    rows = own(raw)
+    if rows.shape[1] != n_classes:
+        raise ValueError(
+            f"y_prob has shape {raw.shape}, which is of {rows.shape[1]} classes, but the monitor watches {n_classes}: "
+            "pass one column for each of its labels"
+        )
+    with np.errstate(invalid="ignore"):
+        missing: Bools = np.any(~np.isfinite(rows), axis=1)
+        outside: Bools = np.any((rows < -VALUE_TOLERANCE) | (rows > 1 + VALUE_TOLERANCE), axis=1)
+        sums = np.abs(rows.sum(axis=1) - 1) > ROW_TOLERANCE
+    given = raw if raw.ndim == 2 else raw[:, None]
+    return rows, _complaints(given, missing, outside, sums)
+
+
+def _listed(given: Any) -> Any:
+    """Take a single value for a list of one."""
+    return [given] if given is None or isinstance(given, str) or np.ndim(given) == 0 else given
+
+
+def _complaints(given: Array, missing: Bools, outside: Bools, sums: Bools) -> list[Complaint]:
+    found = []
+    for row in np.flatnonzero(missing | outside | sums).tolist():
+        values = ", ".join(f"{value:.6g}" for value in given[row, :5]) + (", ..." if given.shape[1] > 5 else "")
+        if missing[row]:
+            reason = f"y_prob is {values}: a probability is missing or infinite"
+        elif outside[row]:
+            reason = f"y_prob is {values}: probabilities lie between 0 and 1"
+        else:
+            reason = f"y_prob is {values}: a row must sum to 1"
+        found.append(Complaint(row, reason))
+    return found
+
+
+def read_labels(y_true: Any, labels: Mapping[Hashable, int]) -> tuple[Ints, list[Complaint]]:
+    """Return codes (n,), `WAITING` where a label is missing, `UNKNOWN` and a complaint where it is none of the labels.
+
+    Parameters
+    ----------
+    y_true : (n,) labels, or a single one
+        None, NaN and an empty text are missing.
+    labels : mapping
+        The column of each label.
+    """
+    values = as_array("y_true", _listed(y_true))
+    if values.ndim != 1:
+        raise ValueError(f"y_true has shape {values.shape}, but labels have one dimension: pass one for each row")
+    items: list[Any] = values.tolist()
+    codes = np.array([_code(item, labels) for item in items], dtype=np.intp)
+    known = ", ".join(map(repr, list(labels)[:10]))
+    bad = np.flatnonzero(codes == UNKNOWN).tolist()
+    return codes, [Complaint(row, f"y_true is {items[row]!r}, which is none of the labels {known}") for row in bad]
+
+
+def _code(item: Any, labels: Mapping[Hashable, int]) -> int:
+    missing = item is None or item == "" or item != item  # NaN is not itself
+    return WAITING if missing else labels.get(item, UNKNOWN)
+
+
+# Rows whose turn to be bet on has not come.
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """Rows to bet on now, in this order.
+
+    Parameters
+    ----------
+    rows : (n, K) floats
+    outcomes : (n,) ints
+        Columns, or `UNKNOWN`.
+    ids : sequence
+    """
+
+    rows: Floats
+    outcomes: Ints
+    ids: Sequence[Hashable]
+
+
+@final
+class WaitingRows:
+    """Predictions in the order in which they were made, with the labels that have arrived.
+
+    Parameters
+    ----------
+    n_classes : int
+    in_order : bool
+        Whether a row without a label holds those after it.
+    """
+
+    def __init__(self, n_classes: int, in_order: bool) -> None:
+        self.n_classes = n_classes
+        self.in_order = in_order
+        self.entries: OrderedDict[Hashable, tuple[Floats, int]] = OrderedDict()
+        self.unnamed = 0
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def first(self) -> Hashable:
+        """The row that all others wait for."""
+        return next(iter(self.entries))
+
+    def awaits(self, name: Hashable) -> bool:
+        """Whether a label with this id is waited for."""
+        return name in self.entries and self.entries[name][1] == WAITING
+
+    def room_needed(self, outcomes: Ints) -> int:
+        """Return how many rows would wait after these were added."""
+        if not self.in_order:
+            return len(self) + int(np.count_nonzero(outcomes == WAITING))
+        if len(self):
+            return len(self) + len(outcomes)
+        open_rows = np.flatnonzero(outcomes == WAITING)
+        return len(outcomes) - int(open_rows[0]) if len(open_rows) else 0
+
+    def add(self, rows: Floats, outcomes: Ints, ids: Sequence[Hashable]) -> Ready:
+        """Add rows at the end, and return those whose turn has come."""
+        if not len(self) and not (outcomes == WAITING).any():
+            return Ready(rows, outcomes, ids)
+        if not self.in_order:
+            known = outcomes != WAITING
+            for position in np.flatnonzero(~known).tolist():
+                self.entries[ids[position]] = (rows[position].copy(), WAITING)
+            return Ready(rows[known], outcomes[known], [ids[position] for position in np.flatnonzero(known).tolist()])
+        for row, outcome, name in zip(rows, outcomes.tolist(), ids, strict=True):
+            self.entries[self._named(name)] = (row.copy(), outcome)
+        return self.pop()
+
+    def _named(self, name: Hashable) -> Hashable:
+        """Give a row whose label is known already, and which no one will ask for, a name that no user has."""
+        if name is not None:
+            return name
+        self.unnamed += 1
+        return ("unnamed", self.unnamed)
+
+    def label(self, ids: Sequence[Hashable], outcomes: Ints) -> Ready:
+        """Take labels that have arrived, and return the rows whose turn has come."""
+        for name, outcome in zip(ids, outcomes.tolist(), strict=True):
+            self.entries[name] = (self.entries[name][0], outcome)
+        return self.pop() if self.in_order else self._taken(list(ids))
+
+    def pop(self) -> Ready:
+        """Take the rows from the front whose labels are known."""
+        front = []
+        for name, (_, outcome) in self.entries.items():
+            if outcome == WAITING:
+                break
+            front.append(name)
+        return self._taken(front)
+
+    def give_up_beyond(self, most: int) -> Ready:
+        """Count labels at the front as unknown until no more than `most` rows wait."""
+        given_up = list(self.entries)[: max(len(self) - most, 0)]
+        for name in given_up:
+            if self.entries[name][1] == WAITING:
+                self.entries[name] = (self.entries[name][0], UNKNOWN)
+        return self.pop() if self.in_order else self._taken(given_up)
+
+    def _taken(self, names: list[Hashable]) -> Ready:
+        taken = [self.entries.pop(name) for name in names]
+        rows = np.array([row for row, _ in taken]).reshape(-1, self.n_classes)
+        return Ready(rows, np.array([outcome for _, outcome in taken], dtype=np.intp), [_own(name) for name in names])
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+        entries = list(self.entries.values())
+        return {
+            "rows": np.array([row for row, _ in entries]).reshape(-1, self.n_classes),
+            "outcomes": np.array([outcome for _, outcome in entries], dtype=np.int64),
+            "ids": np.array(json.dumps([self.unnamed, list(self.entries)])),
+        }
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+        names: list[Any]
+        self.unnamed, names = json.loads(str(state["ids"]))
+        keys = [tuple(name) if isinstance(name, list) else name for name in names]
+        values = zip(state["rows"], state["outcomes"].tolist(), strict=True)
+        self.entries = OrderedDict(zip(keys, values, strict=True))
+
+
+def _own(name: Hashable) -> Hashable:
+    return None if isinstance(name, tuple) else name
+
+
+# Which rows a monitor was fed, as far as it remembers: to pass over what it has seen, and nothing else.
+
+MOST_REMEMBERED = 10_000
+_SHOWN = 5
+
+
+@final
+class FedRows:
+    """The number of rows that were fed with an id, and the ids of the last ones.
+
+    Parameters
+    ----------
+    most : int
+        So many ids are remembered.
+    """
+
+    def __init__(self, most: int = MOST_REMEMBERED) -> None:
+        self.n = 0
+        self.ids: deque[Any] = deque(maxlen=most)
+
+    def add(self, ids: Sequence[Any]) -> None:
+        """Remember rows; those without an id (None) are not counted."""
+        named = [name for name in ids if name is not None]
+        self.n += len(named)
+        self.ids.extend(named)
+
+    def seen_before(self, ids: Sequence[Any]) -> int:
+        """Return how many of these ids, which increase, are of rows that were fed.
+
+        Raises
+        ------
+        ValueError
+            If some are not after the last one that was fed, and were not fed; or if that cannot be told.
+        """
+        if not self.ids:
+            return 0
+        last, known = self.ids[-1], set(self.ids)
+        old = [name for name in ids if name <= last]
+        strange = [name for name in old if name not in known]
+        forgotten = self.n > len(self.ids)
+        unsure = [name for name in strange if forgotten and name < self.ids[0]]
+        if len(unsure) < len(strange):
+            raise ValueError(_never_bet_on(sorted(set(strange) - set(unsure)), last))
+        if unsure and len(old) != self.n:
+            raise ValueError(
+                f"{len(unsure)} rows are older than the {len(self.ids)} that the monitor remembers, up to {last!r}; it "
+                f"was fed {self.n} rows, and here are {len(old)} up to there. Pass all of them, or none older than "
+                f"{self.ids[0]!r}: it could not tell whether one was never bet on."
+            )
+        return len(old)
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+        return {"fed": np.array(json.dumps([self.n, list(self.ids)]))}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+        self.n, ids = json.loads(str(state["fed"]))
+        self.ids = deque(ids, maxlen=self.ids.maxlen)
+
+
+def _never_bet_on(names: list[Any], last: Any) -> str:
+    shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
+    rows, were = ("1 row is", "was") if len(names) == 1 else (f"{len(names)} rows are", "were")
+    return (
+        f"{rows} older than {last!r}, where the state stopped, and {were} never bet on: "
+        f"{shown}. To leave out what comes late is not valid, because it may be special. Begin a new state with all "
+        "rows in their order; or number what came late after the others, if lateness has nothing to do with labels."
+    )
+
+
+# What a monitor is given: settings, and names of rows.
+
+_CHOICES = {
+    "order": ("prediction", "arrival"),
+    "when_full": ("raise", "worst label"),
+    "bad_rows": ("raise", "skip"),
+}
+
+
+def plain_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
+    """Return labels as integers, booleans and texts of Python, whatever array they come from."""
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+
+
+def check_settings(monitor: Any) -> None:
+    """Refuse settings that are not what they should be."""
+    if not isinstance(monitor.lens, Lens):
+        raise TypeError(
+            f"lens is of type {type(monitor.lens).__name__}, but a lens is expected: for example TopLabel()"
+        )
+    if monitor.bets is not None and not isinstance(monitor.bets, Bets):
+        raise TypeError(f"bets is of type {type(monitor.bets).__name__}, but KernelBets() or another is expected")
+    alpha: Any = monitor.alpha
+    if not isinstance(alpha, Real):
+        raise TypeError(
+            f"alpha is {alpha!r}, of type {type(alpha).__name__}, but a number is expected: for example 0.05"
+        )
+    if not 0 < float(alpha) < 1:
+        raise ValueError(f"alpha is {alpha!r}, but it must lie between 0 and 1: for example 0.05")
+    for name, choices in _CHOICES.items():
+        if getattr(monitor, name) not in choices:
+            raise ValueError(f"{name} is {getattr(monitor, name)!r}, but it must be one of {choices}")
+    labels = list(monitor.labels)
+    if len(labels) < 2 or len(set(labels)) < len(labels) or not all(isinstance(each, (int, str)) for each in labels):
+        raise ValueError(f"labels is {labels!r}, but at least two different integers, booleans or texts are expected")
+
+
+def induced_classes(lens: Lens, labels: Sequence[Hashable]) -> int:
+    """Return the number of outcomes behind a lens, and refuse a lens that conditions on a variable."""
+    seen = lens.look(Predictions(np.full((1, len(labels)), 1 / len(labels)), tuple(labels))).predictions
+    if seen.given != (...,):
+        raise ValueError(f"{lens!r} conditions on {seen.given}, but a monitor bets on predictions alone: leave it out")
+    return seen.n_classes
+
+
+def read_ids(given: Any, n_rows: int | None) -> list[Hashable]:
+    """Return the ids as plain integers, numbers or texts; None for each row if there are none.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If they are something else, missing, or not one for each row.
+    """
+    if given is None:
+        return [None] * (n_rows or 0)
+    array: Array = np.asarray([given] if isinstance(given, str) or np.ndim(given) == 0 else given)
+    ids: list[Any] = array.tolist()
+    if array.ndim != 1 or (n_rows is not None and len(ids) != n_rows):
+        raise ValueError(f"id has shape {array.shape}, but one for each of the {n_rows or 'labels'} rows is expected")
+    for row, name in enumerate(ids):
+        if not isinstance(name, (int, float, str)) or name != name:
+            raise TypeError(f"id is {name!r} in row {row}, but integers, numbers or texts are expected")
+    return ids

@@ -9,9 +9,9 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Array, Floats, Ints
-from calibstat.checks import at_least_one
-from calibstat.estimators.kernels.functions import GaussianKernel, Kernel, expect_kernel
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.estimators.kernels import GaussianKernel, Kernel, expect_kernel
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
 
 _FLOOR = 0.5

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from scipy.special import expit, log_expit
 
-from calibstat.arrays import Array, Floats, Ints
-from calibstat.checks import at_least_one
-from calibstat.monitoring.base import Bets, Bettor
-from calibstat.monitoring.experts import Rows, cell_expert, line_expert, shift_expert
-from calibstat.monitoring.restarts import Restarts
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
 
 # How the first unit of capital is split.
 _LINE, _SHIFT, _CELLS, _LATER = np.log([0.4, 0.2, 0.2, 0.2])
@@ -109,3 +108,197 @@ class _Mixture(Bettor):
         for name, (_, expert) in self.experts.items():
             expert.restore(part(name))
         self.later.restore(part("later"))
+
+
+# Bets that begin anew: a change after many good rows is not drowned by what was learned before it.
+
+
+@final
+class Restarts:
+    """Capital set aside for bettors that start later: the j-th gets the share 1 / (j (j + 1)) of it.
+
+    At most `most` of them bet. When one more starts, the one with the least capital stops, and its capital is kept: a
+    martingale that is stopped is a martingale.
+
+    Parameters
+    ----------
+    most : int
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.started = 0
+        self.kept = -np.inf
+        self.alive: list[tuple[int, Expert]] = []
+
+    def start(self) -> None:
+        """Start one more."""
+        if len(self.alive) == self.most:
+            capital = [_log_share(number) + expert.log_e for number, expert in self.alive]
+            least = int(np.argmin(capital))
+            self.kept = float(np.logaddexp(self.kept, capital[least]))
+            del self.alive[least]
+        self.started += 1
+        self.alive.append((self.started, line_expert()))
+
+    def stake(self, rows: Rows, outcomes: Ints) -> Floats:
+        """Bet on rows and return the log capital after each, all together: (n,)."""
+        waiting = -np.log(self.started + 1.0)
+        still = np.full(len(outcomes), np.logaddexp(waiting, self.kept))
+        for number, expert in self.alive:
+            still = np.logaddexp(still, _log_share(number) + expert.stake(rows, outcomes))
+        return still
+
+    def learn(self, rows: Rows, outcomes: Ints) -> None:
+        """Let those that bet learn."""
+        for _, expert in self.alive:
+            expert.learn(rows, outcomes)
+
+    def state(self) -> dict[str, Array]:
+        """Return who bets, and all capital."""
+        states = [expert.state() for _, expert in self.alive]
+        return {
+            "numbers": np.array([number for number, _ in self.alive], dtype=np.int64),
+            "started": np.array(self.started),
+            "kept": np.array(self.kept),
+        } | {name: np.array([each[name] for each in states]) for name in ("theta", "precision", "log_e")}
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+        self.started, self.kept = int(state["started"]), float(state["kept"])
+        self.alive = []
+        for position, number in enumerate(state["numbers"].tolist()):
+            expert = line_expert()
+            expert.restore({name: state[name][position] for name in ("theta", "precision", "log_e")})
+            self.alive.append((number, expert))
+
+
+def _log_share(number: int) -> float:
+    return float(-np.log(number * (number + 1.0)))
+
+
+# One likelihood ratio: a logistic recalibration, learned as rows go by, against the prediction.
+
+_REACH = 7.0
+# Precisions of the ridge towards the identity: of a shift of log-odds, of a slope, and of a shift within a cell.
+_SHIFT_SPREAD, _SLOPE, _CELL = 5.0, 15.0, 4.0
+Features = Callable[["Rows"], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of two outcomes, with the logarithms that every expert needs.
+
+    Parameters
+    ----------
+    event : (n,) floats
+        Predicted chance of the event.
+    log_odds : (n,) floats
+        Within [-700, 700].
+    log_chances : (2, n) floats
+        Logarithms of the chances of no event, and of the event; minus infinity where it is zero.
+    """
+
+    event: Floats
+    log_odds: Floats
+    log_chances: Floats
+
+    @classmethod
+    def of(cls, chances: Floats) -> Rows:
+        """Take logarithms of chances (n, 2)."""
+        with np.errstate(divide="ignore"):
+            logs = np.log(chances.T)
+            odds = np.clip(logs[1] - logs[0], -700.0, 700.0)
+        return cls(chances[:, 1], odds, logs)
+
+
+def shift(rows: Rows) -> Floats:
+    """One feature, constant: (1, n)."""
+    return np.ones((1, len(rows.event)))
+
+
+def line(rows: Rows) -> Floats:
+    """A constant and the log-odds, which are cut so that no single row is a lever: (2, n)."""
+    return np.stack([np.ones(len(rows.event)), np.clip(rows.log_odds, -_REACH, _REACH)])
+
+
+def cells(n_cells: int) -> Features:
+    """One indicator for each of so many cells of equal width: (n_cells, n)."""
+
+    def indicators(rows: Rows) -> Floats:
+        index = np.minimum((rows.event * n_cells).astype(np.intp), n_cells - 1)
+        return (index == np.arange(n_cells)[:, None]).astype(float)
+
+    return indicators
+
+
+@final
+class Expert:
+    """A recalibration logit q = logit p + theta . features(p), and the capital of betting on it.
+
+    After each block theta takes one Newton step on the rows of the block, with the curvature of all rows so far and
+    of the ridge.
+
+    Parameters
+    ----------
+    features : callable
+        Returns (d, n) floats for n rows.
+    ridge : (d,) floats
+        Precisions about zero.
+    """
+
+    def __init__(self, features: Features, ridge: list[float]) -> None:
+        self.features = features
+        self.theta = np.zeros(len(ridge))
+        self.precision = np.diag(ridge)
+        self.log_e = 0.0
+
+    def log_ratios(self, rows: Rows) -> Floats:
+        """Return log q(y) - log p(y) for both outcomes: (2, n)."""
+        odds = self._odds(rows, self.features(rows))
+        return np.stack([log_expit(-odds), log_expit(odds)]) - rows.log_chances
+
+    def stake(self, rows: Rows, outcomes: Ints) -> Floats:
+        """Bet on rows and return the log capital after each: (n,)."""
+        ratios = self.log_ratios(rows)
+        gains = np.where(outcomes == UNKNOWN, ratios.min(axis=0), np.where(outcomes == 1, ratios[1], ratios[0]))
+        path = np.cumsum(np.concatenate([[self.log_e], gains]))[1:]
+        self.log_e = float(path[-1])
+        return path
+
+    def learn(self, rows: Rows, outcomes: Ints) -> None:
+        """Take a Newton step."""
+        features = self.features(rows)
+        chance = expit(self._odds(rows, features))
+        self.precision = self.precision + (features * (chance * (1 - chance))) @ features.T
+        self.theta = self.theta + np.linalg.solve(self.precision, features @ (outcomes - chance))
+
+    def _odds(self, rows: Rows, features: Floats) -> Floats:
+        # Feature by feature: a matrix product rounds differently for different numbers of rows.
+        odds = rows.log_odds
+        for weight, feature in zip(self.theta, features, strict=True):
+            odds = odds + weight * feature
+        return odds
+
+    def state(self) -> dict[str, Floats]:
+        """Return what was learned, and the capital."""
+        return {"theta": self.theta, "precision": self.precision, "log_e": np.array(self.log_e)}
+
+    def restore(self, state: Mapping[str, Floats]) -> None:
+        """Take over what `state` returned."""
+        self.theta, self.precision, self.log_e = state["theta"], state["precision"], float(state["log_e"])
+
+
+def shift_expert() -> Expert:
+    """Events happen more often, or less often, than predicted."""
+    return Expert(shift, [_SHIFT_SPREAD])
+
+
+def line_expert() -> Expert:
+    """Besides, predictions are too bold, or too timid (Cox 1958)."""
+    return Expert(line, [_SHIFT_SPREAD, _SLOPE])
+
+
+def cell_expert(n_cells: int) -> Expert:
+    """Each cell of predictions errs in a way of its own."""
+    return Expert(cells(n_cells), [_CELL] * n_cells)

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import exp, log
+from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
-from calibstat.checks import at_least_one
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
-from calibstat.lenses.canonical import Canonical
-from calibstat.monitoring.arguments import check_settings, induced_classes, plain_labels, read_ids
-from calibstat.monitoring.base import Bets
-from calibstat.monitoring.betting import Betting
-from calibstat.monitoring.findings import attributes, findings, finite
-from calibstat.monitoring.intake import Intake, Rules
+from calibstat.lenses.relabel import Canonical
+from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
+from calibstat.monitoring.intake import Intake, Ready, Rules, check_settings, induced_classes, plain_labels, read_ids
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
-from calibstat.monitoring.path import EvidencePath
-from calibstat.monitoring.settings import expect_same, settings_of
-from calibstat.monitoring.storage import Part, collect, distribute, made_of, read_state, write_state
-from calibstat.monitoring.waiting import Ready
-from calibstat.monitoring.words import hypothesis, order_text, report, skipped_text, verdict
+from calibstat.monitoring.state import Part, collect, distribute, made_of, read_state, write_state
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -276,3 +273,251 @@ class Monitor:
         )
 
     __repr__ = __str__
+
+
+# Rows that are ready to be bet on, looked at through the lens, and what the bets on them earn.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Betting:
+    """A bettor behind a lens, and the path of its evidence.
+
+    Parameters
+    ----------
+    lens : Lens
+    labels : sequence
+        The label of each column of predictions.
+    bettor : Bettor
+    path : EvidencePath
+    """
+
+    lens: Lens
+    labels: Sequence[Hashable]
+    bettor: Bettor
+    path: EvidencePath
+
+    def on(self, parts: Sequence[Ready]) -> None:
+        """Bet on rows, part by part, in their order."""
+        for ready in parts:
+            if len(ready.outcomes):
+                self._on(ready)
+
+    def _on(self, ready: Ready) -> None:
+        view = self.lens.look(Predictions(ready.rows, tuple(self.labels)))
+        unknown = view.weights(ready.outcomes == UNKNOWN)
+        outcomes = np.where(unknown, UNKNOWN, view.outcomes(np.maximum(ready.outcomes, 0)))
+        if len(outcomes):
+            self.path.add(self.bettor.bet(view.predictions.chances, outcomes.astype(np.intp)))
+
+
+# How a monitor was made: as plain values, to be written down, and compared with those of another.
+
+# What may be changed on the way: it decides which rows are taken, not what is bet on those that are.
+HANDLING = ("bad_rows", "max_waiting", "when_full")
+
+
+def settings_of(monitor: Any) -> dict[str, Any]:
+    """Return the settings of a monitor as plain values by name; its lens and bets as they print themselves."""
+    return {
+        "name": monitor.name,
+        "lens": repr(monitor.lens),
+        "labels": list(monitor.labels),
+        "bets": repr(monitor.bets),
+        "alpha": monitor.alpha,
+        "order": monitor.order,
+        "max_waiting": monitor.max_waiting,
+        "when_full": monitor.when_full,
+        "bad_rows": monitor.bad_rows,
+    }
+
+
+def expect_same(path: str | Path, stored: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Refuse the state of a monitor that bets otherwise.
+
+    Raises
+    ------
+    ValueError
+        With all settings that differ.
+    """
+    differing = [
+        f"{name} {stored.get(name)!r} (here {own[name]!r})"
+        for name in own
+        if name not in HANDLING and stored.get(name) != own[name]
+    ]
+    if differing:
+        raise ValueError(f"{path} is the state of another monitor: it has {', '.join(differing)}")
+
+
+# What a monitor has found so far, as plain values by name.
+
+
+def findings(settings: Mapping[str, Any], path: EvidencePath, intake: Intake, hypothesis: str) -> dict[str, Any]:
+    """Return the settings, and the evidence and the rows that it comes from."""
+    return dict(settings) | {
+        "n_rows": path.n_rows,
+        "n_waiting": len(intake.waiting),
+        "n_skipped": intake.n_skipped,
+        "n_worst": intake.n_worst,
+        "log_e": path.last,
+        "log_e_max": path.largest,
+        "pvalue": exp(-path.largest),
+        "alarm": path.alarm_row > 0,
+        "alarm_row": path.alarm_row or None,
+        "last_id": intake.last_id,
+        "hypothesis": hypothesis,
+    }
+
+
+def finite(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values with None in place of infinite ones, for which JSON has no number."""
+    return {name: None if isinstance(each, float) and not isfinite(each) else each for name, each in found.items()}
+
+
+def attributes(found: Mapping[str, Any]) -> dict[str, str | int | float]:
+    """Return what files can hold as attributes."""
+    plain = dict(found) | {"alarm": int(found["alarm"])}
+    return {name: each for name, each in plain.items() if isinstance(each, (str, int, float))}
+
+
+# What a monitor says of itself. Words never accept the null.
+
+_FEW = 3
+
+
+def evidence_text(log_e: float) -> str:
+    """Write evidence out, as a power of ten where it is large.
+
+    Examples
+    --------
+    >>> evidence_text(0.0), evidence_text(50.0), evidence_text(float("inf"))
+    ('1', '10^21.7', 'infinite')
+    """
+    if log_e == float("inf"):
+        return "infinite"
+    return f"{exp(log_e):.4g}" if log_e < log(1e6) else f"10^{log_e / log(10):.1f}"
+
+
+def verdict(found: Mapping[str, Any]) -> str:
+    """One sentence: evidence with the row that raised the alarm, or no evidence."""
+    where = f"through {found['lens']}"
+    threshold = f"1/alpha = {1 / found['alpha']:.4g}"
+    if found["alarm"]:
+        return (
+            f"ALARM: evidence of miscalibration {where} (n = {found['n_rows']}). E reached {threshold} after "
+            f"{found['alarm_row']} rows; its largest value is {evidence_text(found['log_e_max'])}."
+        )
+    return (
+        f"No evidence of miscalibration {where} so far (n = {found['n_rows']}): E = {evidence_text(found['log_e'])}, "
+        f"at most {evidence_text(found['log_e_max'])} since the start; the alarm is at {threshold}."
+    )
+
+
+def report(found: Mapping[str, Any], bets: str, order: str, skipped: str) -> str:
+    """The verdict, and what it rests on, line by line."""
+    alpha = found["alpha"]
+    return "\n".join(
+        [
+            verdict(found),
+            f"  null   {found['hypothesis']}",
+            f"  alarm  under the null E ever reaches {1 / alpha:.4g} with a chance of at most {alpha:g}",
+            f"  bets   {bets}",
+            f"  order  {order}",
+            *([f"  rows   {skipped}"] if skipped else []),
+        ]
+    )
+
+
+def hypothesis(lens: str, n_classes: int) -> str:
+    """The null."""
+    law = "Bernoulli(prediction)" if n_classes == 2 else "categorical(prediction)"
+    return f"given the past, each label seen through {lens} is {law}; no binning is part of it"
+
+
+def order_text(order: str, n_waiting: int, first: object) -> str:
+    """Say in which order rows are bet on, what that assumes, and who waits."""
+    if order == "arrival":
+        text = "of the arrival of labels: valid ONLY IF how late a label comes does not depend on the label"
+        return text + (f"; {n_waiting} labels have not arrived" if n_waiting else "")
+    text = "of the predictions, whenever their labels arrive"
+    return text + (f"; {n_waiting} rows wait, the first for the label of id {first!r}" if n_waiting else "")
+
+
+def skipped_text(n_skipped: int, n_worst: int, reasons: Sequence[str]) -> str:
+    """Say which rows were left out, and which counted with the worst label."""
+    parts = [f"{n_skipped} bad rows skipped"] if n_skipped else []
+    parts += [f"{n_worst} rows without a usable label counted with the label that is worst for E"] if n_worst else []
+    text = "; ".join(parts)
+    shown = [*reasons[:_FEW], *(["..."] if len(reasons) > _FEW else [])]
+    return f"{text} ({'; '.join(shown)})" if reasons else text
+
+
+# Evidence over time, thinned so that it never takes more memory than so many points.
+
+_MOST = 2000
+
+
+@final
+class EvidencePath:
+    """Log evidence after every `stride`-th row; the stride doubles when points become too many.
+
+    Which points are kept depends on the number of rows alone. The largest value and the first crossing of the
+    threshold are kept exactly.
+
+    Parameters
+    ----------
+    threshold : float
+        Of the log evidence.
+    """
+
+    def __init__(self, threshold: float) -> None:
+        self.threshold = threshold
+        self.n_rows = 0
+        self.stride = 1
+        self.rows = np.empty(0, dtype=np.int64)
+        self.values = np.empty(0)
+        self.last = 0.0
+        self.largest = 0.0
+        self.largest_row = 0
+        self.alarm_row = 0
+
+    def add(self, log_e: Floats) -> None:
+        """Add the log evidence (n,) after each of the next rows."""
+        numbers = np.arange(self.n_rows + 1, self.n_rows + len(log_e) + 1)
+        self.n_rows += len(log_e)
+        top = int(log_e.argmax())
+        if log_e[top] > self.largest:
+            self.largest, self.largest_row = float(log_e[top]), int(numbers[top])
+        crossed = log_e >= self.threshold
+        if not self.alarm_row and crossed.any():
+            self.alarm_row = int(numbers[crossed.argmax()])
+        self.last = float(log_e[-1])
+        kept = numbers % self.stride == 0
+        self.rows = np.concatenate([self.rows, numbers[kept]])
+        self.values = np.concatenate([self.values, log_e[kept]])
+        while len(self.rows) > _MOST:
+            self.stride *= 2
+            kept = self.rows % self.stride == 0
+            self.rows, self.values = self.rows[kept], self.values[kept]
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+        return {
+            "rows": self.rows,
+            "values": self.values,
+            "whole": np.array([self.n_rows, self.stride, self.largest_row, self.alarm_row]),
+            "levels": np.array([self.last, self.largest]),
+        }
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+        self.rows, self.values = state["rows"], state["values"]
+        self.n_rows, self.stride, self.largest_row, self.alarm_row = (int(each) for each in state["whole"])
+        self.last, self.largest = (float(each) for each in state["levels"])
+
+    def to_dataset(self, attributes: Mapping[str, str | int | float]) -> xr.Dataset:
+        """Return the points as an xarray Dataset along ``row``."""
+        import xarray as xr
+
+        log_e = ("row", self.values, {"long_name": "natural logarithm of the evidence against the null"})
+        return xr.Dataset({"log_e": log_e}, coords={"row": self.rows}, attrs=dict(attributes))

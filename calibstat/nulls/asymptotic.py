@@ -7,14 +7,12 @@ from typing import final
 
 import numpy as np
 
-from calibstat.arrays import Floats
+from calibstat.data.arrays import Floats
+from calibstat.data.sample import Given, Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.large_sample import LargeSampleLaw
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null
-from calibstat.nulls.distributions import NullDistribution
-from calibstat.predictions import Given
-from calibstat.sample import Sample
+from calibstat.nulls.base import Null, NullDistribution
 
 # Below this a probability is printed as a bound: floats end not far from it.
 _FLOOR = 1e-300

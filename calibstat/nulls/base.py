@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import final
 
 import numpy as np
 
+from calibstat.data.arrays import Bools, Floats
+from calibstat.data.sample import Given, Sample
+from calibstat.draws.ties import tie_slack, typical_size
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
-from calibstat.nulls.distributions import NullDistribution
-from calibstat.predictions import Given
-from calibstat.sample import Sample
 
 
 class Null(ABC):
@@ -36,3 +40,121 @@ class Null(ABC):
     @abstractmethod
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Return the sentence that is printed with every p-value: what was tested."""
+
+
+# Null distributions: objects that answer ``pvalue(value)``.
+
+
+class NullDistribution(ABC):
+    """The distribution of a statistic under a null hypothesis."""
+
+    @abstractmethod
+    def pvalue(self, value: float) -> float:
+        """Return P(statistic at least as extreme as `value`) under the null."""
+
+    @abstractmethod
+    def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
+        """Return what Monte Carlo error leaves possible for the exact p-value (a point if there is no such error)."""
+
+    @abstractmethod
+    def quantile(self, q: float) -> Floats:
+        """Return the q-quantile of the statistic under the null."""
+
+    @property
+    @abstractmethod
+    def mean(self) -> Floats:
+        """The mean of the statistic under the null."""
+
+    @property
+    @abstractmethod
+    def floor(self) -> float:
+        """The smallest p-value this distribution can give."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """How the distribution was had, for texts: "999 resamples", "exact"."""
+
+    @property
+    def monte_carlo(self) -> bool:
+        """Whether p-values have a Monte Carlo error, since replicates were drawn."""
+        return True
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class EmpiricalNull(NullDistribution):
+    """Replicates drawn under the null.
+
+    Parameters
+    ----------
+    samples : (R, ...) floats
+        Value of the statistic in each replicate.
+    evidence : callable
+        Orders values: larger is stronger evidence against the null.
+    typical : float, optional
+        How large evidence is under the null, by which ties are measured; by default that of these replicates.
+    """
+
+    samples: Floats
+    evidence: Callable[[Floats], Floats]
+    typical: float | None = None
+
+    def exceedances(self, value: float) -> int:
+        """Count the replicates at least as extreme as `value`, ties included; NaN counts as extreme, to be safe."""
+        return int(np.count_nonzero(self.exceeds(value)))
+
+    def exceeds(self, value: float) -> Bools:
+        """Say which replicates are at least as extreme as `value`: (R,)."""
+        observed = float(self.evidence(np.asarray(value, dtype=float)))
+        found: Bools = ~(self._ordered < observed - tie_slack(observed, self.typical_evidence))
+        return found
+
+    @cached_property
+    def typical_evidence(self) -> float:
+        """How large evidence is under the null."""
+        return typical_size(self._ordered) if self.typical is None else self.typical
+
+    @cached_property
+    def _ordered(self) -> Floats:
+        return np.asarray(self.evidence(self.samples))
+
+    def pvalue(self, value: float) -> float:
+        """Return (1 + number of replicates at least as extreme) / (1 + R), never zero.
+
+        Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison &
+        Hinkley 1997, Section 4.2; Phipson & Smyth 2010).
+        """
+        return (1 + self.exceedances(value)) / (1 + len(self.samples))
+
+    def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
+        """Return the Clopper-Pearson interval of the exceedance probability."""
+        from scipy.special import betaincinv
+
+        count, n_resamples, tail = self.exceedances(value), len(self.samples), (1 - confidence_level) / 2
+        low = float(betaincinv(count, n_resamples - count + 1, tail)) if count > 0 else 0.0
+        high = float(betaincinv(count + 1, n_resamples - count, 1 - tail)) if count < n_resamples else 1.0
+        return low, high
+
+    def quantile(self, q: float) -> Floats:
+        """Return the empirical quantile over the replicates, ignoring NaN (empty cells)."""
+        columns = self.samples.reshape(len(self.samples), -1)
+        quantiles = np.full(columns.shape[1], np.nan)
+        known = ~np.isnan(columns).all(axis=0)
+        quantiles[known] = np.nanquantile(columns[:, known], q, axis=0)
+        return quantiles.reshape(self.samples.shape[1:])
+
+    @property
+    def mean(self) -> Floats:
+        """The mean over the replicates."""
+        return self.samples.mean(axis=0)
+
+    @property
+    def floor(self) -> float:
+        """One over the number of replicates plus one."""
+        return 1 / (1 + len(self.samples))
+
+    @property
+    def description(self) -> str:
+        """The number of resamples."""
+        return "1 resample" if len(self.samples) == 1 else f"{len(self.samples)} resamples"

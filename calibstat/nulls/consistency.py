@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
-from calibstat.checks import at_least_one, true_or_false
+from calibstat.data.arrays import Bools, Floats
+from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.sample import Given, Sample
+from calibstat.draws.labels import redraw_labels
+from calibstat.draws.streams import Streams
+from calibstat.draws.whole_cells import redraw_predictions
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null
-from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.nulls.redrawn_labels import redraw_labels
-from calibstat.nulls.redrawn_predictions import redraw_predictions
-from calibstat.predictions import Given
-from calibstat.sample import Sample
+from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
 
 
 @final
@@ -78,3 +79,132 @@ class Consistency(Null):
             else "labels drawn from the predictions, which are kept (exact)"
         )
         return f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; {how}"
+
+
+# Sequential stopping: clear cases cost little.
+
+_FIRST = 63
+_FACTOR = 4
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class StoppedNull(NullDistribution):
+    """Replicates drawn until enough of them were as extreme as the data.
+
+    Parameters
+    ----------
+    drawn : EmpiricalNull
+        The replicates, the last one being the one at which drawing stopped.
+    exceedances : int
+        How many were waited for.
+    """
+
+    drawn: EmpiricalNull
+    exceedances: int
+
+    @property
+    def samples(self) -> Floats:
+        """The values drawn: (R, ...)."""
+        return self.drawn.samples
+
+    def pvalue(self, value: float) -> float:
+        """Return h / l if the h-th exceedance came at draw l, the last, else (1 + exceedances) / (1 + draws)."""
+        return self.exceedances / len(self.samples) if self._stopped(value) else self.drawn.pvalue(value)
+
+    def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
+        """Return the exact interval under inverse binomial sampling, or Clopper-Pearson if all were drawn."""
+        if not self._stopped(value):
+            return self.drawn.pvalue_interval(value, confidence_level)
+        low, _ = self.drawn.pvalue_interval(value, confidence_level)
+        # the last draw is known to be an exceedance, so the upper end is that of one exceedance and one draw fewer
+        if len(self.samples) == self.exceedances:
+            return low, 1.0
+        fewer = replace(self.drawn, samples=self.samples[:-1], typical=self.drawn.typical_evidence)
+        return low, fewer.pvalue_interval(value, confidence_level)[1]
+
+    def quantile(self, q: float) -> Floats:
+        """Return the empirical quantile of what was drawn."""
+        return self.drawn.quantile(q)
+
+    @property
+    def mean(self) -> Floats:
+        """The mean of what was drawn."""
+        return self.drawn.mean
+
+    @property
+    def floor(self) -> float:
+        """One over the number of draws plus one."""
+        return self.drawn.floor
+
+    @property
+    def description(self) -> str:
+        """The number of resamples, and that drawing may have stopped early."""
+        return f"{self.drawn.description}, stopping at {self.exceedances} exceedances"
+
+    def _stopped(self, value: float) -> bool:
+        return self.drawn.exceedances(value) >= self.exceedances
+
+
+@final
+@dataclass(frozen=True)
+class Sequential(Null):
+    """Redraw labels until `exceedances` of the values are as extreme as the observed one (Besag & Clifford 1991).
+
+    Exact like `Consistency`, with the same draws; a model without much against it is done after some tens of draws,
+    and a small p-value gets as many as it needs. The statistic is that of the sample that is tested.
+
+    Parameters
+    ----------
+    n_resamples : int
+        The largest number of draws.
+    exceedances : int
+        10 to 20; the relative error of a large p-value is about one over its root.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> from calibstat.nulls.consistency import Sequential
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(500)
+    >>> sample = cs.Sample(rng.random(500) < p, p)
+    >>> result = cs.calibration_test(sample, cs.ECE(), null=Sequential(99_999), rng=0)
+    >>> len(result.null_distribution.samples) < 1000
+    True
+    """
+
+    n_resamples: int = 9999
+    exceedances: int = 20
+
+    def __post_init__(self) -> None:
+        at_least_one("n_resamples", self.n_resamples)
+        at_least_one("exceedances", self.exceedances)
+
+    def draw(
+        self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
+    ) -> StoppedNull:
+        """Draw four times as many, again from the beginning of the same streams, until enough exceed."""
+        evaluator = evaluator or estimator.prepare(sample.predictions)
+        value = float(evaluator(sample.outcomes))
+        most, size = self.n_resamples, min(_FIRST, self.n_resamples)
+        start = deepcopy(rng)
+        Streams(rng)  # moves the caller's generator on, as a single draw would
+        typical: float | None = None  # that of the first draws: ties must not depend on how many follow
+        while True:
+            drawn = replace(Consistency(size).draw(estimator, sample, deepcopy(start), evaluator), typical=typical)
+            typical = drawn.typical_evidence
+            exceeds = drawn.exceeds(value)
+            if size == most or np.count_nonzero(exceeds) >= self.exceedances:
+                kept = drawn.samples[: self._last(exceeds)]
+                return StoppedNull(EmpiricalNull(kept, estimator.evidence, typical), self.exceedances)
+            size = min(_FACTOR * (size + 1) - 1, most)
+
+    def hypothesis(self, lens: Lens, given: Given) -> str:
+        """Say what was assumed, and that drawing stops."""
+        return f"{Consistency(self.n_resamples).hypothesis(lens, given)}; stopped at {self.exceedances} exceedances"
+
+    def _last(self, exceeds: Bools) -> int:
+        """Return how many draws there are up to the last exceedance that is waited for, or at all."""
+        reached = np.flatnonzero(np.cumsum(exceeds) >= self.exceedances)
+        return int(reached[0]) + 1 if len(reached) else len(exceeds)

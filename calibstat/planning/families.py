@@ -10,17 +10,16 @@ from typing import Any, Literal, final
 import numpy as np
 from scipy.optimize import brentq
 
+from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cells.miscalibration import ECE
+from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.beta import BetaPredictions
-from calibstat.generators.empirical import Empirical
+from calibstat.generators.finite import Empirical
 from calibstat.generators.recalibrations import LogitShift, Recalibration, Slope
 from calibstat.generators.simplex_maps import SimplexMap, TemperatureShift
-from calibstat.sample import Sample
 
 Direction = Literal["overconfident", "underconfident", "too low", "too high"]
-
 _SLOPES: dict[str, Callable[[float], Recalibration]] = {
     "overconfident": lambda t: Slope(float(np.exp(-t))),
     "underconfident": lambda t: Slope(float(np.exp(t))),

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from numbers import Real
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
-from calibstat.arrays import RNG, as_generator
-from calibstat.checks import at_least_one
+import numpy as np
+
+from calibstat._progress import track
+from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cells.miscalibration import ECE
-from calibstat.generators.base import SyntheticModel
-from calibstat.lenses.canonical import Canonical
+from calibstat.estimators.miscalibration import ECE
+from calibstat.generators.base import SyntheticModel, without_warnings
+from calibstat.inference.test import calibration_test
+from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
+from calibstat.nulls.consistency import Consistency
 from calibstat.planning.families import ErrorFamily
-from calibstat.planning.power import PlannedTest, PValue
-from calibstat.planning.results import MinimumDetectable, RequiredN
-from calibstat.planning.search import Search
+from calibstat.planning.search import Crossing, Search
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FIRST_N, _SMALLEST_N = 200, 10
 _TOO_FEW = (
@@ -176,3 +188,219 @@ def _true_error(model: SyntheticModel, test: Estimator | PValue) -> tuple[float 
         return float(model.truth(lens | ECE())), f"unbinned ECE, total variation, through {lens!r}"
     except ValueError as reason:
         return None, str(reason)
+
+
+# How often a test rejects a model: the simulation behind every plan.
+
+PValue: TypeAlias = Callable[[Sample, np.random.Generator], float]
+# So many of the redraws may exceed the data where the test still rejects.
+_EXCEEDANCES = 10
+
+
+@dataclass(frozen=True)
+class PlannedTest:
+    """A test at a level, as it will be done.
+
+    Parameters
+    ----------
+    test : Estimator or callable
+        The statistic of `calibration_test`, or a function (sample, rng) that returns a p-value.
+    level : float
+    null : Null, optional
+        Of `calibration_test`; by default labels are redrawn as often as the level needs (199 times for 0.05).
+    """
+
+    test: Estimator | PValue
+    level: float
+    null: Null | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise ValueError(f"level is {self.level!r}, but it must lie between 0 and 1: for example 0.05")
+        if not isinstance(self.test, Estimator) and not callable(self.test):
+            raise TypeError(f"test is {self.test!r}, but an estimator, or a function of (sample, rng), is expected")
+
+    @property
+    def redraws(self) -> Null:
+        """The null that p-values are had from."""
+        return Consistency(ceil(_EXCEEDANCES / self.level) - 1) if self.null is None else self.null
+
+    def pvalue(self, sample: Sample, rng: np.random.Generator) -> float:
+        """Test a sample."""
+        if isinstance(self.test, Estimator):
+            return calibration_test(sample, self.test, null=self.redraws, rng=rng).pvalue
+        found: Any = self.test(sample, rng)
+        if not isinstance(found, Real) or not 0 <= float(found) <= 1:
+            raise ValueError(
+                f"the test {self} returned {found!r} for a sample of {len(sample)} rows, but a p-value between 0 and 1 "
+                "is expected: return 1.0 where the test cannot be done"
+            )
+        return float(found)
+
+    def rejections(self, model: SyntheticModel, n: int, runs: int, rng: np.random.Generator) -> int:
+        """Count rejections in fresh samples of n rows; where the search begins, cells may hold few of them."""
+        with without_warnings():
+            found = [self.pvalue(model.sample(n, rng), rng) <= self.level + 1e-12 for _ in track(range(runs), runs)]
+        return int(np.count_nonzero(found))
+
+    def __str__(self) -> str:
+        if isinstance(self.test, Estimator):
+            return f"calibration_test of {self.test!r}"
+        return getattr(self.test, "__name__", repr(self.test))
+
+
+# Plans: frozen records that print themselves in words.
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(ABC):
+    """What every plan holds.
+
+    Parameters
+    ----------
+    test : PlannedTest
+    power : float
+        Wanted.
+    crossing : Crossing
+        Where it is reached, with its Monte Carlo error and everything that was simulated.
+    model : SyntheticModel
+        The model that is to be found out.
+    true_error : float or None
+        Its true error; None where that is not known.
+    which_error : str
+        Which error that is; or why it is not known.
+    """
+
+    test: PlannedTest
+    power: float
+    crossing: Crossing
+    model: SyntheticModel
+    true_error: float | None
+    which_error: str
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """One sentence: the answer with its Monte Carlo interval."""
+
+    @property
+    def standard_error(self) -> float:
+        """Monte Carlo standard error of the power at the answer."""
+        return self.crossing.standard_error
+
+    @property
+    def error(self) -> str:
+        """The true error in words: its size, and which one it is."""
+        size = "unknown size" if self.true_error is None else f"{self.true_error:.4g}"
+        return f"{size} ({self.which_error})"
+
+    def common(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "power": self.power,
+            "power_standard_error": self.standard_error,
+            "level": self.test.level,
+            "test": str(self.test),
+            "model": repr(self.model),
+            "true_error": self.true_error,
+            "which_error": self.which_error,
+            "n_runs": int(self.crossing.points.runs.sum()),
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame of the simulated points: place, runs, rejections."""
+        import pandas as pd
+
+        points = self.crossing.points
+        return pd.DataFrame({"place": points.places, "runs": points.runs, "rejections": points.rejections})
+
+    def details(self) -> list[str]:
+        """Return the lines that say how the answer was had."""
+        found = self.common()
+        return [
+            f"  test   {found['test']} at level {self.test.level:g}",
+            f"  model  {found['model']}",
+            f"  error  {self.error}",
+            f"  runs   {found['n_runs']} simulated samples; the power has a Monte Carlo standard error of "
+            f"{self.standard_error:.2g}",
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join([self.verdict, *self.details()])
+
+    __repr__ = __str__
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class RequiredN(Plan):
+    """What `required_n` found: ``n``, and ``interval``, its 95 % Monte Carlo interval.
+
+    Parameters
+    ----------
+    test, power, crossing, model, true_error, which_error
+        As for `Plan`: what was asked, and where the power is reached.
+    """
+
+    @property
+    def n(self) -> int:
+        """Number of labels."""
+        return int(self.crossing.place)
+
+    @property
+    def interval(self) -> tuple[int, int]:
+        """95 % Monte Carlo interval of the number of labels."""
+        return round(self.crossing.low), round(self.crossing.high)
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: so many labels."""
+        low, high = self.interval
+        return (
+            f"About {self.n} labels (95 % Monte Carlo interval {low} to {high}) give power {self.power:g} at level "
+            f"{self.test.level:g} to see a true error of {self.error}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {"n": self.n, "n_low": self.interval[0], "n_high": self.interval[1]} | self.common()
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class MinimumDetectable(Plan):
+    """What `minimum_detectable` found: ``effect``, and ``interval``, its 95 % Monte Carlo interval.
+
+    Parameters
+    ----------
+    test, power, crossing, model, true_error, which_error
+        As for `Plan`: what was asked, and where the power is reached.
+    n : int
+        Number of labels.
+    """
+
+    n: int = 0
+
+    @property
+    def effect(self) -> float:
+        """The smallest effect that is seen with the wanted power, in units of the family."""
+        return self.crossing.place
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """95 % Monte Carlo interval of the effect."""
+        return self.crossing.low, self.crossing.high
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: an effect of that size."""
+        low, high = self.interval
+        return (
+            f"With {self.n} labels an effect of {self.effect:.3g} (95 % Monte Carlo interval {low:.3g} to {high:.3g}) "
+            f"is seen with power {self.power:g} at level {self.test.level:g}: a true error of {self.error}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        low, high = self.interval
+        return {"effect": self.effect, "effect_low": low, "effect_high": high, "n": self.n} | self.common()

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from calibstat.arrays import Floats
-from calibstat.progress import part
+from calibstat._progress import part
+from calibstat.data.arrays import Floats
 
 _PILOT, _BATCH = 40, 50
 _AROUND = (0.8, 1.25)

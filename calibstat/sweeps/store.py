@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+import platform
 import shutil
+import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import dask.array
 import numpy as np
 import zarr
 
-from calibstat.sweeps.damage import lost_blocks, refuse_garbled
-from calibstat.sweeps.identity import UNTOLD
-from calibstat.sweeps.skeleton import DONE, ERROR_WIDTH, FAILED, WAITING, own_version, skeleton
-from calibstat.sweeps.study import Study
-from calibstat.sweeps.units import Found, Unit, repeats_of, shapes
+from calibstat.data.arrays import Array, Floats
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.miscalibration import ECE
+from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
+from calibstat.sweeps._compute import Found, Study, Unit, repeats_of, shapes
+from calibstat.sweeps._slots import UNTOLD, Slots, quiet
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -184,3 +190,243 @@ def _refuse_another_study(stored: dict[str, Any], asked: dict[str, Any], path: P
                 f"{path} holds another study: {key} was {was!r}, and is {now!r} now. It is left as it is; name another "
                 "store, or run the study that it holds."
             )
+
+
+# The dataset before anything is computed: dimensions, coordinates, true values and provenance.
+
+_lazy: Any = dask.array  # it has no types
+WAITING, DONE, FAILED = 0, 1, 2
+ERROR_WIDTH = 240
+_METHOD = (
+    "Every repeat draws a sample of n rows from the model with a stream of its own; all estimators, tests and numbers "
+    "of bins see the same sample. truth: the model's value of what is estimated; limit: what the estimator converges "
+    "to while its cells stay; miscalibration: the true ECE through the lens of a test, 0 where the null is true."
+)
+_LONG_NAMES = {
+    "estimate": "value of the estimator",
+    "pvalue": "p-value of the test",
+    "truth": "true value of what is estimated",
+    "limit": "limit for growing n and fixed cells",
+    "miscalibration": "true ECE through the lens of the test",
+    "interval_low": "lower end of the interval",
+    "interval_high": "upper end of the interval",
+    "status": "0 waiting, 1 done, 2 failed",
+    "error": "first error of the block",
+    "model": "synthetic model",
+    "estimator": "estimator",
+    "test": "test",
+    "n": "rows of a sample",
+    "n_bins": "number of bins",
+    "repeat": "number of the repeat",
+    "block": "first repeat of the block",
+}
+
+
+def skeleton(study: Study, block: int) -> xr.Dataset:
+    """Build the dataset that is filled block by block; what is to come is lazy and NaN.
+
+    Parameters
+    ----------
+    study : Study
+    block : int
+        Repeats in a block, and so in a chunk.
+    """
+    import xarray as xr
+
+    values, reasons = true_values(study)
+    variables: dict[str, Any] = {name: ((*_head(name), "n_bins"), array) for name, array in values.items()}
+    for name, (n_names, n_bins) in shapes(study).items():
+        shape = (len(study.models), n_names, len(study.n), n_bins, study.n_repeats)
+        empty = _lazy.full(shape, np.nan, chunks=(1, n_names, 1, n_bins, block))
+        variables[name] = ((*_head(name), "n", "n_bins", "repeat"), empty)
+    firsts = np.arange(0, study.n_repeats, block)
+    cells = (len(study.models), len(study.n), len(firsts))
+    variables["status"] = (("model", "n", "block"), np.zeros(cells, dtype=np.int64))
+    variables["error"] = (("model", "n", "block"), np.full(cells, "", dtype=f"<U{ERROR_WIDTH}"))
+    dataset = xr.Dataset(variables, _coordinates(study, firsts), _provenance(study, block))
+    for variable in dataset.variables:
+        dataset[variable].attrs["long_name"] = _LONG_NAMES[str(variable)]
+    for name, reason in reasons.items():
+        dataset[name].attrs["unknown"] = reason
+    return dataset
+
+
+def _head(name: str) -> tuple[str, str]:
+    return ("model", "test" if name in ("pvalue", "miscalibration") else "estimator")
+
+
+def _coordinates(study: Study, firsts: Any) -> dict[str, Any]:
+    found = {
+        "model": np.array(study.names),
+        "n": np.array(study.n),
+        "n_bins": np.array(study.n_bins),
+        "repeat": np.arange(study.n_repeats),
+        "block": firsts,
+    }
+    if len(study.estimators):
+        found["estimator"] = np.array(study.estimators.names)
+    if len(study.tests):
+        found["test"] = np.array(study.tests.names)
+    return found
+
+
+def own_version() -> str:
+    """Return the version of this package."""
+    return str(sys.modules["calibstat"].__version__)
+
+
+def _provenance(study: Study, block: int) -> dict[str, Any]:
+    libraries = ("numpy", "scipy", "xarray", "dask")
+    return {
+        "title": "Sweep of calibration estimators and tests over synthetic models",
+        "method": _METHOD,
+        "design": json.dumps(study.design(own_version())),
+        "seed": " ".join(map(str, study.entropy)),
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": ", ".join(
+            [
+                f"calibstat {own_version()}",
+                f"python {platform.python_version()}",
+                *(f"{name} {version(name)}" for name in libraries),
+            ]
+        ),
+        "block": block,
+    }
+
+
+# What is missing in a store, or cannot be read: a chunk that was deleted, or garbled.
+
+_PIECES = ("estimate", "pvalue", "interval_low", "interval_high")
+_COMPUTED = (*_PIECES, "status", "error")
+
+
+def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
+    """Return the blocks (model, n, block) that are marked as done and lack a chunk; each is written with all of them.
+
+    Parameters
+    ----------
+    path : Path
+        Of the store.
+    status : (models, n, blocks) ints
+    """
+    names = [name for name in _PIECES if (path / name).is_dir()]
+    done = [tuple(int(place) for place in where) for where in np.argwhere(np.asarray(status) == DONE)]
+    return [
+        (model, n, block)
+        for model, n, block in done
+        if not all((path / name / f"{model}.0.{n}.0.{block}").exists() for name in names)
+    ]
+
+
+def refuse_garbled(path: Path, group: Any) -> None:
+    """Read every chunk once.
+
+    Raises
+    ------
+    ValueError
+        If one cannot be read; it names the file and says what to do.
+    """
+    for name, file, place in _chunks(path, group.array_keys()):
+        try:
+            group[name].blocks[place]
+        except Exception as error:  # each compressor has its own
+            advice = (
+                "delete this file and run the sweep again, which computes what was in it anew"
+                if name in _COMPUTED
+                else f"delete {path} and run the sweep again"
+            )
+            raise ValueError(f"{file} is damaged ({type(error).__name__}): {advice}.") from error
+
+
+def _chunks(path: Path, names: Iterable[str]) -> Iterator[tuple[str, Path, tuple[int, ...]]]:
+    for name in names:
+        for file in sorted((path / name).iterdir()):
+            if not file.name.startswith("."):
+                yield name, file, tuple(map(int, file.name.split(".")))
+
+
+# True values beside the estimates: what is estimated, what cells that stay converge to, and whether a null is true.
+
+
+def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
+    """Return what is known of the models.
+
+    Returns
+    -------
+    values : dict
+        ``truth`` and ``limit`` (models, estimators, bins), and ``miscalibration`` (models, tests, bins): the true
+        ECE through the lens of the test. NaN where unknown.
+    reasons : dict
+        For each of these, why some are unknown.
+    """
+    values: dict[str, Floats] = {}
+    reasons: dict[str, str] = {}
+    asked: dict[str, tuple[Slots, Callable[[Any, Any], float]]] = {
+        "truth": (study.estimators, _truth),
+        "limit": (study.estimators, _limit),
+        "miscalibration": (study.tests, _miscalibration),
+    }
+    with quiet:
+        for name, (slots, function) in asked.items():
+            if len(slots):
+                values[name], reasons[name] = _each(study, slots, function)
+    return values, reasons
+
+
+def _each(study: Study, slots: Slots, function: Callable[[Any, Any], float]) -> tuple[Floats, str]:
+    values = np.full((len(study.models), len(slots)), np.nan)
+    reasons: list[str] = []
+    for row, model in enumerate(study.models.values()):
+        remembering = _Remembering(model)
+        for column, slot in enumerate(slots.each):
+            try:
+                values[row, column] = function(remembering, slot.thing)
+            except (ValueError, TypeError) as error:
+                reasons.append(f"{study.names[row]}, {slot.name}: {error}")
+    return values[:, slots.where], "; ".join(dict.fromkeys(reasons))
+
+
+class _Remembering:
+    """A model that computes each truth, and each population, once: estimators of a study share them."""
+
+    def __init__(self, model: SyntheticModel) -> None:
+        self.model = model
+        self.truths: dict[str, float] = {}
+        self.populations: dict[str, Population] = {}
+
+    def truth(self, estimator: Estimator) -> float:
+        key = repr(estimator.estimand)
+        if key not in self.truths:
+            self.truths[key] = _number(estimator, self.model.truth(estimator).value)
+        return self.truths[key]
+
+    def limit(self, estimator: Estimator) -> float:
+        """Do as `SyntheticModel.limit`."""
+        fixed, binning = on_own_cells(estimator)
+        key = f"{estimator.lens!r} {binning!r}"
+        if key not in self.populations:
+            self.populations[key] = self.model.population(estimator.lens, binning)
+        return _number(estimator, evaluate(fixed, self.populations[key]))
+
+
+def _number(estimator: Estimator, value: float | Array) -> float:
+    return float(estimator.estimand.core.headline(np.asarray(value, dtype=float)))
+
+
+def _truth(model: Any, thing: Any) -> float:
+    return float(model.truth(_estimator(thing)))
+
+
+def _limit(model: Any, thing: Any) -> float:
+    return float(model.limit(_estimator(thing)))
+
+
+def _miscalibration(model: Any, thing: Any) -> float:
+    tested = _estimator(getattr(thing, "estimator", thing))
+    return float(model.truth(tested.lens | ECE()))
+
+
+def _estimator(thing: Any) -> Estimator:
+    if isinstance(thing, Estimator):
+        return thing
+    raise TypeError("what a plain function estimates is not known")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibstat.sweeps.skeleton import DONE, FAILED
+from calibstat.sweeps.store import DONE, FAILED
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
-from calibstat.arrays import RNG, as_generator
-from calibstat.checks import at_least_one, true_or_false
+from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
-from calibstat.resampling.streams import Streams
-from calibstat.sweeps.bar import Bar
-from calibstat.sweeps.pacing import block_size, bundles, measure_pace
-from calibstat.sweeps.scheduling import connected, on_cluster, on_threads
-from calibstat.sweeps.slots import as_asked, as_swept, expect_names, slots_of
+from calibstat.sweeps._compute import Found, Interval, Study, all_units
+from calibstat.sweeps._slots import as_asked, as_swept, expect_names, slots_of
+from calibstat.sweeps.schedule import Bar, block_size, bundles, connected, measure_pace, on_cluster, on_threads
 from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily, stored_block
-from calibstat.sweeps.study import Interval, Study
-from calibstat.sweeps.units import Found, all_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -131,7 +128,7 @@ class Sweep:
             A Zarr store: every finished block is written there at once, and what is there is not computed again.
             A store of another study is refused.
         progress : bool
-            Show progress on standard error. A listener (`calibstat.progress.listening`) is told anyway, from the
+            Show progress on standard error. A listener (`calibstat._progress.listening`) is told anyway, from the
             threads that compute.
         block : int, optional
             Repeats in a block; by default as many as take about half a second. A store that is there keeps its own.

@@ -8,15 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.binnings.base import Cells
-from calibstat.binnings.equal_width import ByArithmetic
-from calibstat.binnings.intervals import closed_left, closed_right
+from calibstat.binnings.base import Cells, closed_left, closed_right
+from calibstat.binnings.intervals import ByArithmetic
 from calibstat.binnings.selection import BySteps, Numbered
-from calibstat.estimators import adding
+from calibstat.estimators import tally as adding
 from calibstat.estimators.tally import TallyPlan
 
 pytest.importorskip("numba")
-from calibstat.accel import both_sums, cells, pieces
+from calibstat._fast import pairs as pieces
+from calibstat._fast import rows as both_sums
+from calibstat._fast import rows as cells
 
 quick = settings(max_examples=50, deadline=None)
 RNG = np.random.Generator(np.random.PCG64(0))

@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.binnings import equal_width, selection
-from calibstat.estimators import adding
+from calibstat.binnings import intervals as equal_width
+from calibstat.binnings import selection
+from calibstat.estimators import tally as adding
 from calibstat.estimators.tally import TallyPlan
 
 pytest.importorskip("numba")
-from calibstat.accel import both_sums, pieces, steps
-from calibstat.accel import cells as twins
+from calibstat._fast import pairs as pieces
+from calibstat._fast import rows as both_sums
+from calibstat._fast import rows as steps
+from calibstat._fast import rows as twins
 
 N_MANY = 2 * pieces.ROWS_IN_A_PIECE + 5  # rows of three pieces
 quick = settings(max_examples=50, deadline=None)

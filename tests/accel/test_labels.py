@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.nulls import labels as in_numpy
-from calibstat.nulls.label_counts import draw_label_counts
-from calibstat.nulls.labels import LabelLaw
+from calibstat.draws import labels as in_numpy
+from calibstat.draws.labels import LabelLaw, draw_label_counts
 from strategies import rows_of_probabilities
 
 pytest.importorskip("numba")
-from calibstat.accel import labels as twins
+from calibstat._fast import rows as twins
 
 count_reached, bisect_reached = in_numpy._count_reached.__wrapped__, in_numpy._bisect_reached.__wrapped__
 

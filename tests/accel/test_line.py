@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import calibstat as cs
-from calibstat.estimators.kernels.sums import LineSums
+from calibstat.estimators._kernel_sums import LineSums
 from registry import make_sample
 
 pytest.importorskip("numba")
-from calibstat.accel import line as twins
+from calibstat._fast import rows as twins
 
 in_numpy, before_in_numpy = LineSums._one.__wrapped__, LineSums._before.__wrapped__
 UNIT = st.one_of(st.sampled_from([0.0, 0.5, 1.0]), st.floats(0, 1, allow_subnormal=False))

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.kernels.functions import Kernel
-from calibstat.estimators.kernels.sums import PanelSums
+from calibstat.estimators._kernel_sums import PanelSums
+from calibstat.estimators.kernels import Kernel
 from registry import make_sample
 from strategies import rows_of_probabilities
 
 pytest.importorskip("numba")
-from calibstat.accel import pairs
+from calibstat._fast import pairs
 
 KERNELS = [cs.LaplaceKernel(), cs.GaussianKernel()]
 in_numpy = PanelSums.__call__.__wrapped__

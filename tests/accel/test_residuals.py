@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.kernels.sums import PanelSums
+from calibstat.estimators._kernel_sums import PanelSums
 from registry import make_sample
 from strategies import rows_of_probabilities
 
 pytest.importorskip("numba")
-from calibstat.accel import residuals
+from calibstat._fast import pairs as residuals
 
 in_numpy = PanelSums.of_labels.__wrapped__
 sums_in_numpy = PanelSums.__call__.__wrapped__

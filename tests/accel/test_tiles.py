@@ -8,9 +8,7 @@ import pytest
 pytest.importorskip("numba")
 from numba import njit
 
-from calibstat.accel.powers import power_of_two
-from calibstat.accel.tiles import products, without_minima
-from calibstat.accel.wide import LINE, lined_up, wide
+from calibstat._fast.pairs import LINE, lined_up, power_of_two, products, wide, without_minima
 
 RNG = np.random.default_rng(0)
 ROWS, COLUMNS, OFFSETS = RNG.random((12, 10)), RNG.random((10, 32)), RNG.random(32)

@@ -7,8 +7,15 @@ import pytest
 from scipy.optimize import minimize
 
 import calibstat as cs
-from calibstat.auditing.curves import _covariance, _regression, equal_curves_test
-from calibstat.auditing.smooths import logits, maximal_log_likelihood, residuals, spline_basis
+from calibstat.auditing.curves import (
+    _covariance,
+    _regression,
+    equal_curves_test,
+    logits,
+    maximal_log_likelihood,
+    residuals,
+    spline_basis,
+)
 
 
 def world(n=1000, seed=0, levels=2, shift=0.0):

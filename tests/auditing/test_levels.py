@@ -5,10 +5,8 @@ import pytest
 
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
-from calibstat.auditing.cells import merge_levels
 from calibstat.auditing.curves import equal_curves_test
-from calibstat.auditing.groups import ALL, form_groups
-from calibstat.auditing.levels import Levels, cut_levels, distinct_texts, read_columns
+from calibstat.auditing.groups import ALL, Levels, cut_levels, distinct_texts, form_groups, merge_levels, read_columns
 from calibstat.auditing.scan import scan_variables
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.auditing._variables import ResidualSums
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
-from calibstat.auditing.residual_sums import ResidualSums
 from calibstat.auditing.scan import scan_variables
 from calibstat.nulls.multiplier import Multiplier
 
@@ -58,7 +58,7 @@ def test_sums_are_those_of_a_naive_loop():
 
 
 def scan_levels(sample, name, binning):
-    from calibstat.auditing.levels import cut_levels, read_columns
+    from calibstat.auditing.groups import cut_levels, read_columns
 
     return cut_levels(name, read_columns(sample, name, "raise")[name], sample.predictions, binning)
 

@@ -12,9 +12,8 @@ import calibstat as cs
 from benchmarks.acceleration import compiled, in_numpy
 from benchmarks.test_kernels import BANDWIDTH, N_CLASSES, N, all_pairs
 from benchmarks.worlds import binary, of_classes
-from calibstat.estimators.kernels.sums import LineSums
-from calibstat.nulls.label_counts import draw_label_counts
-from calibstat.nulls.labels import LabelLaw
+from calibstat.draws.labels import LabelLaw, draw_label_counts
+from calibstat.estimators._kernel_sums import LineSums
 
 pytest.importorskip("numba")
 pytestmark = pytest.mark.usefixtures("numpy_at_the_end")

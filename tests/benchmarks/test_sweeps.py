@@ -17,11 +17,10 @@ import pytest
 import calibstat as cs
 from benchmarks.timing import fresh_process, interleaved
 from calibstat.generators import BetaPredictions, GaussianMixture
-from calibstat.sweeps.pacing import block_size, bundles, measure_pace
-from calibstat.sweeps.scheduling import connected, on_threads
+from calibstat.sweeps._compute import all_units, work
+from calibstat.sweeps.schedule import block_size, bundles, connected, measure_pace, on_threads
 from calibstat.sweeps.store import in_zarr
 from calibstat.sweeps.sweep import Sweep
-from calibstat.sweeps.units import all_units, work
 
 MODEL = GaussianMixture(0, -2)
 SIZES = [100, 200, 500, 1000, 3000, 6000, 12_000, 30_000]

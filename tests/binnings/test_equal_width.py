@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.binnings.equal_width import _placed
-from calibstat.binnings.intervals import closed_left
+from calibstat.binnings.base import closed_left
+from calibstat.binnings.intervals import _placed
 
 
 def around(edges, values):

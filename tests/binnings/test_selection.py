@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import calibstat as cs
-from calibstat.binnings import equal_mass
-from calibstat.binnings.intervals import closed_right
+from calibstat.binnings import intervals as equal_mass
+from calibstat.binnings.base import closed_right
 from calibstat.binnings.selection import N_STEPS, Numbered
 
 RNG = np.random.Generator(np.random.PCG64(0))

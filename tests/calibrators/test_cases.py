@@ -12,11 +12,9 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from calibstat import calibrators as cal
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.binnings.equal_width import EqualWidth
-from calibstat.binnings.fixed_edges import FixedEdges
-from calibstat.binnings.variance_tree import VarianceTree
-from calibstat.calibrators.tree import grow, leaf_of
+from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges
+from calibstat.binnings.simplex import VarianceTree
+from calibstat.calibrators.trees import grow, leaf_of
 
 BINARY = [
     cal.Platt(),

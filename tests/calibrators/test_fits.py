@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from calibstat import calibrators as cal
 from calibstat import generators
-from calibstat.binnings.equal_mass import EqualMass
-from calibstat.calibrators.natural_spline import basis, roughness
+from calibstat.binnings.intervals import EqualMass
+from calibstat.calibrators.spline import basis, roughness
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calibstat import calibrators as cal
-from calibstat.calibrators.pruning import candidates, folds, pruned, weakest_links
-from calibstat.calibrators.tree import grow, leaf_of
+from calibstat.calibrators.trees import candidates, folds, grow, leaf_of, pruned, weakest_links
 
 
 def world(n, seed, shift):

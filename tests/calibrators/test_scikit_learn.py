@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibstat import calibrators as cal
-from calibstat.binnings.equal_mass import EqualMass
+from calibstat.binnings.intervals import EqualMass
 
 BINARY = [
     cal.Platt(),

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from calibstat import calibrators as cal
-from calibstat.binnings.fixed_edges import FixedEdges
-from calibstat.binnings.variance_tree import VarianceTree
-from calibstat.calibrators.storage import CALIBRATORS
+from calibstat.binnings.intervals import FixedEdges
+from calibstat.binnings.simplex import VarianceTree
+from calibstat.calibrators._storage import CALIBRATORS
 
 PLAIN = [getattr(cal, name)() for name in CALIBRATORS if name not in ("VariableBased", "AugmentedBeta")]
 OTHERS = [

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibstat.cli import main
+from calibstat.cli.main import main
 
 
 def write_csv(path, columns):

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.cli import main
-from calibstat.inference.several_models import compare_models
+from calibstat.cli.main import main
+from calibstat.inference.compare_models import compare_models
 
 DOCS = Path(__file__).parents[2] / "docs" / "command-line.md"
 THREE = ("--model", "raw=raw_*", "--model", "flat=flat_*", "--model", "bold=bold_*")

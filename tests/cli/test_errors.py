@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from calibstat.cli import main
+from calibstat.cli.main import main
 
 GOOD = "pet,prob_cat,prob_dog\n" + "cat,0.7,0.3\ndog,0.4,0.6\n" * 200
 
@@ -220,6 +220,6 @@ def test_a_reader_that_has_left_is_no_error(off):
 
 
 def test_nothing_heavy_is_imported_for_help():
-    script = "import sys\nfrom calibstat.cli import main\nmain([])\nprint('numpy' in sys.modules)"
+    script = "import sys\nfrom calibstat.cli.main import main\nmain([])\nprint('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"

@@ -7,9 +7,9 @@ import json
 import pytest
 
 import calibstat as cs
-from calibstat.cli import main
 from calibstat.cli.estimators import ANY, SIMPLEX, TWO, VARIABLE, names, needs, record
-from calibstat.cli.names import EVERY
+from calibstat.cli.main import main
+from calibstat.cli.options import EVERY
 
 
 def test_every_public_estimator_is_listed():

@@ -16,9 +16,9 @@ import pytest
 import zarr
 
 import calibstat as cs
-from calibstat.cli import main
+from calibstat._files import written_whole
+from calibstat.cli.main import main
 from calibstat.monitoring.monitor import Monitor
-from calibstat.whole_files import written_whole
 
 ROOT = Path(cs.__file__).parents[1]
 
@@ -114,7 +114,7 @@ def test_an_interrupted_calibrate_leaves_no_half_of_a_file(tmp_path, monkeypatch
         def writerows(self, rows):
             signal.raise_signal(signal.SIGINT)
 
-    monkeypatch.setattr("calibstat.cli.calibrate_rows.csv.writer", Half)
+    monkeypatch.setattr("calibstat.cli.calibrate.csv.writer", Half)
     paths = {name: str(tmp_path / name) for name in ("in.csv", "out.csv.gz")}
     command = ["calibrate", paths["in.csv"], "--label", "y", "--probs", "p", "--calibrator", "platt"]
     assert main([*command, "--out", paths["out.csv.gz"]]) == 130

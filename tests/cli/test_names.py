@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.cli.cutting import Cutting
 from calibstat.cli.estimators import TWO, VARIABLE, names, needs
-from calibstat.cli.names import ESTIMATORS, EVERY, TWO_OUTCOMES, UNCONDITIONAL, estimator_name
-from calibstat.cli.panel import CLASS_WISE_UP_TO, default_lenses
+from calibstat.cli.options import ESTIMATORS, EVERY, TWO_OUTCOMES, UNCONDITIONAL, estimator_name
+from calibstat.cli.questions import CLASS_WISE_UP_TO, Cutting, default_lenses
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)

@@ -7,8 +7,8 @@ import json
 import pytest
 
 import calibstat as cs
+from calibstat.inference.multiple import omnibus_test
 from calibstat.inference.multiplicity import holm
-from calibstat.inference.omnibus import omnibus_test
 
 FEW = ("--omnibus", "--n-resamples", "99")
 

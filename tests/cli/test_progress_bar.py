@@ -8,11 +8,11 @@ import time
 
 import pytest
 
-import calibstat.live_line
-from calibstat.cli import main, progress_bar
-from calibstat.cli.progress_bar import ProgressBar
-from calibstat.live_line import LiveLine
-from calibstat.progress import track
+import calibstat._progress
+from calibstat._progress import LiveLine, track
+from calibstat.cli import text as progress_bar
+from calibstat.cli.main import main
+from calibstat.cli.text import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -24,7 +24,7 @@ class Terminal(io.StringIO):
 def quick(monkeypatch):
     """Draw at once, and often."""
     monkeypatch.setattr(progress_bar, "PATIENCE", 0.0)
-    monkeypatch.setattr(calibstat.live_line, "REDRAW", 0.005)
+    monkeypatch.setattr(calibstat._progress, "REDRAW", 0.005)
 
 
 def work(piece):
@@ -72,7 +72,7 @@ def test_short_work_has_none():
 
 def test_it_is_not_drawn_too_often(monkeypatch):
     monkeypatch.setattr(progress_bar, "PATIENCE", 0.0)
-    monkeypatch.setattr(calibstat.live_line, "REDRAW", 0.1)
+    monkeypatch.setattr(calibstat._progress, "REDRAW", 0.1)
     stream = Terminal()
     ProgressBar("testing", stream).each(lambda piece: [work(piece) for _ in range(2)], [1, 2])
     assert 2 <= stream.getvalue().count("testing") <= 8

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from calibstat.cli.records import Record
-from calibstat.cli.report import _decimals, headline
+from calibstat.cli.test import Record, _decimals, headline
 
 
 def table(out):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.comparisons.cells import LargeCells, with_large_cells
+from calibstat.comparisons.compare import LargeCells, with_large_cells
 
 
 def effective(weights):

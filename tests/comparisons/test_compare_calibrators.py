@@ -14,10 +14,10 @@ import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat import generators
 from calibstat.comparisons.compare import compare_calibrators
-from calibstat.comparisons.words import apart_lines, pair_text, table
-from calibstat.inference.comparison import comparison_test
+from calibstat.comparisons.results import apart_lines, pair_text, table
+from calibstat.inference.compare import comparison_test
 from calibstat.inference.multiplicity import holm
-from calibstat.inference.testing import calibration_test
+from calibstat.inference.test import calibration_test
 from calibstat.nulls.consistency import Consistency
 
 TWO = {"platt": cal.Platt(), "beta": cal.Beta()}

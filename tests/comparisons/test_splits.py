@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from calibstat.comparisons.combining import corrected_standard_error, twice_median
+from calibstat.comparisons.results import corrected_standard_error, twice_median
 from calibstat.comparisons.splits import folds, random_split
 
 

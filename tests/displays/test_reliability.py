@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 from scipy import stats
 
 import calibstat as cs
-from calibstat.displays.side_by_side import side_by_side
+from calibstat.displays.simplex import side_by_side
 
 mpl.use("Agg")
 

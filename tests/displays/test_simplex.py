@@ -11,9 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.colors import to_rgba
 
 import calibstat as cs
-from calibstat.displays.simplex import SimplexDisplay
-from calibstat.displays.simplex_cells import arrow_length, on_plane
-from calibstat.displays.simplex_drawing import grid_cell
+from calibstat.displays.simplex import SimplexDisplay, arrow_length, grid_cell, on_plane
 from validity.worlds import dirichlet, draw_class
 
 mpl.use("Agg")

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators import adding
-from calibstat.estimators.adding import add_up, count_and_add, count_codes, weigh_codes
-from calibstat.estimators.tally import TallyPlan
+from calibstat.estimators import tally as adding
+from calibstat.estimators.tally import TallyPlan, add_up, count_and_add, count_codes, weigh_codes
 
 
 def naive(index, codes, weights, size, n_codes):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from calibstat.estimators.cells.tce import binomial_pvalues
+from calibstat.estimators.tce import binomial_pvalues
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 20, 100])

@@ -8,8 +8,7 @@ from scipy import stats
 from scipy.optimize import minimize
 
 import calibstat as cs
-from calibstat.estimators.logistic.belt import CalibrationBelt
-from calibstat.estimators.logistic.belt_law import belt_quantile, belt_survival
+from calibstat.estimators.belt import CalibrationBelt, belt_quantile, belt_survival
 from registry import make_sample
 
 

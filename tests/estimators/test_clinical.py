@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import calibstat as cs
-from calibstat.estimators.local.clinical import ICI, CellMeans, weighted_quantiles
-from calibstat.estimators.local.regression import LOESS
-from calibstat.estimators.logistic.fits import fit_logistic, orthonormal
-from calibstat.estimators.logistic.spline import LogisticSpline, restricted_cubic
+from calibstat.estimators.glm import fit_logistic, orthonormal
+from calibstat.estimators.loess import ICI, LOESS, CellMeans, weighted_quantiles
+from calibstat.estimators.logistic_spline import LogisticSpline, restricted_cubic
 from registry import make_sample
 
 

@@ -6,11 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.combined.each_class import EachClass
-from calibstat.estimators.combined.family import Family
-from calibstat.estimators.combined.jackknife import Jackknifed
-from calibstat.estimators.combined.named_values import NamedValues
-from calibstat.estimators.combined.within import Within
+from calibstat.estimators.combined import EachClass, Family, NamedValues, Within
+from calibstat.estimators.wrappers import Jackknifed
 from calibstat.nulls.multiplier import signed_values
 from registry import make_sample
 
@@ -194,7 +191,7 @@ def test_the_jackknife_changes_no_weighted_mean():
 
 
 def test_the_jackknife_works_in_blocks(monkeypatch):
-    from calibstat.estimators.combined import jackknife
+    from calibstat.estimators import wrappers as jackknife
 
     sample = make_sample(2, seed=12)
     whole = Jackknifed(cs.ECE(CELLS))(sample)

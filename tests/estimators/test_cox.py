@@ -9,8 +9,8 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM
 
 import calibstat as cs
-from calibstat.estimators.logistic.cox import Cox
-from calibstat.estimators.scores.logit import LogitScore, logits
+from calibstat.estimators.cox import Cox
+from calibstat.estimators.recalibration_scores import LogitScore, logits
 from registry import make_sample
 
 

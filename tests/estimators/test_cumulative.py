@@ -9,11 +9,18 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, kstwobign, norm
 
 import calibstat as cs
-from calibstat.estimators.combined.aliases import ACE, KS, MCE
-from calibstat.estimators.walks.bridge import BrownianBridge, MeanAndBridge
-from calibstat.estimators.walks.brownian import kolmogorov_smirnov_sf, kuiper_sf, log_bridge_sf, log_two_sided
-from calibstat.estimators.walks.cumulative import AverageTwoBin, KolmogorovSmirnov, Kuiper
-from calibstat.estimators.walks.worst_interval import WorstInterval
+from calibstat.estimators.bridge import BrownianBridge, MeanAndBridge
+from calibstat.estimators.cumulative import (
+    AverageTwoBin,
+    KolmogorovSmirnov,
+    Kuiper,
+    kolmogorov_smirnov_sf,
+    kuiper_sf,
+    log_bridge_sf,
+    log_two_sided,
+)
+from calibstat.estimators.panels import ACE, KS, MCE
+from calibstat.estimators.worst_interval import WorstInterval
 from calibstat.generators import FinitePredictions
 from strategies import samples
 

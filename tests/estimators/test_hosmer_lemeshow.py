@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
-from calibstat.inference.plain_values import plain
+from calibstat.estimators.base import Headline
+from calibstat.inference.results import plain
 from calibstat.nulls.asymptotic import Asymptotic
 from calibstat.nulls.multiplier import Multiplier
 from registry import make_sample

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 
 import calibstat as cs
-from calibstat.estimators.isotonic.corp import CORP
-from calibstat.estimators.isotonic.curve import IsotonicCurve
-from calibstat.estimators.scores.means import BrierScore, LogScore, SphericalScore, ZeroOneLoss
+from calibstat.estimators.isotonic import CORP, IsotonicCurve
+from calibstat.estimators.scores import BrierScore, LogScore, SphericalScore, ZeroOneLoss
 from calibstat.generators import FinitePredictions
 from strategies import samples
 

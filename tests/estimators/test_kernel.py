@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.kernels import sums as kernel_sums
-from calibstat.estimators.kernels.evaluator import KernelErrors
-from calibstat.estimators.kernels.features import features, median_distance
-from calibstat.estimators.kernels.functions import GaussianKernel, Kernel, LaplaceKernel
-from calibstat.estimators.kernels.skce import SKCE
-from calibstat.estimators.kernels.sums import BlockSums, LineSums, PanelSums
+from calibstat.estimators import _kernel_sums as kernel_sums
+from calibstat.estimators._kernel_sums import BlockSums, LineSums, PanelSums
+from calibstat.estimators.kernel import SKCE, KernelErrors
+from calibstat.estimators.kernels import GaussianKernel, Kernel, LaplaceKernel, features, median_distance
 from published.enumeration import law_of_labels
 from registry import make_sample
 from strategies import samples

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.kernels.cme import CME
-from calibstat.estimators.kernels.functions import GaussianKernel, Kernel, LaplaceKernel
-from calibstat.estimators.kernels.root import KCE
-from calibstat.estimators.kernels.skce import SKCE
-from calibstat.estimators.kernels.ucme import UCME
+from calibstat.estimators.kernel import KCE, SKCE
+from calibstat.estimators.kernel_locations import CME, UCME
+from calibstat.estimators.kernels import GaussianKernel, Kernel, LaplaceKernel
 from registry import make_sample
 
 AT_LOCATIONS = [UCME, CME]

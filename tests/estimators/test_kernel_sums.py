@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.kernels import sums as kernel_sums
-from calibstat.estimators.kernels.sums import BlockSums, LineSums, PanelSums
+from calibstat.estimators import _kernel_sums as kernel_sums
+from calibstat.estimators._kernel_sums import BlockSums, LineSums, PanelSums
 
 
 def kernel_matrix(kernel, rows, bandwidth):

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
-from calibstat.estimators.local import cells as local_cells
-from calibstat.estimators.local.fits import LocalOperator, _first_of_inverses, nearest_widths
-from calibstat.estimators.local.regression import LOESS, VCE
-from calibstat.estimators.local.runs import numbered, runs
+from calibstat.estimators import _local_fits as local_cells
+from calibstat.estimators._local_fits import LocalOperator, _first_of_inverses, nearest_widths, numbered, runs
+from calibstat.estimators.base import Headline
+from calibstat.estimators.loess import LOESS, VCE
 from registry import make_sample
 
 
@@ -151,7 +150,7 @@ def test_moving_weights_fit_anew():
 
 
 def test_points_are_computed_in_blocks(monkeypatch):
-    from calibstat.estimators.local import fits as local_fits
+    from calibstat.estimators import _local_fits as local_fits
 
     sample = world(100)
     whole = LOESS(n_points=50)(sample)
@@ -210,7 +209,7 @@ def test_it_needs_one_numeric_column_and_two_classes(estimator, n_classes, messa
 
 
 def test_too_many_values_are_refused(monkeypatch):
-    from calibstat.estimators.local import cells
+    from calibstat.estimators import _local_fits as cells
 
     monkeypatch.setattr(cells, "MOST_CELLS", 30)
     with pytest.raises(ValueError, match="use n_cells=1024"):
@@ -254,7 +253,7 @@ def test_the_first_row_of_an_inverse_is_that_of_the_pseudo_inverse(degree):
 @pytest.mark.parametrize("span", [0.1, 0.6])
 def test_cells_out_of_reach_are_left_out_and_nothing_else(span, monkeypatch):
     """Also where a width is zero, because a tie at the end holds more than a share `span`."""
-    from calibstat.estimators.local import fits as local_fits
+    from calibstat.estimators import _local_fits as local_fits
 
     centres = np.r_[np.sort(np.random.default_rng(9).random(99)), 1.0]
     mass = np.r_[np.ones(99), 200.0]

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import chi2
 
 import calibstat as cs
-from calibstat.estimators.kernels.cme import CME
-from calibstat.estimators.kernels.ucme import UCME
+from calibstat.estimators.kernel_locations import CME, UCME
 from calibstat.generators import FinitePredictions
 from published.enumeration import law_of_labels
 from registry import make_sample

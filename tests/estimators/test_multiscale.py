@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.cells.multiscale import MultiscaleL2, _starts, scales_of
-from calibstat.estimators.cells.standardized import StandardizedL2
+from calibstat.estimators.standardized_cells import MultiscaleL2, StandardizedL2, _starts, scales_of
 from registry import make_sample
 from strategies import samples
 

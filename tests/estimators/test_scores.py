@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.cells.decomposition import BrierDecomposition, FerroFricker
-from calibstat.estimators.scores.means import BrierScore, LogScore, SphericalScore, ZeroOneLoss
-from calibstat.estimators.scores.performance import AUC, RMSE
+from calibstat.estimators.histogram import BrierDecomposition, FerroFricker
+from calibstat.estimators.scores import AUC, RMSE, BrierScore, LogScore, SphericalScore, ZeroOneLoss
 from calibstat.generators import FinitePredictions
 from strategies import samples
 

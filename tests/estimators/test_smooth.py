@@ -10,8 +10,7 @@ from scipy.optimize import linprog
 from scipy.stats import norm
 
 import calibstat as cs
-from calibstat.estimators.smooth.errors import SmoothCE, SmoothECE
-from calibstat.estimators.smooth.isotonic_median import isotonic_median_distance
+from calibstat.estimators.smooth import SmoothCE, SmoothECE, isotonic_median_distance
 from calibstat.generators import FinitePredictions
 
 

@@ -12,8 +12,9 @@ from scipy.special import binom, erfc
 from scipy.stats import kstest
 
 import calibstat as cs
-from calibstat.estimators.walks.quadratic import AndersonDarling, CramerVonMises
-from calibstat.estimators.walks.quadratic_laws import (
+from calibstat.estimators.squared_walks import (
+    AndersonDarling,
+    CramerVonMises,
     anderson_darling_sf,
     cramer_von_mises_sf,
     quadratic_rule,

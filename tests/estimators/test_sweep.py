@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.cells.sweep import ECESweep
+from calibstat.estimators.deviation import ECESweep
 from calibstat.generators import FinitePredictions
 from strategies import samples
 

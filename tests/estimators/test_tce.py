@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.cells.tce import TCE, pava_with_limits
+from calibstat.estimators.tce import TCE, pava_with_limits
 from reference import blocks_of_pava
 from registry import make_sample
 

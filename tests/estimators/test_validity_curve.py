@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.estimators.cells.neighbor_validity import NeighborAUCV
-from calibstat.estimators.cells.validity_curve import AUCV
+from calibstat.estimators.validity_curve import AUCV, NeighborAUCV
 from registry import make_sample
 from strategies import samples
 

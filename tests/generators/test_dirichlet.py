@@ -6,7 +6,7 @@ from scipy import special
 
 import calibstat as cs
 from calibstat import generators as gen
-from calibstat.generators.evaluation import evaluate
+from calibstat.generators.base import evaluate
 
 TOP = cs.TopLabel()
 HALVED = cs.ExpectedMiscalibration(cs.UniqueValues(), cs.Lp(1))  # twice the total variation, and not looked up

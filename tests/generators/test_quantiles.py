@@ -7,7 +7,7 @@ import pytest
 from scipy import special, stats
 
 from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture, Slope
-from calibstat.generators.spacings import N_LEVELS, quantile_table
+from calibstat.generators.line import N_LEVELS, quantile_table
 
 LEVELS = np.linspace(0, 1, 1001)
 MODELS = {

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.inference.band_bounds import Runs
-from calibstat.inference.bands import calibration_band
+from calibstat.inference.band import Runs, calibration_band
 
 ALPHA = 0.05
 

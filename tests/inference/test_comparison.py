@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.inference import total_variance as tv
-from calibstat.inference.comparison import comparison_test
-from calibstat.inference.total_variance import CellResiduals, difference_variance
+from calibstat.inference import differences as tv
+from calibstat.inference.compare import comparison_test
+from calibstat.inference.differences import CellResiduals, difference_variance
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 TENTHS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.walks.cumulative import Kuiper
-from calibstat.inference.bands import calibration_band
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.inference.band import calibration_band
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.nulls.multiplier import Multiplier
 

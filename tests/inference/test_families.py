@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.families import multiple_test
+from calibstat.inference.multiple import multiple_test
 from calibstat.inference.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm
-from calibstat.nulls.multiplier import Multiplier
-from calibstat.nulls.sequential import Sequential
-from calibstat.nulls.weak import Weak
+from calibstat.nulls.consistency import Sequential
+from calibstat.nulls.multiplier import Multiplier, Weak
 
 TEN = cs.ECE(cs.EqualMass(10))
 

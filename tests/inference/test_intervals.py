@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.combined.each_class import EachClass
-from calibstat.estimators.walks.cumulative import Kuiper
-from calibstat.inference import total_variance as tv
-from calibstat.inference.intervals import spread_of
-from calibstat.inference.normal_spread import Normal
-from calibstat.inference.spread import NoInterval, Uniform
+from calibstat.estimators.combined import EachClass
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.inference import differences as tv
+from calibstat.inference.estimate import spread_of
+from calibstat.inference.spread import NoInterval, Normal, Uniform
 from calibstat.nulls.multiplier import Multiplier
 
 TENTHS = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]

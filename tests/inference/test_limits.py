@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference import intervals
+from calibstat.inference import estimate as intervals
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.spread import NoInterval, Uniform
 from calibstat.nulls.multiplier import Multiplier

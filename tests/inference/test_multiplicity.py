@@ -7,13 +7,7 @@ import gc
 import numpy as np
 import pytest
 
-from calibstat.inference.multiplicity import (
-    benjamini_hochberg,
-    benjamini_yekutieli,
-    holm,
-    single_step,
-    step_down,
-)
+from calibstat.inference.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm, single_step, step_down
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.omnibus import _counts, omnibus_test
+from calibstat.inference.multiple import _counts, omnibus_test
 
 PANEL = {
     "ece": cs.ECE(cs.EqualMass(5)),

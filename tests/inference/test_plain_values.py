@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.combined.each_class import EachClass
-from calibstat.inference.plain_values import plain
+from calibstat.estimators.combined import EachClass
+from calibstat.inference.results import plain
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.inference.exact_law import exact_law
+from calibstat.inference.test import exact_law
 
 
 @final

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.words import number, pvalue_cell, small_pvalue
+from calibstat.inference.results import number, pvalue_cell, small_pvalue
 
 ECE = cs.ECE(cs.EqualMass(10))
 TOP = cs.TopLabel() | ECE

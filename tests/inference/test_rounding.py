@@ -7,9 +7,8 @@ import pytest
 
 import calibstat as cs
 from calibstat.auditing.joint import interval
-from calibstat.inference.normal_test import normal_pvalue, standardized
-from calibstat.inference.spread import Uniform
-from calibstat.nulls.distributions import EmpiricalNull
+from calibstat.inference.spread import Uniform, normal_pvalue, standardized
+from calibstat.nulls.base import EmpiricalNull
 
 TINY = pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-13, 1e-20])
 

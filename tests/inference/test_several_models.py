@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.comparison import comparison_test
+from calibstat.inference.compare import comparison_test
+from calibstat.inference.compare_models import compare_models
 from calibstat.inference.multiplicity import holm
-from calibstat.inference.several_models import compare_models
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 MODELS = {"good": lambda p: p, "bold": lambda p: p**2, "timid": lambda p: 0.5 + 0.5 * (p - 0.5)}
@@ -91,7 +91,7 @@ def test_max_t_agrees_with_all_sets_of_calibrated_models(monkeypatch, n_models):
         def integers(self, low, high, size):
             return (signs + 1) / 2
 
-    monkeypatch.setattr("calibstat.inference.several_models.blocks", lambda *_: [(Signs(), 199, 199)])
+    monkeypatch.setattr("calibstat.inference.compare_models.blocks", lambda *_: [(Signs(), 199, 199)])
     found = compare_models(models, FEW_CELLS, adjust="max-t", n_resamples=199, rng=0)
     expected = max_t_by_loops(found, models, signs)
     assert {(p.first, p.second): p.adjusted for p in found.pairs} == pytest.approx(expected)

@@ -9,12 +9,18 @@ import pytest
 from scipy.stats import binom
 
 import calibstat as cs
-from calibstat.inference.comparison import comparison_test
-from calibstat.inference.normal_test import normal_pvalue
-from calibstat.inference.score_difference import score_difference
-from calibstat.inference.several_models import compare_models
-from calibstat.inference.total_variance import CellResiduals, difference_error, difference_variance
-from calibstat.inference.unseen_noise import midway_variance, other_rows, unseen_rows_variance
+from calibstat.inference.compare import comparison_test
+from calibstat.inference.compare_models import compare_models
+from calibstat.inference.differences import (
+    CellResiduals,
+    difference_error,
+    difference_variance,
+    midway_variance,
+    other_rows,
+    unseen_rows_variance,
+)
+from calibstat.inference.scores_compared import score_difference
+from calibstat.inference.spread import normal_pvalue
 
 ONE = cs.DebiasedL2(cs.EqualMass(1))
 N = 500

@@ -9,10 +9,9 @@ import pytest
 from scipy.stats import binom
 
 import calibstat as cs
+from calibstat.inference.differences import CellResiduals, redrawn_variance, total_variance, unseen_variance
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.inference.normal_spread import Normal
-from calibstat.inference.total_variance import CellResiduals, total_variance
-from calibstat.inference.unseen_noise import redrawn_variance, unseen_variance
+from calibstat.inference.spread import Normal
 
 ONE = cs.DebiasedL2(cs.EqualMass(1))
 

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.nulls.redrawn_predictions import redraw_predictions
-from calibstat.resampling import bin_level
+from calibstat.draws import whole_cells as bin_level
+from calibstat.draws.whole_cells import redraw_predictions
 from registry import make_sample
 
 N_DRAWS = 100_000

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibstat as cs
-from calibstat.nulls.labels import LabelLaw
+from calibstat.draws.labels import LabelLaw
 from registry import ESTIMATORS, LENSES, every, make_sample
 from strategies import fitting, samples
 

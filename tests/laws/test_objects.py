@@ -61,7 +61,7 @@ def test_the_registry_is_complete(kind):
         package = import_module(f"calibstat.{folder}")
         for module in walk_packages(package.__path__, f"calibstat.{folder}."):
             import_module(module.name)
-    home = {"Null": "calibstat.nulls.base", "Resampler": "calibstat.resampling.base"}
+    home = {"Null": "calibstat.nulls.base", "Resampler": "calibstat.draws.bootstrap"}
     base = getattr(import_module(home[kind]), kind) if kind in home else getattr(cs, kind)
     homes = tuple(f"calibstat.{folder}." for folder in FOLDERS)
     ours = {each for each in subclasses(base) if each.__module__.startswith(homes)}

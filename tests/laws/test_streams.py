@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.progress import listening
-from calibstat.resampling.streams import Streams, blocks
+from calibstat._progress import listening
+from calibstat.draws.streams import Streams, blocks
 from registry import NULLS, RESAMPLERS, every, make_sample
 
 STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(cs.EqualWidth(4))]

@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.nulls.labels import LabelLaw
+from calibstat.draws.labels import LabelLaw
 from calibstat.nulls.multiplier import signed_values
 from registry import ESTIMATORS, every
 from strategies import fitting, labelled

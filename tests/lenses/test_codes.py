@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.lenses.codes import Listed, Ranked
+from calibstat.lenses.base import Listed, Ranked
 from registry import make_sample
 
 

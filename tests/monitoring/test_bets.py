@@ -10,10 +10,8 @@ import pytest
 
 import calibstat as cs
 from calibstat.monitoring.base import UNKNOWN, block_size
-from calibstat.monitoring.experts import Rows, line_expert
 from calibstat.monitoring.kernel_bets import KernelBets
-from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
-from calibstat.monitoring.restarts import Restarts
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets, Restarts, Rows, line_expert
 
 CASES = [
     (LikelihoodRatioBets(), 2),

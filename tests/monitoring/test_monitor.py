@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.monitoring.fed_rows import FedRows
+from calibstat.monitoring.intake import FedRows
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
-from calibstat.monitoring.monitor import Monitor
-from calibstat.monitoring.path import EvidencePath
+from calibstat.monitoring.monitor import EvidencePath, Monitor
 
 
 def world(n, seed=0, power=1.0):

@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import chi2, norm, pearson3
 
 import calibstat as cs
-from calibstat.estimators.kernels import cumulants
-from calibstat.estimators.kernels.cumulants import third_cumulant
+from calibstat.estimators import _kernel_sums as cumulants
+from calibstat.estimators._kernel_sums import third_cumulant
+from calibstat.estimators.belt import belt_law, belt_survival
+from calibstat.estimators.cumulative import KOLMOGOROV_SMIRNOV_MEAN, KUIPER_MEAN, kolmogorov_smirnov_sf, kuiper_sf
 from calibstat.estimators.large_sample import chi_square_law, normal_law, pearson_law, scaled_law, upper_point
-from calibstat.estimators.logistic.belt_law import belt_law, belt_survival
-from calibstat.estimators.walks.brownian import KOLMOGOROV_SMIRNOV_MEAN, KUIPER_MEAN, kolmogorov_smirnov_sf, kuiper_sf
 from calibstat.nulls.asymptotic import Asymptotic, LargeSampleNull
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from calibstat.nulls.distributions import EmpiricalNull
+from calibstat.nulls.base import EmpiricalNull
 
 
 def null(samples, evidence=lambda values: values) -> EmpiricalNull:

@@ -11,16 +11,15 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.arrays import as_generator
 from calibstat.binnings.base import Cells
-from calibstat.estimators.headline import Headline
-from calibstat.nulls import exact, exact_lattice
+from calibstat.data.arrays import as_generator
+from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.ties import TIE_SHARE
+from calibstat.estimators.base import Headline
+from calibstat.nulls import _exact_sums as exact_lattice
+from calibstat.nulls import exact
+from calibstat.nulls._exact_sums import Atoms, enumerate_sum, grid_sum, lattice_halves, maximum, pooled, reach
 from calibstat.nulls.exact import Exact, NotExact
-from calibstat.nulls.exact_atoms import Atoms, enumerate_sum, maximum, pooled, reach
-from calibstat.nulls.exact_grid import grid_sum
-from calibstat.nulls.exact_lattice import lattice_halves
-from calibstat.nulls.poisson_binomial import CellCounts
-from calibstat.nulls.tied import TIE_SHARE
 from registry import ESTIMATORS, make_sample
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibstat.SmallCellsWarning")

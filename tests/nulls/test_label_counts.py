@@ -9,9 +9,8 @@ import pytest
 from scipy.stats import chi2
 
 import calibstat as cs
-from calibstat.nulls import labels as labels_module
-from calibstat.nulls.label_counts import draw_label_counts
-from calibstat.nulls.labels import LabelLaw, label_batches
+from calibstat.draws import labels as labels_module
+from calibstat.draws.labels import LabelLaw, draw_label_counts, label_batches
 
 
 def make_sample(n_classes, n, seed=0):

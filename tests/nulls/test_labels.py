@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibstat as cs
-from calibstat.nulls.labels import LabelLaw
+from calibstat.draws.labels import LabelLaw
 from strategies import samples
 
 ALMOST_ONE = np.nextafter(1, 0)

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.combined.each_class import EachClass
-from calibstat.estimators.combined.family import Family
-from calibstat.estimators.combined.within import Within
-from calibstat.estimators.headline import Headline
-from calibstat.estimators.smooth.errors import SmoothCE
-from calibstat.estimators.walks.cumulative import KolmogorovSmirnov, Kuiper
+from calibstat.estimators.base import Headline
+from calibstat.estimators.combined import EachClass, Family, Within
+from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
+from calibstat.estimators.smooth import SmoothCE
 from calibstat.nulls.multiplier import Multiplier, signed_values
 from registry import make_sample
 

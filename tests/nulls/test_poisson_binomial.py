@@ -12,8 +12,8 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.binnings.base import Cells
-from calibstat.estimators.headline import Headline
-from calibstat.nulls.poisson_binomial import CellCounts, poisson_binomial
+from calibstat.draws.poisson_binomial import CellCounts, poisson_binomial
+from calibstat.estimators.base import Headline
 
 
 def convolved(chances) -> np.ndarray:

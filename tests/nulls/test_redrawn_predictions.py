@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
+from calibstat._progress import listening
 from calibstat.binnings.base import Cells
-from calibstat.binnings.equal_mass import group_ranks
+from calibstat.binnings.intervals import group_ranks
 from calibstat.binnings.selection import Numbered
-from calibstat.nulls.redrawn_predictions import redraw_predictions
-from calibstat.progress import listening
-from calibstat.resampling import bin_level, recut_cells
-from calibstat.resampling.few_values import FewValues
-from calibstat.resampling.moments import Moments
-from calibstat.resampling.sorted_rows import SortedRows
+from calibstat.draws import _recut_cells as recut_cells
+from calibstat.draws import whole_cells as bin_level
+from calibstat.draws._recut_cells import SortedRows
+from calibstat.draws.moments import Moments
+from calibstat.draws.whole_cells import FewValues, redraw_predictions
 
 N_DRAWS = 20_000
 LEVEL = 1e-3  # seeds are fixed once: a correct engine passes for good

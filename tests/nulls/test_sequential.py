@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.nulls.sequential import Sequential, StoppedNull
+from calibstat.nulls.base import EmpiricalNull
+from calibstat.nulls.consistency import Sequential, StoppedNull
 
 ECE = cs.ECE(cs.EqualMass(5))
 

@@ -8,12 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
-from calibstat.nulls.consistency import Consistency
-from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.nulls.exact_atoms import CERTAINLY_ZERO, Atoms
-from calibstat.nulls.exact_null import ExactNull
-from calibstat.nulls.sequential import Sequential
-from calibstat.nulls.tied import TIE_SHARE, tie_slack, typical_size
+from calibstat.draws.ties import TIE_SHARE, tie_slack, typical_size
+from calibstat.nulls._exact_sums import CERTAINLY_ZERO, Atoms
+from calibstat.nulls.base import EmpiricalNull
+from calibstat.nulls.consistency import Consistency, Sequential
+from calibstat.nulls.exact import ExactNull
 
 FACTORS = [1e-150, 1e-16, 1e-6, 1.0, 1e9, 1e150]
 

@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.nulls.merging import MergedCells, join
-from calibstat.nulls.multiplier import Multiplier
-from calibstat.nulls.weak import Weak
+from calibstat.nulls.multiplier import MergedCells, Multiplier, Weak, join
 
 
 def world(n, seed, chance=lambda p, v: p, scores=None):

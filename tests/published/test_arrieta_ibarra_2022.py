@@ -7,9 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 import calibstat as cs
-from calibstat.estimators.walks.brownian import kolmogorov_smirnov_sf, kuiper_sf
-from calibstat.estimators.walks.cumulative import KolmogorovSmirnov, Kuiper
-from calibstat.estimators.walks.worst_interval import WorstInterval
+from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper, kolmogorov_smirnov_sf, kuiper_sf
+from calibstat.estimators.worst_interval import WorstInterval
 from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)

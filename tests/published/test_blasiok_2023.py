@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.smooth.errors import SmoothCE, SmoothECE
+from calibstat.estimators.smooth import SmoothCE, SmoothECE
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.local.regression import LOESS
+from calibstat.estimators.loess import LOESS
 
 TEN = cs.Given("x")(cs.Sample([0, 1, 0, 0, 1, 1, 0, 1, 1, 1], np.full(10, 0.5), variables={"x": np.arange(10)}))
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.logistic.cox import Cox
-from calibstat.estimators.scores.logit import CubicScore, LogitScore, VectorScalingScore
+from calibstat.estimators.cox import Cox
+from calibstat.estimators.recalibration_scores import CubicScore, LogitScore, VectorScalingScore
 from published.enumeration import law_of_labels
 
 SIX = cs.Sample(

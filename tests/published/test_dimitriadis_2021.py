@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
-from calibstat.estimators.isotonic.corp import CORP
-from calibstat.estimators.isotonic.curve import IsotonicCurve
-from calibstat.estimators.scores.means import BrierScore, LogScore
+from calibstat.estimators.base import Headline
+from calibstat.estimators.isotonic import CORP, IsotonicCurve
+from calibstat.estimators.scores import BrierScore, LogScore
 from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cells.decomposition import BrierDecomposition, FerroFricker
-from calibstat.estimators.headline import Headline
+from calibstat.estimators.base import Headline
+from calibstat.estimators.histogram import BrierDecomposition, FerroFricker
 from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cells.neighbor_validity import NeighborAUCV
-from calibstat.estimators.cells.validity_curve import AUCV
+from calibstat.estimators.validity_curve import AUCV, NeighborAUCV
 
 TIED = cs.Sample([0, 0, 1, 0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.4, 0.6, 0.6, 0.7, 0.9], variables={"row": np.arange(8)})
 APART = cs.Sample([0, 0, 1, 0, 1, 0, 1, 1], [0.05, 0.11, 0.24, 0.40, 0.58, 0.69, 0.83, 0.97])

@@ -7,8 +7,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators.cells.hosmer_lemeshow import HosmerLemeshow, PigeonHeyse
-from calibstat.estimators.cells.pearson import PearsonCE
+from calibstat.estimators.chi_square import HosmerLemeshow, PearsonCE, PigeonHeyse
 from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.combined.each_class import EachClass
-from calibstat.estimators.combined.family import Family
+from calibstat.estimators.combined import EachClass, Family
 
 LEVELS = cs.UniqueValues()
 FOURTEEN = cs.Sample([0] * 5 + [1] * 4 + [2] * 5, [[0.6, 0.3, 0.1]] * 6 + [[0.1, 0.8, 0.1]] * 4 + [[0.1, 0.0, 0.9]] * 4)

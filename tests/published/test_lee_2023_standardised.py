@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cells.multiscale import MultiscaleL2
-from calibstat.estimators.cells.standardized import StandardizedL2
+from calibstat.estimators.standardized_cells import MultiscaleL2, StandardizedL2
 from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators.cells.tce import TCE, binomial_pvalues, pava_with_limits
+from calibstat.estimators.tce import TCE, binomial_pvalues, pava_with_limits
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.kernels.density import KDECE
+from calibstat.estimators.kernel_density import KDECE
 
 SIX = cs.Sample(
     [0, 1, 0, 2, 0, 1],

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.scores.means import BrierScore, LogScore, SphericalScore, ZeroOneLoss
-from calibstat.estimators.scores.performance import AUC, RMSE
+from calibstat.estimators.scores import AUC, RMSE, BrierScore, LogScore, SphericalScore, ZeroOneLoss
 
 EIGHT = cs.Sample([0, 0, 1, 0, 1, 0, 1, 1], [0.1, 0.2, 0.2, 0.4, 0.6, 0.6, 0.7, 0.9])
 

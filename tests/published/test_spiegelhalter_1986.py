@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.scores.residuals import MeanCalibration, ScoreExcess
-from calibstat.estimators.scores.standardized import BrierZ, LogLossZ, Spiegelhalter
+from calibstat.estimators.score_tests import BrierZ, LogLossZ, MeanCalibration, ScoreExcess, Spiegelhalter
 from published.enumeration import law_of_labels
 
 SIX = cs.Sample(

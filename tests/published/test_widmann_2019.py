@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.kernels.skce import SKCE
+from calibstat.estimators.kernel import SKCE
 from published.enumeration import law_of_labels
 
 SIX = cs.Sample(

@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import chi2
 
 import calibstat as cs
-from calibstat.estimators.kernels.cme import CME
-from calibstat.estimators.kernels.ucme import UCME
+from calibstat.estimators.kernel_locations import CME, UCME
 from published.enumeration import law_of_labels
 
 SIX = cs.Sample(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
-from calibstat.nulls.merging import MergedCells
+from calibstat.nulls.multiplier import MergedCells
 from reference.rows import Rows, UnclearError, same
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
+from calibstat.estimators.base import Headline
 from reference.rows import Rows, total
 from reference.table import evaluate, naive
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
+from calibstat.estimators.base import Headline
 from registered.entries import ANY, MANY, TWO, Entry, gap
 
 CELLS = cs.EqualWidth(4)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 import calibstat as cs
-from calibstat.predictions import Predictions
+from calibstat.data.sample import Predictions
 
 # Labels whose order is not the alphabet's, so that positions cannot pass for labels.
 LABELS = ("b", "a", "d", "c", "e")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from calibstat.resampling.binomials import draw_binomial
+from calibstat.draws._recut_cells import draw_binomial
 
 N_DRAWS = 200_000
 LEVEL = 1e-4  # seeds are fixed once: correct draws pass for good

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.resampling.streams import Streams, blocks
+from calibstat.draws.streams import Streams, blocks
 from registry import make_sample
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.resampling.clusters import clusters
+from calibstat.draws.streams import clusters
 
 
 @pytest.fixture

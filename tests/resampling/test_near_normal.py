@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.resampling.near_normal import sums_are_near_normal
+from calibstat.draws.moments import sums_are_near_normal
 
 N = 4000
 

@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.inference.bootstrap_interval import leaving_one_out
-from calibstat.resampling import bin_level
-from calibstat.resampling.fixed_cells import sum_of_squares
+from calibstat.draws import whole_cells as bin_level
+from calibstat.draws.moments import sum_of_squares
+from calibstat.inference.estimate import leaving_one_out
 
 LEVEL = 1e-3  # seeds are fixed once: a correct engine passes for good
 N_DRAWS = 8000

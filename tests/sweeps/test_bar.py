@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from calibstat.sweeps import bar
-from calibstat.sweeps.bar import Bar
+from calibstat.sweeps import schedule as bar
+from calibstat.sweeps.schedule import Bar
 
 
 class Terminal(io.StringIO):
@@ -27,7 +27,7 @@ def run(stream, failures=(), visible=True):
 @pytest.fixture
 def at_once(monkeypatch):
     monkeypatch.setattr(bar, "_PATIENCE", 0.0)
-    monkeypatch.setattr("calibstat.live_line.REDRAW", 0.005)
+    monkeypatch.setattr("calibstat._progress.REDRAW", 0.005)
 
 
 def test_a_terminal_keeps_the_last_line(at_once):

@@ -11,7 +11,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import calibstat as cs
-from calibstat.cli import main
+from calibstat.cli.main import main
 from calibstat.sweeps.store import read
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make

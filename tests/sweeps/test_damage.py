@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import calibstat as cs
-from calibstat.cli import main
+from calibstat.cli.main import main
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.store import read
 from calibstat.sweeps.sweep import Sweep

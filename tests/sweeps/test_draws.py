@@ -10,12 +10,11 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.estimators.binned import BinnedEstimator
-from calibstat.estimators.cells.decomposition import BrierDecomposition
+from calibstat.estimators.histogram import BrierDecomposition
 from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope
-from calibstat.generators.spacings import N_LEVELS
-from calibstat.sweeps.cell_law import CellLaw
-from calibstat.sweeps.measuring import FEW_LANES, LANES, Estimates
-from calibstat.sweeps.nested import Cuts
+from calibstat.generators.line import N_LEVELS
+from calibstat.sweeps._compute import FEW_LANES, LANES, Estimates
+from calibstat.sweeps._draws import CellLaw, Cuts
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import same_bits
 

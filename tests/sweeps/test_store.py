@@ -17,11 +17,10 @@ import zarr
 
 import calibstat as cs
 from calibstat.generators import Empirical, GaussianMixture
-from calibstat.sweeps import pacing
-from calibstat.sweeps.measuring import LANES
-from calibstat.sweeps.scheduling import on_threads
+from calibstat.sweeps import schedule as pacing
+from calibstat.sweeps._compute import LANES, all_units
+from calibstat.sweeps.schedule import on_threads
 from calibstat.sweeps.sweep import Sweep
-from calibstat.sweeps.units import all_units
 from sweeps import slow_study
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make

@@ -8,9 +8,8 @@ import threadpoolctl
 
 import calibstat as cs
 from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
-from calibstat.sweeps.drawing import DrawnRows
-from calibstat.sweeps.measuring import is_nested
-from calibstat.sweeps.nested import Cuts
+from calibstat.sweeps._compute import is_nested
+from calibstat.sweeps._draws import Cuts, DrawnRows
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
+from calibstat.estimators.base import Headline
 from calibstat.nulls.asymptotic import Asymptotic
 from validity.sizes import LEVEL, assert_not_above, assert_not_below
 from validity.worlds import draw_class, draw_event

@@ -15,11 +15,10 @@ import pytest
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
-from calibstat.auditing.groups import form_groups
+from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.joint import Member, redraw, standardise
-from calibstat.auditing.looking import look
 from calibstat.auditing.scan import scan_variables
-from calibstat.estimators.walks.brownian import kuiper_sf
+from calibstat.estimators.cumulative import kuiper_sf
 
 SEED = 20261121
 LEVELS = (2, 2, 2, 3, 3)  # with crossings of two and all rows: 70 groups

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.headline import Headline
+from calibstat.estimators.base import Headline
 from calibstat.nulls.exact import Exact
 from validity.sizes import LEVEL, assert_not_above, assert_not_below
 

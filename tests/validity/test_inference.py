@@ -13,13 +13,12 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators.walks.cumulative import Kuiper
-from calibstat.inference.comparison import comparison_test
+from calibstat.estimators.cumulative import Kuiper
+from calibstat.inference.compare import comparison_test
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.inference.omnibus import omnibus_test
-from calibstat.nulls.multiplier import Multiplier
-from calibstat.nulls.sequential import Sequential
-from calibstat.nulls.weak import Weak
+from calibstat.inference.multiple import omnibus_test
+from calibstat.nulls.consistency import Sequential
+from calibstat.nulls.multiplier import Multiplier, Weak
 from validity import worlds
 
 SEED = 20261120

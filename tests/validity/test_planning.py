@@ -18,8 +18,7 @@ if __name__ == "__main__":
 import calibstat as cs
 from calibstat import generators as g
 from calibstat.planning.families import ErrorFamily
-from calibstat.planning.planning import minimum_detectable, required_n
-from calibstat.planning.power import PlannedTest
+from calibstat.planning.planning import PlannedTest, minimum_detectable, required_n
 from validity.normal_test import known_power, mean_z
 
 SEED = 20260802

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference import comparison, several_models
-from calibstat.inference.total_variance import difference_variance
+from calibstat.inference import compare as comparison
+from calibstat.inference import compare_models as several_models
+from calibstat.inference.differences import difference_variance
 
 SEED = 20261121
 RUNS = 400

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.inference.several_models import compare_models
+from calibstat.inference.compare_models import compare_models
 
 SEED = 20110301
 

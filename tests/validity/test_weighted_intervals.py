@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.total_variance import CellResiduals, total_variance
+from calibstat.inference.differences import CellResiduals, total_variance
 from validity.test_inference import CURVES
 
 SEED = 20240808

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.nulls.distributions import EmpiricalNull
-from calibstat.nulls.redrawn_predictions import redraw_predictions
+from calibstat.draws.whole_cells import redraw_predictions
+from calibstat.nulls.base import EmpiricalNull
 from validity.worlds import tenths, two_classes, u_shaped, uniform
 
 RUNS, SEED = 200, 20261101

@@ -1,0 +1,1 @@
+"""Compiled twins of numpy functions, by numba: the extra ``accel``."""

@@ -1,0 +1,124 @@
+"""A regular grid on the probability simplex."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from calibstat.binnings.base import Binning, Cells, closed_right, occupied, warn_of_small_cells
+from calibstat.data.arrays import Bools, Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions
+
+# A value this little above an edge lies on it: 25 * 0.28 is more than 7 in floats, and so are many sums of thirds.
+_NOISE = 1e-12
+
+
+@final
+@dataclass(frozen=True)
+class SimplexGrid(Binning):
+    """Cut every coordinate into `n_bins` cells of equal width, (low, high], the first one closed.
+
+    All K coordinates are cut, so the grid treats the classes alike: three classes give ``n_bins ** 2`` congruent
+    triangles (Vaicenavicius et al. 2019, Figure 1; Widmann et al. 2019). Only cells that hold a row are numbered.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of cells on each axis.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 2], [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.8, 0.2, 0.0]])
+    >>> cs.SimplexGrid(2).cut(sample.predictions).index
+    array([1, 0, 1])
+    """
+
+    n_bins: int
+    columns: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        at_least_one("n_bins", self.n_bins)
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut all conditioned columns, which must be probabilities."""
+        variables = [key for key in predictions.keys if isinstance(key, str)]
+        if variables:
+            raise ValueError(
+                f"{self!r} cuts probabilities, but {variables[0]!r} is a variable; cut it by another binning: "
+                f"{self!r} * EqualMass(10)."
+            )
+        steps = closed_right(predictions.conditioned - _NOISE, np.arange(self.n_bins + 1) / self.n_bins)
+        index = np.zeros(len(predictions), dtype=np.intp)
+        for column in steps.T:
+            # renumbering after each axis keeps the numbers small: n_bins ** K would overflow
+            index = occupied(index * self.n_bins + column, "fixed").index
+        size = int(index.max(initial=0)) + 1
+        warn_of_small_cells(self, size, len(predictions))
+        return Cells(size, index, "fixed")
+
+
+# Data-dependent cells of the simplex: split where the predictions vary most.
+
+
+@final
+@dataclass(frozen=True)
+class VarianceTree(Binning):
+    """Split the rows at the mean (or median) of the coordinate of largest variance, until nodes are small.
+
+    The data-dependent binning of Vaicenavicius et al. (2019, Appendix B). It sees predictions only.
+
+    Parameters
+    ----------
+    min_size : int
+        The smallest node that is still split; it is *not* a minimum size of cells, which hold 1 to ``min_size - 1``
+        rows unless all their predictions are equal.
+    split : {"mean", "median"}
+        Rows strictly below go to one side, the rest to the other.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> rows = [[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0], [0.1, 0, 0.9], [0.8, 0.1, 0.1]]
+    >>> cs.VarianceTree(4).cut(cs.Sample([0, 1, 2, 0, 1], rows).predictions).index
+    array([1, 0, 0, 1, 0])
+    """
+
+    min_size: int = 100
+    split: Literal["mean", "median"] = "mean"
+    columns: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        at_least_one("min_size", self.min_size)
+        if self.split not in ("mean", "median"):
+            raise ValueError(f"split is {self.split!r}, but it must be 'mean' or 'median'.")
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut all conditioned columns together."""
+        index = np.zeros(len(predictions), dtype=np.intp)
+        size = 0
+        for rows in self._leaves(predictions.conditioned):
+            index[rows] = size
+            size += 1
+        return Cells(max(1, size), index, "data")
+
+    def _leaves(self, points: Floats) -> Iterator[Ints]:
+        """Yield the rows of each leaf, the lower side of every split first."""
+        nodes = [np.arange(len(points))] if len(points) else []
+        while nodes:
+            node = nodes.pop()
+            low = self._below(points[node]) if len(node) >= self.min_size else np.zeros(len(node), dtype=bool)
+            if low.any() and not low.all():
+                nodes += [node[~low], node[low]]
+            else:
+                yield node
+
+    def _below(self, points: Floats) -> Bools:
+        spread = points.var(axis=0)
+        column = points[:, np.argmax(spread >= spread.max() * (1 - _NOISE))]
+        centre = column.mean() if self.split == "mean" else np.median(column)
+        return column < centre - _NOISE * max(1.0, abs(centre))

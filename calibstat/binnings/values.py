@@ -1,0 +1,104 @@
+"""One cell for each distinct value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from calibstat.binnings.base import ROUNDING, Binning, Cells, Moves, first_of_ties, occupied
+from calibstat.data.arrays import Floats, Ints
+from calibstat.data.sample import Predictions
+
+
+@final
+@dataclass(frozen=True)
+class UniqueValues(Binning):
+    """One cell for each distinct value of what is conditioned on: binned errors then become unbinned ones.
+
+    Values are equal if they differ by rounding only: by at most four units in the last place of the value itself
+    (float noise would otherwise turn a true zero into 0.1). So 1e-17 and 1e-30 are different predictions. Where all
+    columns of three or more classes are conditioned on together, rounding is that of their sum, which is one: there it
+    is 8.9e-16 in each column, because one of them may be what the others leave.
+
+    Parameters
+    ----------
+    tolerance : float, >= 0
+        Values that are this close are the same too; absolute, counted from the smallest value of the cell.
+
+    Raises
+    ------
+    ValueError
+        If `tolerance` is negative or not finite.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1], [0.3, 0.1 + 0.2, 0.5])
+    >>> cs.UniqueValues().cut(sample.predictions).size
+    2
+    """
+
+    tolerance: float = 0.0
+    columns: ClassVar[int | None] = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tolerance < np.inf:
+            raise ValueError(f"tolerance is {self.tolerance!r}, but it must be a finite number, 0 or more.")
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Pool equal rows."""
+        index = np.zeros(len(predictions), dtype=np.intp)
+        whole = sum(not isinstance(key, str) for key in predictions.keys) > 1
+        for key, column in zip(predictions.keys, predictions.conditioned.T, strict=True):
+            rounding = ROUNDING if whole and not isinstance(key, str) else 0.0
+            pooled = _pool(column, max(self.tolerance, rounding))
+            index = occupied(index * (int(pooled.max(initial=0)) + 1) + pooled, "data").index
+        return Cells(int(index.max(initial=0)) + 1, index, "data")
+
+    def __repr__(self) -> str:
+        return f"UniqueValues({self.tolerance!r})" if self.tolerance else "UniqueValues()"
+
+
+def _pool(values: Floats, tolerance: float) -> Ints:
+    """Number the groups of equal values, from small to large."""
+    order = np.argsort(values, kind="stable")
+    starts = first_of_ties(values[order], tolerance)
+    index = np.empty(len(values), dtype=np.intp)
+    index[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
+    return index
+
+
+# One cell for each category of a variable.
+
+
+@final
+@dataclass(frozen=True)
+class Categories(Binning):
+    """One cell for each level of the one variable that is conditioned on (numbers count as levels too).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1], [0.2, 0.7, 0.9], variables={"sex": ["m", "f", "m"]})
+    >>> cs.Categories().cut(cs.Given("sex")(sample).predictions).names
+    ('f', 'm')
+    """
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Give each level its cell; levels that no row has are left out."""
+        if len(predictions.keys) != 1 or not isinstance(predictions.keys[0], str):
+            raise ValueError(
+                f"{self!r} needs one variable, but {predictions.condition} is conditioned on; look through "
+                "Given('name of a variable') first, or use UniqueValues() for predictions."
+            )
+        variable = predictions.column(predictions.keys[0])
+        found, index = np.unique(variable.values, return_inverse=True)
+        names = (
+            tuple(f"{value:g}" for value in found)
+            if variable.levels is None
+            else tuple(variable.levels[int(level)] for level in found)
+        )
+        moves: Moves = "fixed" if variable.categorical else "data"
+        return Cells(max(1, len(found)), index.astype(np.intp, copy=False), moves, names=names)

@@ -1,0 +1,215 @@
+"""A classifier and its calibrator."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self, final
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedShuffleSplit, check_cv
+from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_tags, indexable
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
+
+from calibstat.calibrators.base import Calibrator, refuse_more_than_two
+from calibstat.calibrators.scaling import Platt
+from calibstat.calibrators.softmax import Dirichlet
+from calibstat.data.arrays import Array, Floats, Ints
+
+
+@final
+class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose probabilities a calibrator corrects.
+
+    Parameters
+    ----------
+    classifier : classifier, optional
+        By default LogisticRegression().
+    calibrator : Calibrator, optional
+        By default Platt() for two classes and Dirichlet() for more. ``Platt(input="score")`` gets what
+        ``decision_function`` says, others ``predict_proba``.
+    cv : "prefit", float, int, splitter or iterable of splits
+        Which rows the calibrator is fitted on. "prefit": all, and the classifier is fitted already, on others. A
+        share between 0 and 1: that share of the rows, and the classifier on the rest. Otherwise cross-fitting: each
+        row with the prediction of a classifier that did not see its fold; the classifier is then fitted on all rows.
+    random_state : int
+        Chooses the rows of a share.
+
+    Attributes
+    ----------
+    classifier_, calibrator_
+        As fitted.
+    cross_fitted_ : bool
+        Whether the calibrator saw predictions of several classifiers, none of them the one that is deployed. A test
+        on such predictions is approximate.
+    fitted_rows_ : (m,) ints or None
+        Rows of the training data that the calibrator was fitted on: never test on these.
+    """
+
+    def __init__(
+        self, classifier: Any = None, calibrator: Calibrator | None = None, cv: Any = 5, random_state: int = 0
+    ) -> None:
+        self.classifier = classifier
+        self.calibrator = calibrator
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit classifier and calibrator, each on its rows.
+
+        Parameters
+        ----------
+        X : (n, d)
+            Whatever the classifier takes.
+        y : (n,)
+        sample_weight : (n,), optional
+            Passed to the classifier too, if it takes weights.
+        """
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X, y = indexable(X, column_or_1d(y, warn=True))
+        assert_all_finite(y)
+        check_classification_targets(y)
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, ensure_non_negative=True)
+        self.classes_, targets = self._classes(y)
+        if len(self.classes_) < 2 or (weights is not None and len(np.unique(y[weights > 0])) < 2):
+            raise ValueError("only one class occurs in y with positive weight: a classifier needs at least two")
+        if self._calibrator().binary:
+            refuse_more_than_two(type(self._calibrator()).__name__, y, len(self.classes_))
+        responses, rows = self._responses(X, y, weights)
+        self.fitted_rows_: Ints = rows
+        kept = None if weights is None else weights[rows]
+        self.calibrator_ = clone(self._calibrator()).fit(responses, targets[rows], kept)
+        return self
+
+    def _classes(self, y: Array) -> tuple[Array, Ints]:
+        if not self._prefit:
+            return np.unique(y, return_inverse=True)
+        check_is_fitted(self._classifier())
+        classes = np.asarray(self._classifier().classes_)
+        strange = np.setdiff1d(y, classes)
+        if len(strange):
+            raise ValueError(f"y has the class {strange[0]}, which the fitted classifier does not know")
+        return classes, np.searchsorted(classes, y)
+
+    def _responses(self, X: Any, y: Array, weights: Floats | None) -> tuple[Floats, Ints]:
+        """Return what the classifier says of the rows that the calibrator is fitted on, and these rows."""
+        n_rows = len(y)
+        self.cross_fitted_ = False
+        if self._prefit:
+            self.classifier_ = self._classifier()
+            return self._says(self.classifier_, X), np.arange(n_rows)
+        if isinstance(self.cv, float):
+            splitter = StratifiedShuffleSplit(n_splits=1, test_size=self.cv, random_state=self.random_state)
+            train, rows = map(np.sort, next(splitter.split(np.zeros(n_rows), y)))
+            self.classifier_ = self._fitted(X, y, weights, train)
+            return self._says(self.classifier_, _safe_indexing(X, rows)), rows
+        self.cross_fitted_ = True
+        said, rows = self._cross_fit(X, y, weights)
+        self.classifier_ = self._fitted(X, y, weights, np.arange(n_rows))
+        return said, rows
+
+    def _cross_fit(self, X: Any, y: Array, weights: Floats | None) -> tuple[Floats, Ints]:
+        said, rows = [], []
+        for train, test in check_cv(self.cv, y, classifier=True).split(np.zeros(len(y)), y):
+            fitted = self._fitted(X, y, weights, train)
+            if len(fitted.classes_) < len(self.classes_):
+                raise ValueError(
+                    f"a fold trains on {len(fitted.classes_)} of {len(self.classes_)} classes: take fewer folds, or "
+                    "merge rare classes"
+                )
+            said.append(self._says(fitted, _safe_indexing(X, test)))
+            rows.append(test)
+        return np.concatenate(said), np.concatenate(rows)
+
+    def _fitted(self, X: Any, y: Array, weights: Floats | None, rows: Ints) -> Any:
+        model = clone(self._classifier())
+        passed = weights is not None and has_fit_parameter(model, "sample_weight")
+        more = {"sample_weight": weights[rows]} if passed and weights is not None else {}
+        return model.fit(_safe_indexing(X, rows), y[rows], **more)
+
+    def _says(self, fitted: Any, X: Any) -> Floats:
+        if getattr(self._calibrator(), "input", "") == "score":
+            scores = fitted.decision_function(X)
+            return scores.reshape(len(scores), -1)
+        return fitted.predict_proba(X)
+
+    @property
+    def _prefit(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "prefit"
+
+    def _classifier(self) -> Any:
+        if self.classifier is not None:
+            return self.classifier
+        if self._prefit:
+            raise ValueError('cv="prefit" needs a fitted classifier: pass one')
+        return LogisticRegression()
+
+    def _calibrator(self) -> Calibrator:
+        if self.calibrator is not None:
+            return self.calibrator
+        return Platt() if len(self.classes_) == 2 else Dirichlet()
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return calibrated probabilities (n, K), in the order of `classes_`."""
+        check_is_fitted(self)
+        return self.calibrator_.predict_proba(self._says(self.classifier_, X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = ClassifierMixin.__sklearn_tags__(self)
+        tags.input_tags = get_tags(LogisticRegression() if self.classifier is None else self.classifier).input_tags
+        tags.classifier_tags.multi_class = self.calibrator is None or not self.calibrator.binary
+        return tags
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features that the classifier has seen."""
+        return self.classifier_.n_features_in_
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable class of each row."""
+        check_is_fitted(self)
+        columns = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[columns]
+
+
+# One calibrator for each class.
+
+
+@final
+class OneVsRest(Calibrator):
+    """A calibrator of two classes for each class against the others, then normalised (Zadrozny and Elkan 2002).
+
+    A row for which all of them say 0 gets equal probabilities.
+
+    Parameters
+    ----------
+    calibrator : Calibrator, optional
+        By default Platt().
+
+    Attributes
+    ----------
+    calibrators_ : list of Calibrator
+        One for each class.
+    """
+
+    needs_every_class: ClassVar[bool] = True
+
+    def __init__(self, calibrator: Calibrator | None = None) -> None:
+        self.calibrator = calibrator
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        each = Platt() if self.calibrator is None else self.calibrator
+        self.calibrators_ = [
+            clone(each).fit(column, (targets == number).astype(np.intp), weights)
+            for number, column in enumerate(probabilities.T)
+        ]
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        found = [
+            each.predict_proba(column)[:, 1] for each, column in zip(self.calibrators_, probabilities.T, strict=True)
+        ]
+        rows = np.column_stack(found)
+        total = rows.sum(axis=1, keepdims=True)
+        return np.where(total > 0, np.divide(rows, total, out=np.ones_like(rows), where=total > 0), 1 / rows.shape[1])

@@ -1,0 +1,395 @@
+"""Probability calibration trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, final
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.tree import DecisionTreeClassifier
+
+from calibstat.calibrators.base import Calibrator, split_columns
+from calibstat.calibrators.meta import OneVsRest
+from calibstat.calibrators.scaling import Beta, Platt
+from calibstat.calibrators.softmax import Dirichlet
+from calibstat.data.arrays import Array, Bools, Floats, Ints
+
+
+@final
+class CalibrationTree(Calibrator):
+    """A tree whose leaves hold logistic models of the probabilities (Leathart et al. 2017).
+
+    The tree is grown by CART (the paper boosts), on the variables, or on the probabilities where there are no
+    variables, and pruned by cross-validation: the cost of a leaf is the one with the least Brier score, logistic models
+    included, on rows that neither tree nor models have seen. A leaf with too few classes takes the model of all rows.
+
+    Parameters
+    ----------
+    variables : sequence of int or str
+        Columns of X that are not probabilities.
+    calibrator : Calibrator, optional
+        What the leaves hold; by default Platt(), one-vs-rest for more than two classes.
+    max_depth : int, optional
+    min_share : float
+        The least share of the rows in a leaf, up to 0.5.
+    ccp_alpha : float, optional
+        How much a leaf costs in cost-complexity pruning; by default chosen by cross-validation, 0 prunes nothing.
+    n_folds : int
+        Of the cross-validation. Equal rows share a fold; no chance is involved.
+
+    Attributes
+    ----------
+    ccp_alpha_ : float
+        What a leaf has cost.
+    tree_ : dict of arrays
+    calibrators_ : dict of Calibrator
+        By the number of the leaf, and "all".
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[int | str] = (),
+        calibrator: Calibrator | None = None,
+        max_depth: int | None = None,
+        min_share: float = 0.1,
+        ccp_alpha: float | None = None,
+        n_folds: int = 5,
+    ) -> None:
+        self.variables = variables
+        self.calibrator = calibrator
+        self.max_depth = max_depth
+        self.min_share = min_share
+        self.ccp_alpha = ccp_alpha
+        self.n_folds = n_folds
+
+    def _split(self, X: Floats) -> tuple[Floats, Floats]:
+        return split_columns(self, X, self.variables)
+
+    def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
+        features = self._features(probabilities, variables)
+        model = self.calibrator
+        if model is None:
+            model = Platt() if probabilities.shape[1] == 2 else OneVsRest()
+        growth = {"max_depth": self.max_depth, "min_weight_fraction_leaf": self.min_share}
+
+        def says(tree: Tree, rows: Bools, known: dict[bytes, Calibrator]) -> Floats:
+            leaves = leaf_of(tree, features)
+            fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], weights[rows], known)
+            return calibrate_leaves(fitted, leaves[~rows], probabilities[~rows])
+
+        if self.ccp_alpha is None:
+            self.ccp_alpha_ = choose_ccp_alpha(features, targets, weights, says, self.n_folds, **growth)
+        else:
+            self.ccp_alpha_ = self.ccp_alpha
+        self.tree_ = grow(features, targets, weights, ccp_alpha=self.ccp_alpha_, **growth)
+        leaves = leaf_of(self.tree_, features)
+        self.calibrators_ = fit_leaves(model, leaves, probabilities, targets, weights)
+
+    def _features(self, probabilities: Floats, variables: Floats) -> Floats:
+        return variables if variables.shape[1] else np.ascontiguousarray(probabilities[:, 1:])
+
+    def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
+        leaves = leaf_of(self.tree_, self._features(probabilities, variables))
+        return calibrate_leaves(self.calibrators_, leaves, probabilities)
+
+
+# A decision tree as calibrator.
+
+
+@final
+class DecisionTree(Calibrator):
+    """The shares of the classes in the leaves of a tree that splits on the probabilities and on variables.
+
+    Parameters
+    ----------
+    variables : sequence of int or str
+        Columns of X that are not probabilities.
+    max_depth : int, optional
+    min_share : float
+        The least share of the rows in a leaf, up to 0.5.
+    ccp_alpha : float
+        How much a leaf costs in cost-complexity pruning.
+
+    Attributes
+    ----------
+    tree_ : dict of arrays
+    values_ : (nodes, K) floats
+        What is said in each leaf.
+    """
+
+    def __init__(
+        self,
+        variables: Sequence[int | str] = (),
+        max_depth: int | None = None,
+        min_share: float = 0.05,
+        ccp_alpha: float = 0.0,
+    ) -> None:
+        self.variables = variables
+        self.max_depth = max_depth
+        self.min_share = min_share
+        self.ccp_alpha = ccp_alpha
+
+    def _split(self, X: Floats) -> tuple[Floats, Floats]:
+        return split_columns(self, X, self.variables)
+
+    def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
+        features = _features(probabilities, variables)
+        self.tree_ = grow(
+            features,
+            targets,
+            weights,
+            max_depth=self.max_depth,
+            min_weight_fraction_leaf=self.min_share,
+            ccp_alpha=self.ccp_alpha,
+        )
+        sums = np.zeros((len(self.tree_["left"]), probabilities.shape[1]))
+        np.add.at(sums, (leaf_of(self.tree_, features), targets), weights)
+        total = sums.sum(axis=1, keepdims=True)
+        self.values_ = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+
+    def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
+        return self.values_[leaf_of(self.tree_, _features(probabilities, variables))]
+
+
+def _features(probabilities: Floats, variables: Floats) -> Floats:
+    """Return what a tree may split on: of two columns one says it all."""
+    shown = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
+    return np.hstack([shown, variables])
+
+
+# A calibrator in each leaf of a tree.
+
+
+def by_number_of_classes(chosen: Calibrator | None, n_classes: int) -> Calibrator:
+    """The calibrator that was chosen; by default beta for two classes and Dirichlet for more."""
+    if chosen is not None:
+        return chosen
+    return Beta() if n_classes == 2 else Dirichlet()
+
+
+def fit_leaves(
+    calibrator: Calibrator,
+    leaves: Ints,
+    probabilities: Floats,
+    targets: Ints,
+    weights: Floats,
+    known: dict[bytes, Calibrator] | None = None,
+) -> dict[str, Calibrator]:
+    """Fit in each leaf by its number; where too few classes occur, the fit of all rows is taken.
+
+    Trees that are pruned from the same rows share leaves: fits are put into `known`, by their rows, and found there.
+    """
+    found = {} if known is None else known
+
+    def fit(rows: Bools) -> Calibrator:
+        key = np.packbits(rows).tobytes()
+        if key not in found:
+            found[key] = clone(calibrator).fit(probabilities[rows], targets[rows], weights[rows])
+        return found[key]
+
+    everywhere = fit(np.ones(len(leaves), dtype=bool))
+    fitted = {"all": everywhere}
+    for leaf in np.unique(leaves):
+        rows = leaves == leaf
+        occur = len(np.unique(targets[rows]))
+        enough = occur == probabilities.shape[1] if calibrator.needs_every_class else occur > 1
+        fitted[str(leaf)] = fit(rows) if enough else everywhere
+    return fitted
+
+
+def calibrate_leaves(fitted: dict[str, Calibrator], leaves: Ints, probabilities: Floats) -> Floats:
+    """Each row by the calibrator of its leaf."""
+    calibrated = np.empty_like(probabilities)
+    for leaf in np.unique(leaves):
+        rows = leaves == leaf
+        calibrated[rows] = fitted.get(str(leaf), fitted["all"]).predict_proba(probabilities[rows])
+    return calibrated
+
+
+# Trees of scikit-learn, kept as plain arrays: they can be written to a file and do not depend on its version.
+
+Tree: TypeAlias = dict[str, Array]
+
+
+def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Tree:
+    """A tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
+    grown = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights)
+    tree = grown.tree_
+    return {
+        "left": tree.children_left,
+        "right": tree.children_right,
+        "feature": tree.feature,
+        "threshold": tree.threshold,
+    }
+
+
+def leaf_of(tree: Tree, features: Floats) -> Ints:
+    """(n,) the node in which each row ends."""
+    rounded = features.astype(np.float32)  # as scikit-learn does
+    node = np.zeros(len(features), dtype=np.intp)
+    rows = np.arange(len(features))
+    while len(rows := rows[tree["left"][node[rows]] >= 0]):
+        here = node[rows]
+        goes_left = rounded[rows, tree["feature"][here]] <= tree["threshold"][here]
+        node[rows] = np.where(goes_left, tree["left"][here], tree["right"][here])
+    return node
+
+
+# How far to prune a tree: the cost of a leaf is chosen by cross-validation.
+
+Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Calibrator]], Floats]
+
+
+def choose_ccp_alpha(
+    features: Floats, targets: Ints, weights: Floats, says: Says, n_folds: int, **parameters: Any
+) -> float:
+    """Cost of a leaf with the least Brier score of rows that the tree has not seen (Breiman et al. 1984, Section 3.4).
+
+    The tree of all rows is pruned leaf by leaf; between two of these steps any cost gives the same tree, and their
+    geometric mean stands for them. Each is tried on folds, and of equally good ones the largest is taken (also where
+    classes are too rare for any fold).
+
+    Parameters
+    ----------
+    features : (n, d) floats
+    targets : (n,) ints
+    weights : (n,) floats
+    says : callable
+        (m, K) probabilities of the rows outside a mask by a tree whose leaves are filled from those inside; a
+        dictionary keeps what trees of the same rows share.
+    n_folds : int
+    **parameters
+        Of scikit-learn's DecisionTreeClassifier.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two folds.
+    """
+    if n_folds < 2:
+        raise ValueError(
+            f"n_folds is {n_folds}, but cross-validation needs at least 2; or pass ccp_alpha=0 to prune nothing"
+        )
+    alphas = candidates(features, targets, weights, **parameters)
+    if len(alphas) == 1:
+        return float(alphas[0])
+    fold = folds(np.column_stack([targets, features]), n_folds)
+    loss = np.zeros(len(alphas))
+    for number in range(n_folds):
+        train = fold != number
+        if set(targets) - set(targets[train]) or train.all():
+            continue  # a class to learn is missing, or there is nothing to try it on
+        tried: dict[bytes, float] = {}
+        known: dict[bytes, Calibrator] = {}
+        grown = weakest_links(features[train], targets[train], weights[train], **parameters)
+        for position, alpha in enumerate(alphas):
+            tree = pruned(*grown, float(alpha))
+            key = tree["left"].tobytes()
+            if key not in tried:
+                tried[key] = _brier(says(tree, train, known), targets[~train], weights[~train])
+            loss[position] += tried[key]
+    best = loss.min()
+    return float(alphas[np.flatnonzero(loss <= best + 1e-12 * abs(best))[-1]])
+
+
+def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Floats:
+    """(m,) increasing costs of a leaf: one for each tree on the way from all leaves to none."""
+    _, collapse = weakest_links(features, targets, weights, **parameters)
+    steps = np.unique(np.append(0.0, collapse[np.isfinite(collapse)]))
+    return np.append(np.sqrt(steps[:-1] * steps[1:]), 2 * steps[-1])
+
+
+def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> tuple[Tree, Floats]:
+    """Grow a tree, and find at which cost of a leaf each node becomes one (infinite where a node above does before)."""
+    nodes = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_
+    left, right = nodes.children_left, nodes.children_right
+    tree: Tree = {"left": left, "right": right, "feature": nodes.feature, "threshold": nodes.threshold}
+    risk = nodes.weighted_n_node_samples * nodes.impurity / nodes.weighted_n_node_samples[0]
+    below, leaves, parent = risk.copy(), np.ones(len(left)), np.full(len(left), -1)
+    for node in np.flatnonzero(left >= 0)[::-1]:  # children come after their parents
+        children = [left[node], right[node]]
+        below[node], leaves[node], parent[children] = below[children].sum(), leaves[children].sum(), node
+    collapse, alive, cost = np.full(len(left), np.inf), left >= 0, 0.0
+    while alive.any():
+        gain = np.where(alive, (risk - below) / np.maximum(leaves - 1, 1), np.inf)
+        weakest = int(gain.argmin())
+        cost = max(cost, float(gain[weakest]))
+        collapse[weakest] = cost
+        fewer, more, above = leaves[weakest] - 1, risk[weakest] - below[weakest], weakest
+        while above >= 0:
+            leaves[above], below[above], above = leaves[above] - fewer, below[above] + more, parent[above]
+        stack = [weakest]
+        while stack:
+            node = stack.pop()
+            alive[node] = False
+            stack += [int(child) for child in (left[node], right[node]) if child >= 0 and alive[child]]
+    return tree, collapse
+
+
+def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
+    """Return the tree with every node a leaf that has become one at this cost."""
+    return tree | {"left": np.where(collapse <= ccp_alpha, -1, tree["left"])}
+
+
+def folds(rows: Floats, n_folds: int) -> Ints:
+    """(n,) the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
+
+    No chance is involved, the order of rows does not matter, and a row of weight two is a row that is there twice.
+    """
+    _, distinct = np.unique(rows, axis=0, return_inverse=True)
+    return np.asarray(distinct.reshape(-1) % n_folds, dtype=np.intp)
+
+
+def _brier(said: Floats, targets: Ints, weights: Floats) -> float:
+    happened = np.eye(said.shape[1])[targets]
+    return float(weights @ ((said - happened) ** 2).sum(axis=1))
+
+
+# Variable-based calibration.
+
+
+@final
+class VariableBased(Calibrator):
+    """Beta calibration in each leaf of a tree that splits on one variable alone (Kelly and Smyth 2023).
+
+    For more than two classes leaves hold Dirichlet calibration. Without a split, or where a leaf has too few classes,
+    the calibrator of all rows is taken.
+
+    Parameters
+    ----------
+    variable : int or str
+        The column of X that holds the variable; the others are probabilities.
+    calibrator : Calibrator, optional
+        What the leaves hold.
+    max_depth : int
+    min_share : float
+        The least share of the rows in a leaf, up to 0.5.
+
+    Attributes
+    ----------
+    tree_ : dict of arrays
+    calibrators_ : dict of Calibrator
+        By the number of the leaf, and "all".
+    """
+
+    def __init__(
+        self, variable: int | str = -1, calibrator: Calibrator | None = None, max_depth: int = 3, min_share: float = 0.1
+    ) -> None:
+        self.variable = variable
+        self.calibrator = calibrator
+        self.max_depth = max_depth
+        self.min_share = min_share
+
+    def _split(self, X: Floats) -> tuple[Floats, Floats]:
+        return split_columns(self, X, [self.variable])
+
+    def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
+        self.tree_ = grow(
+            variables, targets, weights, max_depth=self.max_depth, min_weight_fraction_leaf=self.min_share
+        )
+        each = by_number_of_classes(self.calibrator, probabilities.shape[1])
+        self.calibrators_ = fit_leaves(each, leaf_of(self.tree_, variables), probabilities, targets, weights)
+
+    def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
+        return calibrate_leaves(self.calibrators_, leaf_of(self.tree_, variables), probabilities)

@@ -1,0 +1,473 @@
+"""What a comparison of calibrators found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from calibstat.comparisons.splits import Split
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.scores import LogScore
+from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
+from calibstat.inference.results import LEVEL, CalibrationTest, counted, frame, number
+from calibstat.inference.spread import ConfidenceInterval
+from calibstat.lenses.base import Lens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_CROSS_FITTED = (
+    "cross-fitted: each row is predicted by a calibrator that has not seen it, but the fits share rows, so that for "
+    "calibrators the null of redrawn labels, and every p-value made of it, is only approximate"
+)
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibratorComparison:
+    """What `compare_calibrators` found.
+
+    Parameters
+    ----------
+    models : tuple of CalibratorResult
+        The predictions as given ("uncalibrated") first, then the calibrators in their order.
+    pairs : tuple of PairResult
+        Each two of them.
+    splits : tuple of Split
+        Which rows were fitted on, and which were tested on.
+    estimator : Estimator
+        With its lens.
+    confidence_level : float
+    n_resamples : int
+    cross_fitted : bool
+        Whether every row was tested on, with the prediction of a calibrator fitted on other folds.
+    notes : tuple of str
+        What limits the result.
+    """
+
+    models: tuple[CalibratorResult, ...]
+    pairs: tuple[PairResult, ...]
+    splits: tuple[Split, ...]
+    estimator: Estimator
+    confidence_level: float
+    n_resamples: int
+    cross_fitted: bool
+    notes: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> CalibratorResult:
+        for each in self.models:
+            if each.name == name:
+                return each
+        raise KeyError(f"there is no {name!r}; there are {[each.name for each in self.models]}")
+
+    @property
+    def verdict(self) -> str:
+        """Which calibrators are better calibrated than which, or that none can be told apart."""
+        lens, told = self.estimator.lens, [pair for pair in self.pairs if pair.rejects]
+        if not told:
+            smallest = min(pair.pvalue_adjusted for pair in self.pairs)
+            names = ", ".join(each.name for each in self.models)
+            return (
+                f"No two of {names} can be told apart by their binned errors {where(lens)} (smallest adjusted p = "
+                f"{smallest:.3g})."
+            )
+        return "\n".join(pair_text(pair, lens, self.confidence_level) for pair in told)
+
+    @property
+    def hypotheses(self) -> tuple[str, str]:
+        """The null of each single test, and of each comparison of two."""
+        pair = f"two have the same squared calibration error {where(self.estimator.lens)}, each binned by its own cells"
+        own = self.models[0].tests[0].hypothesis
+        if self.cross_fitted:
+            own = own.replace("(exact)", "(exact for the predictions as given, approximate for cross-fitted ones)")
+        return own, f"{pair} (both may be zero)"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each pair."""
+        return frame([pair.to_dict() for pair in self.pairs])
+
+    def models_to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each calibrator."""
+        return frame([each.to_dict() for each in self.models])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        own, pair = self.hypotheses
+        return {
+            "lens": repr(self.estimator.lens),
+            "estimator": repr(self.estimator.core),
+            "n_fit": len(self.splits[0].fit_rows),
+            "n_test": self._n_test,
+            "n_splits": 1 if self.cross_fitted else len(self.splits),
+            "cross_fitted": self.cross_fitted,
+            "confidence_level": self.confidence_level,
+            "n_resamples": self.n_resamples,
+            "models": [each.to_dict() for each in self.models],
+            "pairs": [each.to_dict() for each in self.pairs],
+            "hypothesis": own,
+            "pair_hypothesis": pair,
+            "notes": list(self.all_notes),
+        }
+
+    @property
+    def all_notes(self) -> tuple[str, ...]:
+        """What limits the result, with what follows from the way rows were split."""
+        found = list(self.notes)
+        if self.cross_fitted:
+            found.append(_CROSS_FITTED)
+        clipped = [each for each in self.models if each.scores.n_clipped]
+        if clipped:
+            rows = ", ".join(f"{each.name} in {counted(each.scores.n_clipped, 'row')}" for each in clipped)
+            found.append(
+                f"log counts probabilities below {LogScore().clip:g} as this much, or it would be infinite; what "
+                f"happened had been called that improbable by {rows}"
+            )
+        if self._n_test < ENOUGH_ROWS:
+            found.append(f"fewer than {ENOUGH_ROWS} test rows: the normal approximation is for at least as many")
+        return tuple(found)
+
+    def __str__(self) -> str:
+        own, pair = self.hypotheses
+        exact = "only approximate for calibrators, see the note" if self.cross_fitted else "exact"
+        return "\n".join(
+            [
+                self.verdict,
+                *apart_lines(self.pairs),
+                f"  {self._rows_text()}",
+                *table(self.models),
+                "  squared    calibration error of cell means, in each one's own cells, unbiased; root: its root",
+                f"  p          of each one's calibration by itself ({exact})",
+                "  scores     seen through the lens; Brier = squared calibration error + refinement, which grows where "
+                "sharpness is lost",
+                f"  null       {own}",
+                f"  pairs      {pair}; {self._pair_text()}",
+                f"  estimator  {self.estimator!r}",
+                *(f"  note       {note}" for note in self.all_notes),
+            ]
+        )
+
+    __repr__ = __str__
+
+    @property
+    def _n_test(self) -> int:
+        parts = self.splits if self.cross_fitted else self.splits[:1]
+        return sum(len(each.test_rows) for each in parts)
+
+    def _rows_text(self) -> str:
+        if self.cross_fitted:
+            return f"tested on all {self._n_test} rows, cross-fitted in {counted(len(self.splits), 'fold')}"
+        one = f"tested on {self._n_test} rows, fitted on {len(self.splits[0].fit_rows)} others"
+        return one if len(self.splits) == 1 else f"{one}, in {len(self.splits)} random splits of the same rows"
+
+    def _pair_text(self) -> str:
+        several = len(self.splits) > 1 and not self.cross_fitted
+        twice = "twice the median over splits, then " if several else ""
+        return (
+            "p is the larger of a normal one and of twice the smaller p of the two by themselves, "
+            f"{twice}adjusted by Holm's method over {len(self.pairs)}"
+        )
+
+
+# What was found of one calibrator, and of two.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Proper scores of the test rows, seen through the lens; smaller is better.
+
+    Parameters
+    ----------
+    brier, log : float
+    calibration : float
+        The part of the Brier score that adding its mean residual to each cell would take off (unbiased, binned).
+    refinement : float
+        The rest of the Brier score: it grows where sharpness is lost.
+    n_clipped : int
+        Rows whose outcome had been called so improbable that the log score counts a larger probability, lest it be
+        infinite; of all splits.
+    """
+
+    brier: float
+    log: float
+    calibration: float
+    refinement: float
+    n_clipped: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CalibratorResult:
+    """What was found of one calibrator on rows that it was not fitted on; means over splits where there are several.
+
+    Parameters
+    ----------
+    name : str
+    calibrator : str
+        Its repr; "" for the predictions as given.
+    tests : tuple of CalibrationTest
+        One for each split: the debiased squared error under its own null.
+    scores : Scores
+    root_interval : ConfidenceInterval or None
+        Of the root error, for a single split.
+    """
+
+    name: str
+    calibrator: str
+    tests: tuple[CalibrationTest, ...]
+    scores: Scores
+    root_interval: ConfidenceInterval | None
+
+    @property
+    def value(self) -> float:
+        """The debiased squared error."""
+        return float(np.mean([test.statistic for test in self.tests]))
+
+    @property
+    def root(self) -> float:
+        """The root of the squared error, 0 if that is negative."""
+        return float(np.sqrt(max(0.0, self.value)))
+
+    @property
+    def pvalue(self) -> float:
+        """Of "this model is calibrated", exact; twice the median over several splits."""
+        return twice_median([test.pvalue for test in self.tests])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        return {
+            "name": self.name,
+            "calibrator": self.calibrator,
+            "value": self.value,
+            "root": self.root,
+            "root_interval": None if self.root_interval is None else list(self.root_interval),
+            "pvalue": self.pvalue,
+            "pvalues": [test.pvalue for test in self.tests],
+            "null_mean": float(np.mean([test.null_mean for test in self.tests])),
+            "brier": self.scores.brier,
+            "log": self.scores.log,
+            "calibration": self.scores.calibration,
+            "refinement": self.scores.refinement,
+            "log_clipped_rows": self.scores.n_clipped,
+        }
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PairResult:
+    """Two calibrators on the same test rows.
+
+    Parameters
+    ----------
+    first, second : CalibratorResult
+    tests : tuple of ComparisonTest
+        One for each split.
+    pvalue_adjusted : float
+        Over all pairs (Holm).
+    n_fit, n_test : int
+    """
+
+    first: CalibratorResult
+    second: CalibratorResult
+    tests: tuple[ComparisonTest, ...]
+    pvalue_adjusted: float
+    n_fit: int
+    n_test: int
+
+    @property
+    def difference(self) -> float:
+        """Squared error of the first minus that of the second; the mean over splits."""
+        return float(np.mean([test.difference for test in self.tests]))
+
+    @property
+    def pvalue(self) -> float:
+        """Wrapped, of this pair by itself; twice the median over several splits."""
+        return pair_pvalue(self.tests)
+
+    @property
+    def rejects(self) -> bool:
+        """Whether the two are told apart, after adjustment."""
+        return self.pvalue_adjusted <= LEVEL
+
+    @property
+    def confidence_interval(self) -> ConfidenceInterval | None:
+        """Of the difference, not wrapped; for a single split."""
+        return self.tests[0].confidence_interval if len(self.tests) == 1 else None
+
+    @property
+    def split_standard_error(self) -> float | None:
+        """Of the mean difference over several splits (Nadeau & Bengio 2003): a description, not for p-values."""
+        return corrected_standard_error([test.difference for test in self.tests], self.n_fit, self.n_test)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        interval = self.confidence_interval
+        return {
+            "first": self.first.name,
+            "second": self.second.name,
+            "difference": self.difference,
+            "confidence_interval": None if interval is None else list(interval),
+            "split_standard_error": self.split_standard_error,
+            "pvalue": self.pvalue,
+            "pvalue_adjusted": self.pvalue_adjusted,
+            "differences": [test.difference for test in self.tests],
+            "pvalues": [test.pvalue for test in self.tests],
+            "brier_difference": self.first.scores.brier - self.second.scores.brier,
+            "refinement_difference": self.first.scores.refinement - self.second.scores.refinement,
+        }
+
+
+def pair_pvalue(tests: Sequence[ComparisonTest]) -> float:
+    """Combine the wrapped p-values of the splits."""
+    return twice_median([test.pvalue for test in tests])
+
+
+# How comparisons of calibrators are put into words. Words never accept a null hypothesis.
+
+MOST_PAIRS = 6
+_LENSES = {"TopLabel()": "for the top label"}
+
+
+def where(lens: Lens) -> str:
+    """Say in which sense: "for the top label", or the lens as it prints itself."""
+    return _LENSES.get(repr(lens), f"through {lens!r}")
+
+
+def pair_text(pair: PairResult, lens: Lens, level: float) -> str:
+    """Say which of two is better calibrated and by how much, or that they cannot be told apart."""
+    if not pair.rejects:
+        names = f"{pair.first.name} and {pair.second.name}"
+        return f"{names} cannot be told apart by their binned errors {where(lens)} ({_apart(pair)})."
+    better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
+    difference = number(abs(pair.difference), better.value, worse.value)
+    return (
+        f"{better.name} is better calibrated than {worse.name} {where(lens)}: binned squared calibration error lower "
+        f"by {difference} ({_spread(pair, level)}root errors {_root(better)} and {_root(worse)}), adjusted "
+        f"p = {pair.pvalue_adjusted:.3g}."
+    )
+
+
+def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
+    """List who cannot be told apart, a line each; of many only those whose interval excludes 0 all the same."""
+    apart = [pair for pair in pairs if not pair.rejects]
+    shown = apart if len(apart) <= MOST_PAIRS else [pair for pair in apart if outvoted(pair)]
+    lines = [f"  {pair.first.name} and {pair.second.name} cannot be told apart ({_apart(pair)})" for pair in shown]
+    rest = len(apart) - len(shown)
+    noun = "other pair" if shown else "pair"
+    return lines if not rest else [*lines, f"  {counted(rest, noun)} cannot be told apart (to_frame)"]
+
+
+def outvoted(pair: PairResult) -> bool:
+    """Whether the interval of the difference excludes 0 and the p-value does not reject."""
+    interval = pair.confidence_interval
+    return not pair.rejects and interval is not None and not interval.low <= 0 <= interval.high
+
+
+def _apart(pair: PairResult) -> str:
+    note = "; the interval of the difference excludes 0, but the p-value decides" if outvoted(pair) else ""
+    return f"adjusted p = {pair.pvalue_adjusted:.3g}{note}"
+
+
+def table(models: Sequence[CalibratorResult]) -> list[str]:
+    """Lay out errors, p-values and scores, a line for each calibrator."""
+    rows = [["", "squared", "root", "95 %" if models[0].root_interval else "", "p", "Brier", "refinement", "log"]]
+    for each in models:
+        rows.append(
+            [
+                each.name,
+                number(each.value, *(model.value for model in models)),
+                f"{each.root:.3g}",
+                _interval(each),
+                f"{each.pvalue:.3g}",
+                _decimals(each.scores.brier),
+                _decimals(each.scores.refinement),
+                _decimals(each.scores.log),
+            ]
+        )
+    shown = [k for k in range(len(rows[0])) if any(row[k] for row in rows)]
+    widths = {k: max(len(row[k]) for row in rows) for k in shown}
+    return [
+        "  " + "  ".join(row[k].ljust(widths[k]) if k in (0, 3) else row[k].rjust(widths[k]) for k in shown).rstrip()
+        for row in rows
+    ]
+
+
+def _decimals(value: float) -> str:
+    """Five decimals; what is rounded to zero has no sign."""
+    return f"{round(value, 5) + 0.0:.5f}"
+
+
+def _spread(pair: PairResult, level: float) -> str:
+    interval = pair.confidence_interval
+    if interval is not None:
+        low, high = sorted(-end if pair.difference < 0 else end for end in interval)
+        return f"{100 * level:g} % interval {number(low, high)} to {number(high, low)}; "
+    error = pair.split_standard_error
+    # several splits: of one there is no such error
+    if error is None:
+        return ""
+    return f"mean over {len(pair.tests)} splits, their standard error {number(error, pair.difference)}; "
+
+
+def _root(model: CalibratorResult) -> str:
+    interval = _interval(model)
+    return f"{model.root:.3g} [{interval}]" if interval else f"{model.root:.3g}"
+
+
+def _interval(model: CalibratorResult) -> str:
+    return "" if model.root_interval is None else f"{model.root_interval[0]:.3g} to {model.root_interval[1]:.3g}"
+
+
+# Several splits of the same rows: one p-value, and how much fits differ.
+
+
+def twice_median(pvalues: Sequence[float]) -> float:
+    """Combine p-values that may depend on each other in any way: twice their median, at most 1 (Rueger 1978).
+
+    Where every single one is valid, so is the combined one: were all hypotheses true, it is at most alpha with
+    probability at most alpha. A single p-value is left as it is.
+
+    Parameters
+    ----------
+    pvalues : sequence of float
+
+    Examples
+    --------
+    >>> twice_median([0.02, 0.01, 0.3])
+    0.04
+    >>> twice_median([0.02])
+    0.02
+    """
+    if len(pvalues) == 1:
+        return float(pvalues[0])
+    return min(1.0, 2 * float(np.median(pvalues)))
+
+
+def corrected_standard_error(values: Sequence[float], n_fit: int, n_test: int) -> float | None:
+    """Standard error of the mean over random splits, widened for the rows that they share (Nadeau & Bengio 2003).
+
+    The root of :math:`(1 / J + n_{test} / n_{fit}) S^2` over J splits. It describes how much the mean would vary over
+    fits and rows; there is no unbiased estimate of that, and no p-value is made of it.
+
+    Parameters
+    ----------
+    values : (J,) sequence of float
+    n_fit, n_test : int
+        Rows of the fit and of the test in each split.
+
+    Returns
+    -------
+    error : float or None
+        None for a single split.
+
+    Examples
+    --------
+    >>> corrected_standard_error([1.0, 2.0, 3.0], 100, 50).__round__(6)
+    0.912871
+    """
+    if len(values) < 2:
+        return None
+    return float(np.sqrt((1 / len(values) + n_test / n_fit) * np.var(values, ddof=1)))

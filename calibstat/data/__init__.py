@@ -1,0 +1,1 @@
+"""Samples, predictions and files: the one place where input from outside is read and checked."""

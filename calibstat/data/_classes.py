@@ -1,0 +1,415 @@
+"""Which class each column of probabilities belongs to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Ints
+from calibstat.data.columns import Column, as_text, shortened
+
+
+def classes_of_columns(
+    found: Labels,
+    n_classes: int,
+    *,
+    vector: bool = False,
+    labels: Sequence[Hashable] | None = None,
+    columns: Sequence[str] | None = None,
+) -> tuple[Classes, str]:
+    """The class of each column of probabilities, by the first rule that applies.
+
+    These are: `labels`; the names of the columns; integers (or booleans) as positions; the sorted labels, if exactly
+    as many occur as there are columns.
+
+    Parameters
+    ----------
+    found : Labels
+        The labels of the rows.
+    n_classes : int
+        How many classes there are probabilities for.
+    vector : bool
+        Whether there is a single column, P(the last class).
+    labels : sequence, optional
+        The class of each column in order, as the user says.
+    columns : sequence of str, optional
+        The names of the columns (of the one column for a vector).
+
+    Returns
+    -------
+    classes : tuple
+        Python scalars in the order of the columns.
+    source : str
+        What was taken for what, and why.
+
+    Raises
+    ------
+    ValueError
+        If no rule applies; the message proposes `labels`.
+    """
+    classes, reason = _by_rule(found, n_classes, vector, labels, columns)
+    return classes, _sentence(classes, reason, vector, columns)
+
+
+def _by_rule(
+    found: Labels, n_classes: int, vector: bool, labels: Sequence[Hashable] | None, columns: Sequence[str] | None
+) -> tuple[Classes, str]:
+    if labels is not None:
+        return _as_told(found, n_classes, labels), "labels="
+    if columns is not None:
+        named = event_by_name(found, columns[0]) if vector else labels_by_names(found, columns)
+        if named is not None:
+            return named, "column name" if vector else "column names"
+    if found.within(n_classes) and (n_classes == 2 or not found.boolean):
+        classes = (False, True) if found.boolean else tuple(range(n_classes))
+        return classes, "by position" + ("" if vector else _no_zero(found, n_classes))
+    if len(found.distinct) == n_classes:
+        if columns is not None:
+            refuse_contradiction(found.distinct, [as_text(name) for name in columns])
+        return found.distinct, "sorted labels"
+    raise ValueError(_undecided(found, n_classes, vector, columns))
+
+
+def _no_zero(found: Labels, n_classes: int) -> str:
+    """Point out labels that may start at one, of which the last does not occur."""
+    if found.boolean or found.span[0] == 0 or found.span[1] < n_classes - 1:
+        return ""
+    proposed = ", ".join(map(str, range(1, n_classes + 1))) if n_classes <= 4 else f"1, ..., {n_classes}"
+    return f"; label 0 does not occur: if labels start at 1, pass labels=[{proposed}]"
+
+
+def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Classes:
+    """The user's own order, when it fits the columns and the labels that occur."""
+    told = told_labels(labels)
+    if len(told) != n_classes:
+        raise ValueError(f"labels={list(told)} names {len(told)} classes, but y_prob is for {n_classes}")
+    strange = [label for label in found.distinct if label not in set(told)]
+    if strange:
+        raise ValueError(
+            f"y_true holds {_few(strange)}, not among labels={_few(told)}: "
+            f"name every class, in the order of the columns{_other_type(strange, told)}"
+        )
+    return told
+
+
+def told_labels(labels: Sequence[Hashable]) -> Classes:
+    """The `labels` argument as a tuple of integers, booleans or strings, no two of them equal."""
+    if isinstance(labels, (str, bytes, set, frozenset)) or not isinstance(labels, Iterable):
+        raise TypeError(f"labels is {labels!r}, but a list is expected: the class of each column, in order")
+    told = tuple(_scalar(label) for label in labels)
+    if len({type(label) for label in told}) > 1:
+        raise ValueError(f"labels={list(told)} mixes types: pass integers, booleans or strings")
+    twice = [label for label in told if told.count(label) > 1] if len(set(told)) < len(told) else []
+    if twice:
+        raise ValueError(f"labels={list(told)} names {twice[0]!r} more than once: name each class once")
+    return told
+
+
+def _scalar(label: Any) -> Hashable:
+    plain: Any = label.item() if isinstance(label, np.generic) else label
+    if isinstance(plain, float) and plain.is_integer():
+        return int(plain)
+    if not isinstance(plain, (int, str)):
+        raise TypeError(f"labels holds {label!r}, but integers, booleans or strings are expected")
+    return str(plain) if isinstance(plain, str) else plain
+
+
+def _other_type(strange: Sequence[Hashable], told: Sequence[Hashable]) -> str:
+    """Point out labels that differ by their type alone."""
+    if {str(label) for label in strange} <= {str(label) for label in told}:
+        return f" (y_true holds {type(strange[0]).__name__}, labels= {type(told[0]).__name__})"
+    return ""
+
+
+def _sentence(classes: Classes, reason: str, vector: bool, columns: Sequence[str] | None) -> str:
+    """What was taken for what, in one line."""
+    why = reason if reason.startswith("by position") else f"({reason})"
+    if vector:
+        what = f"y_prob: column {columns[0]}" if columns is not None else "y_prob"
+        return f"{what} taken for P(label = {classes[-1]}); classes {_span(classes)} {why}"
+    names = f" {_span([as_text(name) for name in columns])}" if columns is not None else ""
+    return f"y_prob: {len(classes)} columns{names} taken for classes {_span(classes)} {why}"
+
+
+def _span(values: Sequence[Hashable]) -> str:
+    if len(values) <= 4:
+        return ", ".join(map(str, values))
+    return f"{values[0]} ... {values[-1]}"
+
+
+def _few(values: Sequence[Hashable]) -> str:
+    shown = ", ".join(map(repr, values[:12]))
+    return f"[{shown}, ...]" if len(values) > 12 else f"[{shown}]"
+
+
+def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[str] | None) -> str:
+    what = "y_prob has one dimension and so is for 2 classes" if vector else f"y_prob has {n_classes} columns"
+    names = "" if columns is None else f" ({_few([as_text(name) for name in columns])})"
+    advice = "pass the class of each column in order, for example"
+    if len(found.distinct) > n_classes:
+        advice = "there are more labels than that: pass one column for each, in an order such as"
+    elif found.boolean and n_classes > 2:
+        advice = "booleans are for two classes: pass two columns, in an order such as"
+    return (
+        f"{what}{names}, but which class each belongs to is not clear: y_true holds {len(found.distinct)} labels, "
+        f"{_few(found.distinct)}; {advice} labels={_proposal(found, n_classes)}"
+    )
+
+
+def _proposal(found: Labels, n_classes: int) -> str:
+    """The labels that occur, filled up to the number of columns."""
+    labels = list(found.distinct)
+    if found.boolean:
+        return _few([False, True])
+    if found.text:
+        return _few(labels + [f"class_{column}" for column in range(len(labels), n_classes)])
+    missing = (label for label in range(n_classes + len(labels)) if label not in set(labels))
+    while len(labels) < n_classes:
+        labels.append(next(missing))
+    return _few(sorted(labels, key=lambda label: int(str(label))))
+
+
+# Classes read from the names of columns: "prob_cat" is for the label "cat".
+
+Classes: TypeAlias = tuple[Hashable, ...]
+# How a boolean may be spelt in the name of a column: every pair is tried.
+BOOLEANS = (("False", "True"), ("false", "true"), ("0", "1"))
+
+
+def _spellings(found: Labels) -> list[dict[str, Hashable]]:
+    """How the labels that occur may be written in a column's name."""
+    if found.boolean:
+        return [{pair[label]: label for label in (False, True)} for pair in BOOLEANS]
+    return [{str(label): label for label in found.distinct}]
+
+
+def labels_by_names(found: Labels, columns: Sequence[str]) -> Classes | None:
+    """The labels that the names (without a common beginning, the shortest that will do) spell."""
+    names = [as_text(name) for name in columns]
+    for length in range(len(common_prefix(names)) + 1):
+        parts = [name[length:] for name in names]
+        if not all(parts) or len(set(parts)) < len(parts):
+            continue
+        for spelling in _spellings(found):
+            classes = _spelt(found, parts, spelling)
+            if classes is not None:
+                return classes
+    return None
+
+
+def common_prefix(names: Sequence[str]) -> str:
+    """Return the longest beginning that all names share."""
+    # The first and the last in order differ wherever any two do.
+    first, last = min(names), max(names)
+    length = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
+    return first[:length]
+
+
+def _spelt(found: Labels, parts: Sequence[str], spelling: dict[str, Hashable]) -> Classes | None:
+    """The label of each part, if every label that must be there is; parts that do not occur get the others' type."""
+    if not set(spelling) <= set(parts) or (found.boolean and len(parts) != 2):
+        return None
+    if found.text or found.boolean:
+        return tuple(spelling.get(part, part) for part in parts)
+    if not all(re.fullmatch(r"-?\d+", part) for part in parts) or len(set(map(int, parts))) < len(parts):
+        return None
+    return tuple(map(int, parts))
+
+
+def event_by_name(found: Labels, name: str) -> Classes | None:
+    """The two classes with the one last that the only column's name is or ends in."""
+    two = _two_labels(found)
+    for spelling in _two_spellings(two):
+        matches = [text for text in spelling if ends_in(as_text(name), text)]
+        if matches:
+            # "not_spam" also ends in "spam": the longer one is meant.
+            event = spelling[max(matches, key=len)]
+            return (two[0], two[1]) if event == two[1] else (two[1], two[0])
+    return None
+
+
+def _two_labels(found: Labels) -> Classes:
+    if found.within(2):
+        return (False, True) if found.boolean else (0, 1)
+    return found.distinct
+
+
+def _two_spellings(two: Classes) -> list[dict[str, Hashable]]:
+    if len(two) != 2:
+        return []
+    pairs = BOOLEANS if isinstance(two[0], bool) else ((str(two[0]), str(two[1])),)
+    return [dict(zip(pair, two, strict=True)) for pair in pairs]
+
+
+def ends_in(name: str, text: str) -> bool:
+    """Tell whether a name is the text, or ends in it after a character that is neither letter nor digit."""
+    before = name[: -len(text)]
+    return bool(text) and name.endswith(text) and (not before or not before[-1].isalnum())
+
+
+# Names of columns that say another order than the sorted labels do.
+
+
+def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
+    """Raise if a name, whatever its case, is that of a label which belongs to another column.
+
+    Parameters
+    ----------
+    classes : tuple
+        The sorted labels, one for each column (for a single column: two, of which it is the last).
+    columns : sequence of str
+        The names of the columns.
+
+    Raises
+    ------
+    ValueError
+        The message proposes `labels`.
+    """
+    spelt = {str(label).lower(): label for label in classes}
+    if len(spelt) < len(classes):
+        return
+    names = [name.lower() for name in columns]
+    meant = _meant_by_one(names[0], spelt) if len(names) == 1 else _meant(names, spelt)
+    places = classes[-1:] if len(names) == 1 else classes
+    if all(label is None or label == place for label, place in zip(meant, places, strict=True)):
+        return
+    raise ValueError(
+        f"the columns of y_prob ({shortened(columns)}) and the sorted labels ({shortened(classes)}) are not in the "
+        f"same order, and the names differ too much to decide: pass the class of each column in order, for example "
+        f"labels={_proposed_labels(meant, classes)}"
+    )
+
+
+def _meant(names: Sequence[str], spelt: dict[str, Hashable]) -> list[Hashable]:
+    """The label that each name spells after a common beginning, None where it spells none."""
+    tried = [[spelt.get(name[length:]) for name in names] for length in range(len(common_prefix(names)) + 1)]
+    return max(tried, key=lambda labels: sum(label is not None for label in labels))
+
+
+def _meant_by_one(name: str, spelt: dict[str, Hashable]) -> list[Hashable]:
+    matches = [text for text in spelt if ends_in(name, text)]
+    return [spelt[max(matches, key=len)] if matches else None]
+
+
+def _proposed_labels(meant: Sequence[Hashable], classes: Classes) -> str:
+    """What the names say, filled up with the other labels."""
+    left = iter([label for label in classes if label not in meant])
+    if len(meant) == 1:
+        return repr([*left, *meant])
+    proposed: list[Hashable] = []
+    for label in meant:
+        # A label that two names spell goes to the first.
+        proposed.append(next(left, None) if label is None or label in proposed else label)
+    return repr(proposed)
+
+
+# Labels as they came: integers, booleans or strings, one for each row.
+
+# Labels further apart than this are looked up in a dictionary, not in a table.
+WIDEST_TABLE = 1_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """One label for each row, as whole numbers.
+
+    Parameters
+    ----------
+    values : (n,) ints
+        The labels themselves, or for others the position of each row's label in `names`.
+    names : tuple, optional
+        Distinct labels that are text, or integers far apart, sorted; None for integers and booleans.
+    boolean : bool
+        Whether 0 and 1 stand for False and True.
+    """
+
+    values: Array
+    names: tuple[Hashable, ...] | None = None
+    boolean: bool = False
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The smallest and the largest of `values`."""
+        return int(self.values.min()), int(self.values.max())
+
+    @cached_property
+    def distinct(self) -> tuple[Hashable, ...]:
+        """The labels that occur, sorted, as Python scalars."""
+        low = 0 if self.names is not None else self.span[0]
+        occur = (np.flatnonzero(np.bincount(self.values - low)) + low).tolist()
+        if self.names is not None:
+            return tuple(self.names[position] for position in occur)
+        return tuple(map(bool, occur)) if self.boolean else tuple(occur)
+
+    @property
+    def text(self) -> bool:
+        """Whether the labels are strings."""
+        return self.names is not None and isinstance(self.names[0], str)
+
+    def within(self, n_classes: int) -> bool:
+        """Whether the labels are numbers that can be positions of that many columns."""
+        return self.names is None and self.span[0] >= 0 and self.span[1] < n_classes
+
+    def columns(self, classes: tuple[Hashable, ...]) -> Ints:
+        """The column number of each row's label; every label that occurs is among the classes."""
+        if self.names is None and classes == tuple(range(len(classes))):
+            return np.array(self.values, dtype=np.intp)
+        position = {label: column for column, label in enumerate(classes)}
+        if self.names is not None:
+            table = np.array([position.get(label, -1) for label in self.names], dtype=np.intp)
+            return np.take(table, self.values)
+        low, high = self.span
+        table = np.zeros(high - low + 1, dtype=np.intp)
+        for label in self.distinct:
+            table[int(label) - low] = position[label]  # type: ignore[call-overload]
+        return np.take(table, self.values - low)
+
+
+def as_labels(found: Column) -> Labels:
+    """Take a column without missing values for labels.
+
+    Raises
+    ------
+    ValueError
+        If numbers are not whole.
+    """
+    if found.names is not None:
+        return Labels(found.values, found.names)
+    if found.boolean:
+        return Labels(found.values.astype(np.intp), boolean=True)
+    low, high = found.values.min(), found.values.max()
+    if np.isinf(low) or np.isinf(high):
+        raise ValueError("y_true holds an infinite label: labels must be integers, booleans or strings")
+    whole = _whole(found.values)
+    # Python integers: the difference of two small machine integers may overflow.
+    if int(high) - int(low) > WIDEST_TABLE:
+        return _far_apart(whole)
+    return Labels(whole)
+
+
+def _whole(values: Array) -> Array:
+    if values.dtype.kind == "i":
+        return values if values.dtype.itemsize == 8 else values.astype(np.int64)
+    if max(abs(int(values.min())), abs(int(values.max()))) >= 2**63:
+        raise ValueError("y_true holds integers beyond 64 bits: pass smaller ones, or strings")
+    whole = values.astype(np.int64)
+    fraction = whole != values
+    if fraction.any():
+        row = int(np.argmax(fraction))
+        raise ValueError(
+            f"y_true is {values[row]:.6g} in row {row} (rows count from 0), but labels must be integers, "
+            "booleans or strings; the order of arguments is (y_true, y_prob)"
+        )
+    return whole
+
+
+def _far_apart(values: Array) -> Labels:
+    items: list[Any] = values.tolist()
+    names = tuple(sorted(set(items)))
+    lookup = {name: position for position, name in enumerate(names)}
+    return Labels(np.fromiter(map(lookup.__getitem__, items), np.intp, len(items)), names)

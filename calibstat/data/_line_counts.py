@@ -1,0 +1,174 @@
+"""Delimited text whose lines are counted while it is read: pandas lets extra values pass in silence."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Ints
+
+BLOCK = 1 << 20
+NEWLINE, QUOTE = ord("\n"), ord('"')
+
+
+class CountedLines(io.RawIOBase):
+    """The lines after the header, handed on once the values in each are counted.
+
+    Parameters
+    ----------
+    stream : file of bytes
+        At the beginning of the line after the header.
+    delimiter : str
+    n_columns : int
+        How many values a line must have.
+    line : int
+        The number of the first line (lines count from 1).
+    start : bytes
+        What comes before the stream.
+    """
+
+    def __init__(self, stream: Any, delimiter: str, n_columns: int, line: int, start: bytes = b"") -> None:
+        self._stream = stream
+        self._ready = memoryview(start)
+        self.counter = LineCounter(delimiter, n_columns, line)
+        self.counter.feed(start)
+
+    def readable(self) -> bool:
+        """Whether it can be read: yes."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as what is ready reaches; 0 at the end."""
+        if not self._ready:
+            block = self._stream.read(BLOCK)
+            self.counter.feed(block) if block else self.counter.end()
+            self._ready = memoryview(block)
+        n = min(len(buffer), len(self._ready))
+        buffer[:n] = self._ready[:n]
+        self._ready = self._ready[n:]
+        return n
+
+
+class LineCounter:
+    """Counts the values in each line of text that comes in blocks.
+
+    Parameters
+    ----------
+    delimiter : str
+    n_columns : int
+        How many values a line must have; more are an error unless all beyond are empty.
+    line : int
+        The number of the first line.
+
+    Attributes
+    ----------
+    short : str
+        What to say of the first line that has too few values; empty if none has.
+    """
+
+    def __init__(self, delimiter: str, n_columns: int, line: int) -> None:
+        self._delimiter = delimiter
+        self._mark = ord(delimiter)
+        self._n = n_columns
+        self._others = bytes(set(range(256)) - {NEWLINE, QUOTE, self._mark})
+        self._record = delimiter.encode() * (n_columns - 1) + b"\n"
+        self._line = self._first = line
+        self._held = b""
+        self.short = ""
+
+    def feed(self, block: bytes) -> None:
+        """Count in all lines that end in this block.
+
+        Raises
+        ------
+        ValueError
+            If a line has too many values.
+        """
+        text = self._held + block
+        # A carriage return at the end may be the first half of the end of a line.
+        tail = b"\r" if text.endswith(b"\r") else b""
+        if b"\r" in text:
+            text = text[: len(text) - len(tail)].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        end = text.rfind(b"\n") + 1
+        self._held = text[end:] + tail
+        if end:
+            self._held = self._count(text[:end], last=False) + self._held
+
+    def end(self) -> None:
+        """Count in the last line, which may lack its end."""
+        text, self._held = self._held.rstrip(b"\r"), b""
+        if text:
+            self._count(text + b"\n", last=True)
+
+    def _count(self, text: bytes, *, last: bool) -> bytes:
+        """Count in whole lines; give back the record that may go on in the next block."""
+        # Fast, and nearly always all there is to do. Quotation marks side by side were in the same value; where every
+        # value has an even number of them, no delimiter is inside.
+        kinds = text.translate(None, self._others).replace(b'""', b"")
+        n_lines = kinds.count(b"\n")
+        if kinds == self._record * n_lines:
+            self._line += n_lines
+            return b""
+        data = np.frombuffer(text, np.uint8)
+        marks = np.flatnonzero((data == NEWLINE) | (data == self._mark))
+        if b'"' in text:
+            quotes = np.flatnonzero(data == QUOTE)
+            if not self._plain(data, quotes):
+                return self._count_by_record(text, last=last)
+            marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
+        self._judge(text, data, marks)
+        self._line += text.count(b"\n")
+        return b""
+
+    def _plain(self, data: Array, quotes: Ints) -> bool:
+        """Whether every quotation mark opens or closes a whole value."""
+        if len(quotes) % 2:
+            return False
+        before, after = data[quotes[::2] - 1], data[quotes[1::2] + 1]
+        # Text ends in a newline, and so the mark before the first one, taken from the end, is one too.
+        return bool(np.isin(before, (self._mark, NEWLINE)).all() and np.isin(after, (self._mark, NEWLINE)).all())
+
+    def _judge(self, text: bytes, data: Array, marks: Ints) -> None:
+        ends = np.flatnonzero(data[marks] == NEWLINE)
+        counts = np.diff(ends, prepend=-1)
+        stops = marks[ends]
+        # One delimiter at the end of a line is common, and harmless.
+        closed = (counts == self._n + 1) & (data[stops - 1] == self._mark)
+        for row in np.flatnonzero((counts != self._n) & ~closed):
+            start = int(stops[row - 1]) + 1 if row else 0
+            if counts[row] > self._n or not self.short:
+                line = self._line + text.count(b"\n", 0, start)
+                self._judge_record(self._values(text[start : stops[row]]), line)
+
+    def _values(self, record: bytes) -> list[str]:
+        # One character for each byte: nothing but ASCII marks matters here.
+        text = io.StringIO(record.decode("latin-1"), newline="\n")
+        return next(csv.reader(text, delimiter=self._delimiter, skipinitialspace=True), [])
+
+    def _judge_record(self, values: list[str], line: int) -> None:
+        what = f"line {line} has {len(values)} value{'' if len(values) == 1 else 's'}, {self._n} expected"
+        if any(value.strip() for value in values[self._n :]):
+            hint = ": the first line must name every column" if line == self._first else ""
+            raise ValueError(what + hint)
+        if len(values) < self._n and any(values) and not self.short:
+            self.short = f"{what}: those that are not there count as missing"
+
+    def _count_by_record(self, text: bytes, *, last: bool) -> bytes:
+        """Count as the csv module does; the last record may go on in the next block."""
+        lines = io.StringIO(text.decode("latin-1"), newline="\n").readlines()
+        reader = csv.reader(lines, delimiter=self._delimiter, skipinitialspace=True)
+        start, held = 0, 0
+        try:
+            for values in reader:
+                if not last and reader.line_num == len(lines):
+                    held = len(lines) - start
+                    break
+                self._judge_record(values, self._line + start)
+                start = reader.line_num
+        except csv.Error as error:
+            raise ValueError(f"line {self._line + start}: a value in quotation marks does not end") from error
+        self._line += len(lines) - held
+        return "".join(lines[len(lines) - held :]).encode("latin-1")

@@ -1,0 +1,75 @@
+"""Names for the arrays that travel through calibstat, and the one door through which randomness enters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.intp]
+Bools: TypeAlias = NDArray[np.bool_]
+Array: TypeAlias = NDArray[Any]
+RNG: TypeAlias = int | np.random.Generator | None
+
+
+def as_generator(rng: RNG) -> np.random.Generator:
+    """Turn what a user passes as ``rng`` into a Generator; below the public functions a Generator is required.
+
+    Parameters
+    ----------
+    rng : int, Generator or None
+        A seed, a Generator (returned as it is), or None for one that differs on every call.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> bool(cs.as_generator(0).random() == cs.as_generator(0).random())
+    True
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
+        return np.random.default_rng(rng)
+    raise TypeError(
+        f"rng is {rng!r}, but it must be None, a non-negative integer or a numpy.random.Generator; "
+        "pass for example rng=0"
+    )
+
+
+# A variable that accompanies the rows of a sample: age, sex, hospital.
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """One value for each row, as numbers.
+
+    Parameters
+    ----------
+    values : (n,) floats
+        The numbers themselves, or for a categorical variable the position of each row's level in `levels`.
+    levels : tuple of str, optional
+        The level names of a categorical variable; None for a numeric one.
+    """
+
+    values: Floats
+    levels: tuple[str, ...] | None = None
+
+    @property
+    def categorical(self) -> bool:
+        """Whether the values are names without an order."""
+        return self.levels is not None
+
+    def take(self, rows: Array) -> Variable:
+        """The same variable at `rows`."""
+        return Variable(self.values[rows], self.levels)
+
+    @cached_property
+    def range(self) -> tuple[float, float]:
+        """The smallest and the largest value (NaN, NaN without rows)."""
+        if not self.values.size:
+            return np.nan, np.nan
+        return float(self.values.min()), float(self.values.max())

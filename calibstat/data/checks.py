@@ -1,0 +1,460 @@
+"""The one place where arrays from outside are examined; whatever has passed is trusted everywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from calibstat.data._classes import as_labels, classes_of_columns
+from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
+from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """Input that has passed every check.
+
+    Parameters
+    ----------
+    probabilities : (n, K) floats
+        In memory of their own and not writeable; columns lie together for two classes, rows otherwise. Rows of more
+        than two classes that were given in single precision still are.
+    outcomes : (n,) ints
+        The column of each row's label.
+    classes : tuple
+        The label of each column: integers, booleans or strings.
+    weights : (n,) floats, optional
+        None if not given or all equal.
+    variables : dict of str to Variable
+        What else is known of each row.
+    source : str
+        What was taken for what, in one line.
+    """
+
+    probabilities: Array
+    outcomes: Ints
+    classes: tuple[Hashable, ...]
+    weights: Floats | None
+    variables: dict[str, Variable]
+    source: str
+
+
+def examine(
+    y_true: Any,
+    y_prob: Any,
+    *,
+    variables: Any = None,
+    sample_weight: Any = None,
+    labels: Sequence[Hashable] | None = None,
+    nan_policy: str = "raise",
+    columns: Sequence[str] | None = None,
+) -> Examined:
+    """Check everything that a sample is made of, and take it over.
+
+    Parameters
+    ----------
+    y_true : (n,) integers, booleans or strings
+        The labels.
+    y_prob : (n,) or (n, K) numbers
+        Probabilities of the last class, or of every class.
+    variables : mapping or data frame, optional
+        What else is known of each row, by name.
+    sample_weight : (n,) numbers, optional
+        Importance weights.
+    labels : sequence, optional
+        The class of each column.
+    nan_policy : {"raise", "omit"}
+        What to do with rows in which something is missing.
+    columns : sequence of str, optional
+        The names of the columns of `y_prob`; without them, a data frame's own.
+
+    Returns
+    -------
+    Examined
+        Arrays that share no memory with the arguments, which are never changed.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If anything is wrong: the message says what was found, what was expected and what to do.
+    """
+    raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
+    check_range(raw.rows)
+    probabilities = own(raw.rows, single=True)
+    names = names_of(y_prob) if columns is None and raw.rows.ndim == 2 else columns
+    check_sums(probabilities, names)
+    found = as_labels(raw.truth)
+    classes, source = classes_of_columns(
+        found,
+        probabilities.shape[1],
+        vector=raw.rows.ndim == 1,
+        labels=labels,
+        columns=names,
+    )
+    return Examined(
+        probabilities,
+        _locked(found.columns(classes)),
+        classes,
+        _weights(raw.weights),
+        {name: as_variable(each) for name, each in raw.variables.items()},
+        source + omitted,
+    )
+
+
+def _weights(found: Column | None) -> Floats | None:
+    """Importance weights in memory of their own; None if they are all equal."""
+    if found is None:
+        return None
+    if found.names is not None:
+        raise ValueError(f"sample_weight holds text (such as {found.names[0]!r}), but numbers are expected")
+    weights = np.array(found.values, dtype=np.float64)
+    low, high = weights.min(), weights.max()
+    if low < 0 or np.isinf(high):
+        row = int(np.argmax((weights < 0) | np.isinf(weights)))
+        raise ValueError(
+            f"sample_weight is {weights[row]:.6g} in row {row} (rows count from 0): "
+            "weights must be finite and not negative"
+        )
+    if high == 0:
+        raise ValueError("sample_weight is zero in every row: at least one weight must be positive")
+    return None if low == high else _locked(weights)
+
+
+def _locked(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
+
+
+# The arguments of a sample as arrays of equal length, in which nothing is missing.
+
+NAN_POLICIES = ("raise", "omit")
+
+
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """The arguments as arrays of equal length, their values unchecked."""
+
+    truth: Column
+    rows: Array
+    weights: Column | None
+    variables: dict[str, Column]
+
+    def columns(self) -> dict[str, Column]:
+        """Everything but the probabilities, by the name it has in messages."""
+        named = {"y_true": self.truth}
+        if self.weights is not None:
+            named["sample_weight"] = self.weights
+        return named | {f"variable {name!r}": each for name, each in self.variables.items()}
+
+    def take(self, kept: Bools) -> Arguments:
+        """The rows that are kept."""
+        return Arguments(
+            _kept(self.truth, kept),
+            self.rows[kept],
+            None if self.weights is None else _kept(self.weights, kept),
+            {name: _kept(each, kept) for name, each in self.variables.items()},
+        )
+
+
+def _kept(found: Column, kept: Bools) -> Column:
+    return replace(found, values=found.values[kept])
+
+
+def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any) -> Arguments:
+    """Take the arguments for arrays, and refuse those whose shapes or types do not fit."""
+    truth, prob = as_array("y_true", y_true), as_array("y_prob", y_prob)
+    _refuse_shape(truth, prob)
+    labels = column("y_true", truth)
+    _refuse_exchange(labels.values if labels.names is None else truth, prob)
+    weights = None if sample_weight is None else column("sample_weight", sample_weight)
+    given = Arguments(labels, as_rows(prob), weights, named_columns(variables))
+    _refuse_lengths(given)
+    return given
+
+
+def _refuse_shape(truth: Array, prob: Array) -> None:
+    """Labels with more than one dimension."""
+    if truth.ndim == 1:
+        return
+    _refuse_exchange(truth, prob)
+    advice = "pass one label for each row, shape (n,)"
+    if truth.ndim == 2 and truth.shape[1] == 1:
+        advice = "pass y_true.ravel()"
+    elif _one_hot(truth):
+        advice = "it looks one-hot encoded: pass y_true.argmax(axis=1)"
+    raise ValueError(f"y_true has shape {truth.shape}, but labels have one dimension: {advice}")
+
+
+def _one_hot(truth: Array) -> bool:
+    if truth.ndim != 2 or truth.dtype.kind not in "biuf":
+        return False
+    return bool(np.isin(truth, (0, 1)).all() and (truth.sum(axis=1) == 1).all())
+
+
+def _refuse_exchange(truth: Array, prob: Array) -> None:
+    """Probabilities where labels should be, and labels where probabilities should be."""
+    if truth.dtype.kind != "f" or prob.ndim != 1 or not truth.size or not prob.size:
+        return
+    unit = np.nanmin(truth) >= 0 and np.nanmax(truth) <= 1 if not np.isnan(truth).all() else False
+    fractions = (truth.ndim == 2 and truth.shape[1] > 1) or _fractions(truth)
+    if unit and fractions and _only_labels(prob):
+        raise ValueError(
+            "y_true and y_prob look exchanged: y_true holds probabilities and y_prob labels; "
+            "the order is (y_true, y_prob), as in scikit-learn"
+        )
+
+
+def _fractions(values: Array) -> bool:
+    # A comparison with NaN is false, and so is this one with infinity.
+    return bool((values > np.floor(values)).any())
+
+
+def _only_labels(prob: Array) -> bool:
+    if prob.dtype.kind == "O":
+        found = column("y_prob", prob)
+        return found.names is not None or not _fractions(found.values)
+    return prob.dtype.kind in "biuSTU" or (prob.dtype.kind == "f" and not _fractions(prob))
+
+
+def _refuse_lengths(given: Arguments) -> None:
+    n = len(given.truth.values)
+    if len(given.rows) != n:
+        turned = given.rows.ndim == 2 and given.rows.shape[1] == n
+        advice = "pass y_prob.T" if turned else "there must be one label for each row of probabilities"
+        raise ValueError(f"y_true has {n} rows and y_prob has {len(given.rows)}: {advice}")
+    for name, each in given.columns().items():
+        if len(each.values) != n:
+            raise ValueError(f"{name} has {len(each.values)} rows, but y_true and y_prob have {n}: pass one value each")
+    if n == 0:
+        raise ValueError("the sample is empty: y_true and y_prob have no rows; pass at least one")
+
+
+def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
+    """The rows in which nothing is missing, and what to say about the others."""
+    if nan_policy not in NAN_POLICIES:
+        raise ValueError(f"nan_policy is {nan_policy!r}, but it must be one of {', '.join(map(repr, NAN_POLICIES))}")
+    holes = {name: each.missing() for name, each in given.columns().items()}
+    holes["y_prob"] = absent(given.rows)
+    found = {name: rows for name, rows in holes.items() if rows is not None}
+    if not found:
+        return given, ""
+    counts = ", ".join(f"{name}: {int(rows.sum())}" for name, rows in found.items())
+    if nan_policy == "raise":
+        name, rows = next(iter(found.items()))
+        raise ValueError(
+            f"values are missing ({counts}), first in row {int(np.argmax(rows))} of {name} (rows count from 0): "
+            'fill them in, or pass nan_policy="omit" to leave these rows out'
+        )
+    if np.isinf(given.rows).any():
+        check_range(np.nan_to_num(given.rows, nan=0.5, posinf=np.inf, neginf=-np.inf))
+    kept = ~np.logical_or.reduce(list(found.values()))
+    if not kept.any():
+        raise ValueError(f"no rows are left: something is missing in each of the {len(kept)} ({counts})")
+    return given.take(kept), f"; {int((~kept).sum())} of {len(kept)} rows omitted (missing in {counts})"
+
+
+# Rows of probabilities: what they must be, and what they seem to be instead.
+
+# Single precision rounds: values may leave [0, 1] by the first, rows miss one by the second (and its own rounding).
+VALUE_TOLERANCE = 1e-6
+ROW_TOLERANCE = 1e-4 + 1e-12
+# Numbers that are added up at once, so that they stay in the cache.
+_NUMBERS = 2**16
+
+
+def as_rows(y_prob: Any) -> Array:
+    """(n,) or (n, K) numbers, NaN where missing, neither checked for their size nor copied if they need not be."""
+    array = as_array("y_prob", y_prob)
+    if array.ndim > 2:
+        raise ValueError(f"y_prob has shape {array.shape}, but (n,) or (n, K) is expected: one row, one prediction")
+    if array.ndim == 2 and array.shape[1] < 2:
+        raise ValueError(
+            f"y_prob has shape {array.shape}, but a single column does not say what it is the probability of: pass "
+            "P(the event) with one dimension, y_prob.ravel(), or two columns"
+        )
+    if array.dtype.kind in "biuf":
+        return array if array.dtype.kind == "f" else array.astype(np.float64)
+    if array.dtype.kind in "OSTU":
+        return _from_objects(array)
+    raise ValueError(f"y_prob holds {array.dtype} values, but probabilities are real numbers")
+
+
+def _from_objects(array: Array) -> Array:
+    found = column("y_prob", array.ravel())
+    if found.names is not None:
+        raise ValueError(
+            f"y_prob holds text (such as {found.names[0]!r}), but numbers are expected: "
+            "convert it, for example with y_prob.astype(float)"
+        )
+    return found.values.astype(np.float64).reshape(array.shape)
+
+
+def own(rows: Array, single: bool = False) -> Array:
+    """(n, K) floats in memory of their own: columns lie together for two classes, rows otherwise.
+
+    One dimension is P(the last class). With `single`, rows of many classes in single precision stay so.
+    """
+    if rows.ndim == 2 and rows.shape[1] > 2:
+        owned = np.array(rows, dtype=np.float32 if single and rows.dtype == np.float32 else np.float64, order="C")
+    elif rows.ndim == 2:
+        owned = np.array(rows, dtype=np.float64, order="F")
+    else:
+        owned = np.empty((len(rows), 2), order="F")
+        owned[:, 1] = rows
+        np.subtract(1.0, owned[:, 1], out=owned[:, 0])
+    held = owned.view()  # not the owner itself: what is only read may then be marked writeable again (see TopK)
+    held.setflags(write=False)
+    return held
+
+
+def check_range(rows: Array) -> None:
+    """Raise if a value of (n,) or (n, K) numbers without NaN is infinite or leaves [0, 1]."""
+    low, high = float(rows.min()), float(rows.max())
+    if np.isinf(low) or np.isinf(high):
+        raise ValueError(
+            f"y_prob is infinite in row {_worst(np.isinf(rows))} (rows count from 0): probabilities lie between 0 and 1"
+        )
+    if low < -VALUE_TOLERANCE or high > 1 + VALUE_TOLERANCE:
+        row = _worst(np.maximum(-rows, rows - 1))
+        raise ValueError(
+            f"y_prob has values outside [0, 1]: the worst row is {row} (rows count from 0) with {_shown(rows[row])}. "
+            + _guess(rows)
+        )
+
+
+def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
+    """Raise if a row of (n, K) numbers misses one; `columns` are their names, if they have some."""
+    sums = rows[:, 0] + rows[:, 1] if rows.shape[1] == 2 else _sums(rows)
+    if max(1 - sums.min(), sums.max() - 1) <= ROW_TOLERANCE:
+        return
+    row = int(np.argmax(np.abs(sums - 1)))
+    if not rows[row].any():
+        raise ValueError(f"y_prob is all zero in row {row} (rows count from 0): a row must sum to 1")
+    raise ValueError(
+        f"y_prob has rows that do not sum to 1: the worst row is {row} (rows count from 0) with {_shown(rows[row])}, "
+        f"which sums to {sums[row]:.6g}. {_sum_advice(columns)}"
+    )
+
+
+def _sums(rows: Array) -> Floats:
+    """(n,) sums in double precision; a product with ones is many times faster than a sum over short rows."""
+    ones, step = np.ones(rows.shape[1]), max(1, _NUMBERS // rows.shape[1])
+    parts = [rows[start : start + step].astype(np.float64, copy=False) @ ones for start in range(0, len(rows), step)]
+    return np.concatenate(parts)
+
+
+def _sum_advice(columns: Sequence[str] | None) -> str:
+    if columns is not None:
+        # A pattern may have caught a column too many: normalising would hide it.
+        return f"Is one of these no class probability? columns: {shortened(columns)}; pass one column for each class"
+    return (
+        "Pass one column for each class; scores that need not sum to 1 are to be normalised first, "
+        "y_prob / y_prob.sum(axis=1, keepdims=True)"
+    )
+
+
+def _worst(badness: Array) -> int:
+    return int(np.argmax(badness if badness.ndim == 1 else badness.max(axis=1)))
+
+
+def _shown(values: Any) -> str:
+    listed = [f"{value:.6g}" for value in np.atleast_1d(values)[:6]]
+    return ", ".join(listed) + (", ..." if np.size(values) > 6 else "")
+
+
+def _guess(rows: Array) -> str:
+    """What the numbers seem to be, and what turns them into probabilities."""
+    return _guess_vector(rows) if rows.ndim == 1 else _guess_matrix(rows)
+
+
+def _guess_vector(values: Array) -> str:
+    low, high = values.min(), values.max()
+    if low < 0:
+        return "If these are logits, pass scipy.special.expit(y_prob)"
+    if high <= 100:
+        return "If these are percentages, divide by 100: y_prob / 100"
+    return "Probabilities are expected"
+
+
+def _guess_matrix(rows: Array) -> str:
+    values = rows.astype(np.float64)
+    sums = values.sum(axis=1)
+    if values.max() <= 0 and np.allclose(np.exp(values).sum(axis=1), 1, atol=1e-3):
+        return "These look like log-probabilities: pass numpy.exp(y_prob)"
+    if values.min() >= 0 and np.abs(sums - 100).max() <= 1:
+        return "These look like percentages, divide by 100: y_prob / 100"
+    if values.min() < 0 and np.abs(sums - 1).max() <= 0.01:
+        return "Probabilities are expected"
+    if values.min() < 0 or len(values) == 1 or np.ptp(sums) > 1e-3 * sums.max():
+        return "If these are logits, pass scipy.special.softmax(y_prob, axis=1)"
+    return f"Every row sums to {sums[0]:.6g}: divide by it"
+
+
+# Variables from outside: what else is known of each row.
+
+
+def named_columns(variables: Any) -> dict[str, Column]:
+    """One column for each variable, from a mapping of names or a data frame.
+
+    Raises
+    ------
+    TypeError
+        If it is neither, or a name is not a string.
+    ValueError
+        If a column does not hold one number or one name for each row.
+    """
+    if variables is None:
+        return {}
+    return {name: _column(name, variables[name]) for name in _names(variables)}
+
+
+def _names(variables: Any) -> list[str]:
+    refuse_lazy("variables", variables)
+    if isinstance(variables, Mapping):
+        names = list(variables)
+    elif hasattr(variables, "columns"):
+        names = list(getattr(variables, "column_names", variables.columns))
+    else:
+        raise TypeError(
+            f"variables is of type {type(variables).__name__}, but names are needed: "
+            'pass a mapping such as {"age": age}, or a data frame'
+        )
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"variables has the name {name!r}, but names must be strings")
+        if names.count(name) > 1:
+            raise ValueError(f"variables names {name!r} more than once: rename one of the columns")
+    return names
+
+
+def _column(name: str, values: Any) -> Column:
+    called = f"variable {name!r}"
+    # pandas: categories are an accessor of a series, but an attribute of an index or an array of categories.
+    categorical = getattr(values, "cat", values)
+    if hasattr(categorical, "categories") and hasattr(categorical, "codes"):
+        return Column(np.asarray(categorical.codes, dtype=np.intp), tuple(map(str, categorical.categories)))
+    found = column(called, values)
+    if found.names is None and np.isinf(found.values).any():
+        row = int(np.argmax(np.isinf(found.values)))
+        raise ValueError(f"{called} is infinite in row {row} (rows count from 0): pass finite numbers")
+    return found
+
+
+def as_variable(found: Column) -> Variable:
+    """A variable from a column without missing values, in memory of its own; levels that do not occur are dropped."""
+    positions, names = found.values, found.names
+    if found.boolean:
+        positions, names = found.values.astype(np.intp), ("False", "True")
+    if names is None:
+        return Variable(_own(found.values))
+    positions, levels = occurring(positions, names)
+    return Variable(_own(positions), levels)
+
+
+def _own(values: Array) -> Array:
+    owned = np.array(values, dtype=np.float64)
+    owned.setflags(write=False)
+    return owned

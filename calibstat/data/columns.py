@@ -1,0 +1,219 @@
+"""Whatever holds one value for each row, turned into a numpy column; nothing is copied that need not be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import compress
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Bools, Ints
+
+# pandas' missing values, known by name so that pandas need not be imported.
+ABSENT = ("NoneType", "NAType", "NaTType", "MaskedConstant")
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One value for each row.
+
+    Parameters
+    ----------
+    values : (n,) numbers
+        The numbers themselves, NaN where missing; for text the position of each row in `names`, -1 where missing.
+    names : tuple of str, optional
+        The distinct values of a column of text; None for numbers.
+    boolean : bool
+        Whether the numbers came as booleans.
+    """
+
+    values: Array
+    names: tuple[str, ...] | None = None
+    boolean: bool = False
+
+    def missing(self) -> Bools | None:
+        """Which rows are missing; None if none is."""
+        return absent(self.values) if self.names is None else _any(np.less(self.values, 0))
+
+
+def absent(values: Array) -> Bools | None:
+    """Which rows of an array of numbers hold a NaN; None if none does."""
+    # The smallest of numbers among which one is NaN is NaN: one fast pass instead of a mask.
+    if values.dtype.kind != "f" or not values.size or not np.isnan(values.min()):
+        return None
+    holes: Bools = np.isnan(values)
+    return holes if holes.ndim == 1 else np.logical_or.reduce(holes, axis=1)
+
+
+def _any(mask: Bools) -> Bools | None:
+    return mask if bool(mask.any()) else None
+
+
+def refuse_lazy(name: str, given: Any) -> None:
+    """Raise if a frame of polars has no values yet."""
+    if type(given).__name__ == "LazyFrame":
+        raise TypeError(f"{name} is a LazyFrame, which has no values yet: pass its .collect()")
+
+
+def as_array(name: str, given: Any) -> Array:
+    """Anything that numpy can take as an array of at least one dimension; masked entries become None."""
+    refuse_lazy(name, given)
+    if isinstance(given, np.ma.MaskedArray):
+        return _unmasked(given)
+    try:
+        array: Array = np.asarray(given)
+    except Exception as error:  # each library has its own exception for "not from here"
+        raise ValueError(_refusal(name, given, error)) from error
+    if array.ndim == 0:
+        raise TypeError(
+            f"{name} is of type {type(given).__name__}, but one value for each row is expected: "
+            "pass a list, an array or a column"
+        )
+    if isinstance(given, (list, tuple)) and array.ndim == 1 and len(set(map(type, given))) > 1:
+        # numpy would silently turn [1, "a"] into text and [True, 2] into integers.
+        return np.array(given, dtype=object)
+    return array
+
+
+def _unmasked(given: np.ma.MaskedArray[Any, Any]) -> Array:
+    data: Array = np.asarray(given.data)
+    if not np.ma.is_masked(given):
+        return data
+    objects = data.astype(object)
+    objects[np.ma.getmaskarray(given)] = None
+    return objects
+
+
+def _refusal(name: str, given: Any, error: Exception) -> str:
+    if hasattr(given, "detach"):
+        return f"{name} is a tensor that numpy cannot read ({error}): pass {name}.detach().cpu()"
+    return f"{name} cannot be read as an array ({error}): pass rows of equal length that hold plain values"
+
+
+def column(name: str, given: Any) -> Column:
+    """One value for each row, from anything with one dimension.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in messages.
+    given : array-like
+        Numbers, booleans or strings; None, NaN, NA and NaT count as missing.
+
+    Raises
+    ------
+    ValueError
+        If it has more than one dimension, or holds anything else.
+    """
+    array = as_array(name, given)
+    if array.ndim != 1:
+        raise ValueError(f"{name} has shape {array.shape}, but one value for each row is expected, shape (n,)")
+    kind = array.dtype.kind
+    if kind in "biuf":
+        return Column(array, boolean=kind == "b")
+    if kind == "S":
+        array = np.char.decode(array, "utf-8")
+    if kind in "OSTU":
+        return _of_objects(name, array.tolist())
+    raise ValueError(f"{name} holds {array.dtype} values{_advice(kind)}")
+
+
+def _advice(kind: str) -> str:
+    if kind in "mM":
+        return ": convert dates and times to numbers first, for example days since a fixed day"
+    return ", but numbers, booleans or strings are expected"
+
+
+def _of_objects(name: str, items: list[Any]) -> Column:
+    holes = _holes(items)
+    present = items if holes is None else list(compress(items, ~holes))
+    kinds = {_kind(each) for each in set(map(type, present))}
+    if kinds <= {"number"}:
+        return Column(_numbers(items, holes))
+    if kinds == {"boolean"}:
+        return Column(np.array(items, dtype=bool) if holes is None else _numbers(items, holes), boolean=True)
+    if kinds == {"text"}:
+        names = tuple(sorted(set(map(str, present))))
+        return Column(_positions(items, names, holes), names)
+    raise ValueError(
+        f"{name} holds a mixture of types ({', '.join(sorted(kinds))}), "
+        "but either numbers, booleans or strings are expected"
+        if len(kinds) > 1
+        else f"{name} holds {kinds.pop()} objects: convert them to numbers (dates: days since a fixed day) or strings"
+    )
+
+
+def _holes(items: list[Any]) -> Bools | None:
+    if not any(each.__name__ in ABSENT or _kind(each) == "number" for each in set(map(type, items))):
+        return None
+    return _any(np.fromiter(map(_is_missing, items), bool, len(items)))
+
+
+def _is_missing(item: Any) -> bool:
+    if type(item).__name__ in ABSENT:
+        return True
+    return isinstance(item, (float, np.floating, Decimal)) and bool(np.isnan(float(item)))
+
+
+def _kind(each: type) -> str:
+    if issubclass(each, str):
+        return "text"
+    if issubclass(each, (bool, np.bool_)):
+        return "boolean"
+    # numpy calls time differences integers; here they are not.
+    if not issubclass(each, np.timedelta64) and issubclass(each, (Real, Decimal)):
+        return "number"
+    return each.__name__
+
+
+def _numbers(items: list[Any], holes: Bools | None) -> Array:
+    if holes is not None:
+        return np.array([np.nan if hole else float(item) for item, hole in zip(items, holes, strict=True)])
+    numbers = np.array(items)
+    return numbers if numbers.dtype.kind in "iuf" else numbers.astype(np.float64)
+
+
+def _positions(items: list[Any], names: Sequence[str], holes: Bools | None) -> Ints:
+    lookup = {name: position for position, name in enumerate(names)}
+    if holes is None:
+        return np.fromiter(map(lookup.__getitem__, items), np.intp, len(items))
+    positions = np.full(len(items), -1, dtype=np.intp)
+    positions[~holes] = [lookup[item] for item in compress(items, ~holes)]
+    return positions
+
+
+def occurring(positions: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
+    """The same column of text without the names that no row has."""
+    counts = np.bincount(positions, minlength=len(names))
+    if counts.all():
+        return positions, tuple(names)
+    moved = np.cumsum(counts > 0) - 1
+    return moved[positions], tuple(compress(names, counts > 0))
+
+
+def names_of(given: Any) -> list[str] | None:
+    """The names of the columns of something two-dimensional, if it names them: a data frame, a labelled array."""
+    if len(getattr(given, "dims", ())) == 2 and given.dims[1] in getattr(given, "coords", {}):
+        return [as_text(name) for name in np.asarray(given.coords[given.dims[1]]).tolist()]
+    # A pyarrow table has its names here, and the columns themselves under `columns`.
+    names = getattr(given, "column_names", getattr(given, "columns", None))
+    return None if names is None else [as_text(name) for name in names]
+
+
+def shortened(names: Sequence[Any]) -> str:
+    """Names in a row; of more than twelve, the first ten and the last."""
+    shown = [as_text(name) for name in names]
+    if len(shown) > 12:
+        shown = [*shown[:10], f"... ({len(shown) - 11} more)", shown[-1]]
+    return ", ".join(shown)
+
+
+def as_text(name: Any) -> str:
+    """A column's name as text; 3.0 is "3"."""
+    if isinstance(name, (float, np.floating)) and float(name).is_integer():
+        return str(int(name))
+    return str(name)

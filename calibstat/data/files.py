@@ -1,0 +1,376 @@
+"""Frames, files, classifiers and confidences, as the arguments of `examine`."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import importlib.util
+import io
+import lzma
+import re
+import sys
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibstat._files import Interrupts
+from calibstat.data._line_counts import CountedLines
+from calibstat.data.columns import as_array, column
+from calibstat.data.frames import Names, Selection, arguments_from, frame_names, select
+
+# Files that hold columns, read no further than needed.
+
+Choose = Callable[[list[str]], Selection]
+
+
+def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
+    """The arguments of `examine` from a file of numpy arrays; nothing in it is executed (no pickles)."""
+    with _opened(path) as arrays:
+        if not hasattr(arrays, "files"):
+            raise ValueError("it holds a single array without a name; save it with numpy.savez")
+        chosen = choose(list(arrays.files))
+        return arguments_from({name: arrays[name] for name in chosen.names}, chosen)
+
+
+def _opened(path: Path) -> Any:
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError("it is damaged, or no NPZ file; write one with numpy.savez") from error
+
+
+def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
+    """The arguments of `examine` from a Parquet file."""
+    _need("pyarrow", "Parquet")
+    from pyarrow import parquet
+
+    chosen = choose(list(parquet.read_schema(path).names))
+    return arguments_from(parquet.read_table(path, columns=chosen.names), chosen)
+
+
+def read_netcdf(path: Path, choose: Choose) -> dict[str, Any]:
+    """The arguments of `examine` from a NetCDF file, of version 4 (which is HDF5) or 3."""
+    with path.open("rb") as file:
+        classic = file.read(3) == b"CDF"
+    if not classic:
+        # h5netcdf no longer brings h5py along.
+        _need("h5netcdf", "NetCDF")
+        _need("h5py", "NetCDF")
+    import xarray
+
+    with xarray.open_dataset(path, engine="scipy" if classic else "h5netcdf") as dataset:
+        chosen = choose(frame_names(dataset))
+        return arguments_from(dataset[chosen.names].load(), chosen)
+
+
+def _need(module: str, kind: str) -> None:
+    if importlib.util.find_spec(module) is None:
+        raise ModuleNotFoundError(f'reading {kind} needs {module}: pip install "calibstat[files]"')
+
+
+# Delimited text: comma-separated values and their relatives.
+
+DELIMITERS = ",\t;|"
+# Labels may well be called "None" or "NA" (Namibia): only these are missing labels. Elsewhere, as pandas has it.
+MISSING_LABELS = ["", "nan", "NaN"]
+MISSING = ["", "nan", "NaN", "-nan", "-NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None"]
+
+
+def read_delimited(path: Path, choose: Choose) -> dict[str, Any]:
+    """The arguments of `examine` from a text file, which may be compressed."""
+    with opened(path) as stream:
+        return read_stream(stream, choose)
+
+
+def read_standard_input(choose: Choose) -> dict[str, Any]:
+    """The arguments of `examine` from text on standard input."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise ValueError("it is closed; name a file instead of -, or send one in: < FILE")
+    stream = getattr(sys.stdin, "buffer", None)
+    return read_stream(io.BytesIO(sys.stdin.read().encode()) if stream is None else stream, choose)
+
+
+def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
+    """The arguments of `examine` from an open file of bytes, read once from here to its end."""
+    number, first = 1, stream.readline()
+    while first and not first.strip():
+        number, first = number + 1, stream.readline()
+    if not first:
+        raise ValueError("it is empty; the first line must name the columns")
+    # Lines that end in carriage returns alone are one line to `readline`.
+    line, _, rest = first.rstrip(b"\r\n").partition(b"\r")
+    header, delimiter = _header(line.decode("utf-8-sig"))
+    chosen = choose(header)
+    rows = CountedLines(stream, delimiter, len(header), number + 1, rest + b"\r" if rest else b"")
+    taken = _body(rows, header, delimiter, chosen)
+    if rows.counter.short:
+        warnings.warn(rows.counter.short, stacklevel=2)
+    return taken
+
+
+def _header(line: str) -> tuple[list[str], str]:
+    """The names in the first line, and what separates them."""
+    unquoted = re.sub(r'"[^"]*"', "", line)
+    delimiter = max(DELIMITERS, key=unquoted.count)
+    return _fields(line, delimiter), delimiter
+
+
+def _fields(line: str, delimiter: str) -> list[str]:
+    fields = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    return [field.strip() for field in fields]
+
+
+def _body(rows: CountedLines, header: list[str], delimiter: str, chosen: Selection) -> dict[str, Any]:
+    positions = {name: header.index(name) for name in chosen.names}
+    missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING)
+    missing[positions[chosen.y_true]] = MISSING_LABELS
+    frame = _frame(rows, sep=delimiter, names=list(range(len(header))), usecols=list(positions.values()), na=missing)
+    return arguments_from({name: frame[position] for name, position in positions.items()}, chosen)
+
+
+def _frame(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int], na: dict[Any, list[str]]) -> Any:
+    import pandas as pd
+
+    options: dict[str, Any] = {
+        "sep": sep,
+        "header": None,
+        # Positions for names: pandas would rename two equal names.
+        "names": names,
+        "usecols": usecols,
+        "index_col": False,
+        "na_values": na,
+        "keep_default_na": False,
+        "skipinitialspace": True,
+        # The values of a column are interpreted together: never "1" in one part of the file and 1 in another.
+        "low_memory": False,
+    }
+    try:
+        frame = pd.read_csv(rows, **options)
+    except pd.errors.EmptyDataError:
+        frame = pd.DataFrame()
+    if not len(frame):
+        raise ValueError("it has a line of names, but no rows")
+    return frame
+
+
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
+# By the first bytes.
+DECOMPRESSED_BY = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7zXZ": "xzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
+READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
+    ".csv": read_delimited,
+    ".tsv": read_delimited,
+    ".txt": read_delimited,
+    ".npz": read_npz,
+    ".parquet": read_parquet,
+    ".nc": read_netcdf,
+    ".netcdf": read_netcdf,
+}
+
+
+def file_arguments(
+    path: Any, *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None
+) -> dict[str, Any]:
+    """Take the arguments of `examine` from a file, of which only the named columns are kept.
+
+    Parameters
+    ----------
+    path : str or path
+        The end of the name says what it is: .csv, .tsv or .txt (these may be compressed), .npz, .parquet, .nc or
+        .netcdf; ``-`` is delimited text on standard input. In text, an empty label, nan and NaN are missing, whereas
+        NA, None and null are labels like others; in all other columns these are missing too.
+    y_true, y_prob, variables, sample_weight
+        Names of columns, as for `frame_arguments`.
+
+    Returns
+    -------
+    dict
+        As of `frame_arguments`.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read, or a column is missing.
+    """
+    where = "standard input" if str(path) == "-" else str(path)
+
+    def choose(names: list[str]) -> Selection:
+        return select(
+            names, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight, where=where
+        )
+
+    with Interrupts() as interrupts:
+        try:
+            return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
+        except MemoryError:
+            raise
+        except Exception as error:  # every library has its own way to fail on a file
+            if interrupts.came:
+                raise KeyboardInterrupt from error
+            raise ValueError(_complaint(where, error)) from error
+
+
+def _reader(path: Path) -> Callable[[Path, Choose], dict[str, Any]]:
+    if not path.exists():
+        raise ValueError("there is no such file")
+    if path.is_dir():
+        raise ValueError("it is a folder; name a file")
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in COMPRESSIONS:
+        suffixes.pop()
+    if not suffixes and not path.is_file():
+        return read_delimited
+    if not suffixes or suffixes[-1] not in READERS:
+        raise ValueError(f"the end of its name is none of {', '.join(READERS)}")
+    return READERS[suffixes[-1]]
+
+
+def _complaint(where: str, error: Exception) -> str:
+    """One line that names the file once."""
+    reason = " ".join(str(error).split())
+    if isinstance(error, UnicodeDecodeError):
+        reason = _not_text(where, error.object)
+    elif type(error).__name__ == "EmptyDataError":
+        reason = "it is empty; the first line must name the columns"
+    elif isinstance(error, OSError) and error.strerror:
+        reason = error.strerror
+    elif not _ours(error):
+        reason = f"it is damaged, or not what its name says ({reason or type(error).__name__})"
+    return reason if where in reason else f"cannot read {where}: {reason}"
+
+
+def _not_text(where: str, content: bytes) -> str:
+    if where != "standard input":
+        return "it is not text in UTF-8; if it is compressed or binary, let its name say so"
+    program = next((name for start, name in DECOMPRESSED_BY.items() if content.startswith(start)), None)
+    if program is None:
+        return "it is not text in UTF-8; if it comes from a binary file, name the file"
+    return f"it is compressed; write {program} file | calibstat test - ..., or name the file"
+
+
+def _ours(error: Exception) -> bool:
+    """Whether the message was written here, and not by a library."""
+    return type(error) in (ValueError, TypeError, ModuleNotFoundError) and "pickle" not in str(error)
+
+
+def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:
+    """Predict with a fitted classifier.
+
+    Parameters
+    ----------
+    estimator : object with ``predict_proba`` and ``classes_``
+    X : rows to predict
+
+    Returns
+    -------
+    dict
+        With the keys y_prob and labels.
+
+    Raises
+    ------
+    TypeError
+        If it cannot predict probabilities.
+    ValueError
+        If it is not fitted, or predicts several outputs.
+    """
+    name = type(estimator).__name__
+    wrap = f"sklearn.calibration.CalibratedClassifierCV({name}(...)) gives probabilities once fitted"
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"{name} has no predict_proba: {wrap}")
+    if not hasattr(estimator, "classes_"):
+        raise ValueError(f"{name} has no classes_: fit it first; for a model that never has them, {wrap}")
+    y_prob = _predicted(estimator, X)
+    if isinstance(y_prob, list):
+        raise ValueError(f"{name} predicts {len(y_prob)} outputs: pass one of them as Sample(y_true, y_prob)")
+    return {"y_prob": y_prob, "labels": np.asarray(estimator.classes_).tolist()}
+
+
+def _predicted(estimator: Any, X: Any) -> Any:
+    try:
+        return estimator.predict_proba(X)
+    except Exception as error:
+        # scikit-learn's own exception, known by name so that it need not be imported.
+        if type(error).__name__ != "NotFittedError":
+            raise
+        raise ValueError(f"{type(estimator).__name__} is not fitted: call its fit first") from error
+
+
+def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
+    """Take whether the top label was right for the label, and the confidence for its probability.
+
+    Parameters
+    ----------
+    correct : (n,) booleans, or 0 and 1
+    confidence : (n,) floats
+        The probability of the predicted label.
+
+    Returns
+    -------
+    dict
+        With the keys y_true, y_prob and labels.
+
+    Raises
+    ------
+    ValueError
+        If these are not one value in {0, 1} and one in [0, 1] for each row.
+    """
+    levels = as_array("confidence", confidence)
+    if levels.ndim != 1:
+        raise ValueError(
+            f"confidence has shape {levels.shape}, but one value for each row is expected: pass all probabilities "
+            "as Sample(y_true, y_prob), and look through TopLabel()"
+        )
+    found = column("correct", correct)
+    if found.names is not None:
+        raise ValueError("correct holds text, but booleans, or 0 and 1, are expected: pass predicted == y_true")
+    present = found.values[~np.isnan(found.values)] if found.values.dtype.kind == "f" else found.values
+    if not np.logical_or(present == 0, present == 1).all():
+        raise ValueError("correct holds other values than 0 and 1: pass booleans, such as predicted == y_true")
+    if len(found.values) != len(levels):
+        raise ValueError(f"correct has {len(found.values)} rows and confidence has {len(levels)}: pass one of each")
+    return {"y_true": correct, "y_prob": levels, "labels": (False, True)}
+
+
+# Files that may be compressed, opened as bytes.
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """Open a file to read its bytes, decompressed if the end of its name says so."""
+    with OPENERS.get(path.suffix.lower(), _plain)(path) as stream:
+        yield stream
+
+
+def _plain(path: Path) -> Any:
+    return path.open("rb")
+
+
+def _zstandard(path: Path) -> Any:
+    if importlib.util.find_spec("zstandard") is None:
+        raise ModuleNotFoundError("reading .zst needs zstandard: pip install zstandard")
+    return import_module("zstandard").open(path, "rb")
+
+
+@contextmanager
+def _zipped(path: Path) -> Iterator[Any]:
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        if len(names) != 1:
+            raise ValueError(f"it holds {len(names)} files, but one is expected")
+        with archive.open(names[0]) as stream:
+            yield stream
+
+
+OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": _zstandard,
+    ".zip": _zipped,
+}

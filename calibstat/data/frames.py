@@ -1,0 +1,227 @@
+"""Columns of a data frame, by name, as the arguments of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.columns import as_array, as_text, column, names_of, refuse_lazy
+
+Names: TypeAlias = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The columns a sample is made of.
+
+    Parameters
+    ----------
+    y_true : str
+    y_prob, variables : list of str
+        In the order in which they were asked for; what a glob matches in the frame's.
+    sample_weight : str, optional
+    """
+
+    y_true: str
+    y_prob: list[str]
+    variables: list[str]
+    sample_weight: str | None
+
+    @property
+    def names(self) -> list[str]:
+        """All of them, each once."""
+        weight = [] if self.sample_weight is None else [self.sample_weight]
+        return list(dict.fromkeys([self.y_true, *self.y_prob, *self.variables, *weight]))
+
+
+def select(
+    names: Sequence[str], *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None, where: str
+) -> Selection:
+    """Find the columns that are asked for among those that are there.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The columns that are there.
+    y_true, y_prob, variables, sample_weight
+        What is asked for; `y_prob` and `variables` may be several, and globs. No glob matches the labels or the
+        weights, and one for `variables` no probabilities either.
+    where : str
+        What to call the frame or the file in messages.
+
+    Raises
+    ------
+    ValueError
+        If something is not there; the message lists what is.
+    """
+    single = [y_true] if sample_weight is None else [y_true, sample_weight]
+    for name in single:
+        _matches(name, names, (), where, globs=False)
+    _refuse_twice(y_prob)
+    prob = _all_matches(y_prob, names, single, where)
+    if y_true in prob:
+        raise ValueError(f"the column {y_true!r} of {where} is asked for as y_true and as y_prob: it can be only one")
+    others = [] if variables is None else _all_matches(variables, names, [*single, *prob], where)
+    chosen = Selection(y_true, prob, others, sample_weight)
+    for name in chosen.names:
+        if list(names).count(name) > 1:
+            raise ValueError(f"{where} has more than one column {name!r}: rename one of them")
+    return chosen
+
+
+def _refuse_twice(y_prob: Names) -> None:
+    """A column that is named twice; what patterns match may overlap."""
+    listed = [] if isinstance(y_prob, str) or not isinstance(y_prob, Iterable) else list(y_prob)
+    twice = [name for name in listed if listed.count(name) > 1 and not any(sign in str(name) for sign in "*?[")]
+    if twice:
+        raise ValueError(f"y_prob names the column {twice[0]!r} more than once: name each column once")
+
+
+def _all_matches(patterns: Names, names: Sequence[str], taken: Sequence[str], where: str) -> list[str]:
+    listed = patterns if isinstance(patterns, Iterable) and not isinstance(patterns, str) else [patterns]
+    found = [name for pattern in listed for name in _matches(pattern, names, taken, where)]
+    if not found:
+        raise ValueError(f"no columns of {where} are asked for as y_prob or variables: name at least one")
+    return list(dict.fromkeys(found))
+
+
+def _matches(pattern: str, names: Sequence[str], taken: Sequence[str], where: str, *, globs: bool = True) -> list[str]:
+    # A name such as "p[1]" is itself before it is a pattern.
+    if pattern in names:
+        return [pattern]
+    found = [
+        name
+        for name in names
+        if globs and isinstance(pattern, str) and fnmatchcase(as_text(name), pattern) and name not in taken
+    ]
+    if not found:
+        left = f" besides {_listed(taken)}" if taken and any(sign in str(pattern) for sign in "*?[") else ""
+        raise ValueError(f"no column {pattern!r} in {where}{left}; the columns are {_listed(names)}")
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [repr(name) for name in names]
+    if len(shown) > 20:
+        shown = [*shown[:15], f"... ({len(shown) - 17} more)", *shown[-2:]]
+    return ", ".join(shown)
+
+
+def frame_arguments(
+    frame: Any, *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None
+) -> dict[str, Any]:
+    """Take the arguments of `examine` from the columns of a frame.
+
+    Parameters
+    ----------
+    frame : data frame
+        Of pandas, polars or pyarrow, an xarray Dataset, or a mapping of names to columns.
+    y_true, y_prob, variables, sample_weight
+        Names of columns, as for `select`. A single two-dimensional column holds all probabilities.
+
+    Returns
+    -------
+    dict
+        With the keys y_true, y_prob, variables, sample_weight and columns (the names of the probability columns).
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or one of probabilities does not hold numbers.
+    TypeError
+        If `frame` is not a frame.
+    """
+    chosen = select(
+        frame_names(frame),
+        y_true=y_true,
+        y_prob=y_prob,
+        variables=variables,
+        sample_weight=sample_weight,
+        where="the frame",
+    )
+    return arguments_from(frame, chosen)
+
+
+def frame_names(frame: Any) -> list[str]:
+    """The names of a frame's columns."""
+    refuse_lazy("the frame", frame)
+    if hasattr(frame, "data_vars"):
+        # The labels of an axis are no column, as a frame's index is none.
+        return [name for name in frame.variables if name not in frame.dims]
+    if hasattr(frame, "column_names"):
+        return list(frame.column_names)
+    if isinstance(frame, Mapping):
+        return list(frame)
+    if hasattr(frame, "columns"):
+        return list(frame.columns)
+    raise TypeError(
+        f"the frame is of type {type(frame).__name__}, but a data frame or a mapping of names to columns is expected"
+    )
+
+
+def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
+    """The arguments of `examine`, from the chosen columns."""
+    if hasattr(frame, "column_names"):
+        # pyarrow: through pandas, which keeps categories.
+        frame = frame.select(chosen.names).to_pandas(ignore_metadata=True)
+    prob, columns = _probabilities(frame, chosen.y_prob)
+    return {
+        "y_true": frame[chosen.y_true],
+        "y_prob": prob,
+        "variables": {name: frame[name] for name in chosen.variables} or None,
+        "sample_weight": None if chosen.sample_weight is None else frame[chosen.sample_weight],
+        "columns": columns,
+    }
+
+
+def _probabilities(frame: Any, names: Sequence[str]) -> tuple[Array, list[str] | None]:
+    first = frame[names[0]]
+    if len(names) == 1:
+        array = as_array(f"column {names[0]!r}", first)
+        return (array, names_of(first)) if array.ndim > 1 else (numbers(names[0], first), [as_text(names[0])])
+    columns = (numbers(name, frame[name]) for name in names)
+    start = next(columns)
+    together = np.empty((len(start), len(names)), order="F")
+    together[:, 0] = start
+    for position, values in enumerate(columns, start=1):
+        if len(values) != len(start):
+            raise ValueError(
+                f"column {names[position]!r} has {len(values)} rows and {names[0]!r} has {len(start)}: "
+                "probabilities must have the same length"
+            )
+        together[:, position] = values
+    return together, [as_text(name) for name in names]
+
+
+def numbers(name: str, values: Any) -> Floats:
+    """(n,) floats, NaN where missing, from a column that must hold numbers."""
+    called = f"column {name!r}"
+    array = as_array(called, values)
+    if array.dtype.kind == "O" and array.ndim == 1:
+        _refuse_text(called, array.tolist())
+    found = column(called, array)
+    if found.names is not None:
+        _refuse_text(called, array.tolist())
+    return found.values.astype(np.float64, copy=False)
+
+
+def _refuse_text(called: str, items: list[Any]) -> None:
+    """Name the first text that is no number, or else the first that is one."""
+    texts = [(row, item) for row, item in enumerate(items) if isinstance(item, str)]
+    if texts:
+        row, item = next((each for each in texts if not is_number(each[1])), texts[0])
+        raise ValueError(f"{called} holds the text {item!r} in row {row} (rows count from 0): pass numbers")
+
+
+def is_number(text: str) -> bool:
+    """Whether a text can be read as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,434 @@
+"""A sample: what was predicted and what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats, Ints, Variable
+from calibstat.data.checks import Examined, examine
+from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
+from calibstat.data.frames import frame_arguments
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Sample:
+    """Labels and what a model said about them; the only place where arrays from outside are examined.
+
+    Parameters
+    ----------
+    y_true : (n,) integers, booleans or strings
+        The labels.
+    y_prob : (n,) or (n, K) floats
+        Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
+        float32 of more than two classes is kept so, in half the memory, until all probabilities are asked for (the top
+        label needs only the largest); values are those of the same numbers in double precision, bit for bit.
+    variables : mapping or data frame, optional
+        What else is known of each row, by name: numbers, or names of categories.
+    sample_weight : (n,) non-negative floats, optional
+        Importance weights; only their ratios matter.
+    labels : sequence, optional
+        The label of each column of `y_prob`, in order. Without it: the column names of a data frame if they
+        (or their part after the common prefix) are the labels as text; integers 0..K-1 as positions; otherwise the
+        sorted labels if exactly K occur. Anything else is an error.
+    nan_policy : {"raise", "omit"}
+        What to do with rows in which a label, a probability, a weight or a variable is missing.
+
+    Attributes
+    ----------
+    predictions : Predictions
+        The label-blind part.
+    outcomes : (n,) ints
+        The column that came true, row by row.
+
+    Raises
+    ------
+    ValueError
+        If anything about the input is wrong: the message says what was found, what was expected and what to do.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> sample
+    Sample(n=4, classes=(0, 1))
+    >>> sample.outcomes
+    array([0, 1, 1, 0])
+    >>> cs.Sample(["no", "yes"], [[0.8, 0.2], [0.3, 0.7]], labels=["no", "yes"]).labels
+    ('no', 'yes')
+    """
+
+    predictions: Predictions
+    outcomes: Ints
+
+    def __init__(
+        self,
+        y_true: Any,
+        y_prob: Any,
+        *,
+        variables: Any = None,
+        sample_weight: Any = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> None:
+        self._hold(
+            examine(
+                y_true,
+                y_prob,
+                variables=variables,
+                sample_weight=sample_weight,
+                labels=labels,
+                nan_policy=nan_policy,
+            )
+        )
+
+    def _hold(self, found: Examined, seen: str = "") -> None:
+        predictions = Predictions(
+            found.probabilities,
+            found.classes,
+            found.weights,
+            found.variables,
+            source=found.source,
+            seen=seen,
+        )
+        object.__setattr__(self, "predictions", predictions)
+        object.__setattr__(self, "outcomes", found.outcomes)
+
+    @classmethod
+    def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
+        sample = object.__new__(cls)
+        sample._hold(examine(**arguments), seen)
+        return sample
+
+    @classmethod
+    def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
+        """Put together predictions and outcomes that are known to be sound, without examining them again.
+
+        Parameters
+        ----------
+        predictions : Predictions
+        outcomes : (n,) ints
+            The column that came true, row by row.
+        """
+        sample = object.__new__(cls)
+        object.__setattr__(sample, "predictions", predictions)
+        object.__setattr__(sample, "outcomes", outcomes)
+        return sample
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        y_true: str,
+        y_prob: str | Sequence[str],
+        variables: str | Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Take a sample from the columns of a data frame (pandas, polars, or any mapping of names to columns).
+
+        Parameters
+        ----------
+        frame : data frame
+        y_true : str
+            Name of the column of labels.
+        y_prob : str or sequence of str
+            Names of the probability columns; ``*`` and ``?`` match, and keep the frame's column order.
+        variables, sample_weight : str, optional
+            Names of further columns (globs allowed for `variables`).
+        labels, nan_policy
+            As for `Sample`.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> frame = {"pet": ["cat", "dog"], "prob_dog": [0.3, 0.6], "prob_cat": [0.7, 0.4]}
+        >>> cs.Sample.from_frame(frame, y_true="pet", y_prob="prob_*").labels
+        ('dog', 'cat')
+        """
+        taken = frame_arguments(frame, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        return cls._examined(**taken, labels=labels, nan_policy=nan_policy)
+
+    @classmethod
+    def read(
+        cls,
+        path: Any,
+        *,
+        y_true: str,
+        y_prob: str | Sequence[str],
+        variables: str | Sequence[str] | None = None,
+        sample_weight: str | None = None,
+        labels: Sequence[Hashable] | None = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Read a sample from a file: CSV (also compressed), NPZ, Parquet, NetCDF; ``-`` is CSV on standard input.
+
+        Only the named columns are read. Parquet and NetCDF need the extra: ``pip install "calibstat[files]"``.
+
+        Parameters
+        ----------
+        path : str or path
+        y_true, y_prob, variables, sample_weight
+            Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
+        labels, nan_policy
+            As for `Sample`.
+
+        Raises
+        ------
+        ValueError
+            If the file cannot be read or a column is missing; the message lists the columns that are there.
+        """
+        taken = file_arguments(path, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
+        return cls._examined(**taken, labels=labels, nan_policy=nan_policy)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        *,
+        variables: Any = None,
+        sample_weight: Any = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Predict with a fitted scikit-learn classifier and take its ``classes_`` as the order of columns.
+
+        Parameters
+        ----------
+        estimator : object with ``predict_proba`` and ``classes_``
+        X, y
+            Rows that the classifier was *not* fitted on, and their labels.
+        variables, sample_weight, nan_policy
+            As for `Sample`.
+        """
+        taken = estimator_arguments(estimator, X)
+        return cls._examined(**taken, y_true=y, variables=variables, sample_weight=sample_weight, nan_policy=nan_policy)
+
+    @classmethod
+    def from_confidence(
+        cls,
+        correct: Any,
+        confidence: Any,
+        *,
+        variables: Any = None,
+        sample_weight: Any = None,
+        nan_policy: str = "raise",
+    ) -> Sample:
+        """Take confidences and whether the top label was right: a sample already seen through the top label.
+
+        Parameters
+        ----------
+        correct : (n,) booleans (or 0 and 1)
+        confidence : (n,) floats
+            The probability of the predicted label.
+        variables, sample_weight, nan_policy
+            As for `Sample`.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> cs.Sample.from_confidence([True, False, True], [0.9, 0.6, 0.8])
+        Sample(n=3, classes=(False, True), seen through the top label)
+        """
+        return cls._examined(
+            "the top label",
+            **confidence_arguments(correct, confidence),
+            variables=variables,
+            sample_weight=sample_weight,
+            nan_policy=nan_policy,
+        )
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    def __repr__(self) -> str:
+        parts = [f"n={len(self)}", f"classes={self._shown_labels()}"]
+        if self.predictions.variables:
+            parts.append(f"variables={tuple(self.predictions.variables)!r}")
+        if self.predictions.weights is not None:
+            parts.append("weighted")
+        if self.predictions.seen:
+            parts.append(f"seen through {self.predictions.seen}")
+        return f"Sample({', '.join(parts)})"
+
+    def _shown_labels(self) -> str:
+        if len(self.labels) <= 10:
+            return repr(self.labels)
+        first = ", ".join(map(repr, self.labels[:3]))
+        return f"({first}, ..., {self.labels[-1]!r}), n_classes={len(self.labels)}"
+
+    @property
+    def labels(self) -> tuple[Hashable, ...]:
+        """The label of each column."""
+        return self.predictions.classes
+
+    @property
+    def y_true(self) -> Array:
+        """(n,) the labels themselves, row by row."""
+        return np.asarray(self.labels)[self.outcomes]
+
+    @property
+    def y_prob(self) -> Floats:
+        """(n, K) the probabilities as given, in double precision."""
+        return self.predictions.probabilities
+
+    def take(self, rows: Array) -> Sample:
+        """The sample at `rows` (indices, or a mask of length n)."""
+        return Sample.of(self.predictions.take(rows), self.outcomes[rows])
+
+
+# Everything known before the outcomes: the type that keeps binnings and lenses from peeking.
+
+Given: TypeAlias = tuple[str | int | EllipsisType, ...]
+# Rows whose probabilities sum to one up to this are taken to sum to one.
+_ROUNDING = 1e-9
+# Rows that are looked at together, so that they stay in the cache.
+_ROWS = 2**15
+
+
+class _Probabilities:
+    """The field of that name: what was given in single precision is converted, exactly, when it is first asked for."""
+
+    def __get__(self, predictions: Predictions | None, owner: type | None = None) -> Floats:
+        if predictions is None:
+            raise AttributeError("probabilities belong to an instance")
+        rows = predictions.rows
+        if rows.dtype == np.float32:
+            rows = rows.astype(np.float64).view()  # the owner stays writeable, see TopK
+            rows.setflags(write=False)
+            self.__set__(predictions, rows)
+        return rows
+
+    def __set__(self, predictions: Predictions, rows: Array) -> None:
+        vars(predictions)["probabilities"] = rows
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """What a model said and what else was known, row by row.
+
+    Parameters
+    ----------
+    probabilities : (n, K) floats
+        One row for each prediction, one column for each class, as given (rows sum to one up to 1e-4). If these are
+        float32, `rows` are kept so until probabilities are asked for.
+    classes : tuple
+        The label of each column.
+    weights : (n,) floats, optional
+        Importance weights; None means equal weights.
+    variables : mapping of str to Variable
+        What else is known of each row.
+    given : tuple
+        Names of what is conditioned on. ``...`` is the prediction itself: the event column (the last one) when
+        there are two classes, all columns otherwise. An integer names a single probability column.
+    source : str
+        What was taken for what when the sample was made; printed in every result.
+    seen : str
+        The lens through which the rows had already been looked when they were handed to us, if any.
+    """
+
+    probabilities: Floats
+    classes: tuple[Hashable, ...]
+    weights: Floats | None = None
+    variables: Mapping[str, Variable] = field(default_factory=dict)
+    given: Given = (...,)
+    source: str = ""
+    seen: str = ""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def rows(self) -> Array:
+        """(n, K) the probabilities in the precision that they are kept in, for what needs no arithmetic."""
+        return vars(self)["probabilities"]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return len(self.classes)
+
+    @property
+    def event(self) -> Floats:
+        """(n,) probability of the last class, "it happened" when there are two."""
+        return self.probabilities[:, -1]
+
+    @property
+    def components(self) -> Floats:
+        """(n, c) what deviations are measured on: the event column alone for two classes, else all columns."""
+        return self.probabilities[:, -1:] if self.n_classes == 2 else self.probabilities
+
+    @cached_property
+    def chances(self) -> Floats:
+        """(n, K) the law that a calibrated world draws labels from: the rows clipped to [0, 1] and normalised."""
+        clipped = np.clip(self.probabilities, 0.0, 1.0)
+        clipped /= clipped.sum(axis=1, keepdims=True)
+        return clipped
+
+    @cached_property
+    def is_law(self) -> bool:
+        """Whether the rows are `chances` as they are, up to 1e-9: nonnegative, and summing to one."""
+        for start in range(0, len(self), _ROWS):
+            rows = self.probabilities[start : start + _ROWS]
+            sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
+            if rows.min() < 0 or sums.min() < 1 - _ROUNDING or sums.max() > 1 + _ROUNDING:
+                return False
+        return True
+
+    @cached_property
+    def keys(self) -> Given:
+        """One key for each conditioned column, with ``...`` written out as column numbers."""
+        induced: Given = (1,) if self.n_classes == 2 else tuple(range(self.n_classes))
+        return tuple(key for name in self.given for key in (induced if name is ... else (name,)))
+
+    @property
+    def condition(self) -> str:
+        """What is conditioned on, for messages: "the prediction", or the names of variables."""
+        return " and ".join(map(self._in_words, self.given))
+
+    def _in_words(self, name: str | int | EllipsisType) -> str:
+        if isinstance(name, int):
+            return f"the probability of {self.classes[name]!r}"
+        return "the prediction" if name is ... else repr(name)
+
+    def column(self, key: str | int | EllipsisType) -> Variable:
+        """The conditioned column of that key: a variable, or the probabilities of one class."""
+        if isinstance(key, str):
+            return self.variables[key]
+        return Variable(self.probabilities[:, -1 if key is ... else key])
+
+    @cached_property
+    def conditioned(self) -> Floats:
+        """(n, d) what is conditioned on, side by side."""
+        columns = [self.column(key).values for key in self.keys]
+        return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns)
+
+    @cached_property
+    def order(self) -> Ints:
+        """(n,) the rows in increasing order of the one conditioned column."""
+        return np.argsort(self.conditioned[:, 0], kind="stable")
+
+    def conditioning_on(self, given: Given) -> Predictions:
+        """The same predictions, conditioned on other columns."""
+        return self if given == self.given else replace(self, given=given)
+
+    def take(self, rows: Array) -> Predictions:
+        """The predictions at `rows` (indices, or a mask of length n)."""
+        return replace(
+            self,
+            probabilities=self.rows[rows],
+            weights=None if self.weights is None else self.weights[rows],
+            variables={name: variable.take(rows) for name, variable in self.variables.items()},
+        )
+
+
+# Here and not above, so that the field has its type and no default.
+Predictions.probabilities = _Probabilities()  # type: ignore[assignment]

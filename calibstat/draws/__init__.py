@@ -1,0 +1,1 @@
+"""Replicates: streams of random numbers, redrawn labels, the bootstrap, and whole cells drawn at once."""

@@ -1,0 +1,434 @@
+"""Rows drawn with replacement and cut anew into cells of equal mass, in each replicate, without a sort.
+
+Sorted, n rows drawn with replacement are n uniform order statistics read off the sorted rows of the sample. Those at
+the edges are sums of gamma variables, divided by the sum of all; between two edges the rest are independent and
+uniform. Copies of the row at an edge stay below it, as ties do when rows are cut. All numbers of rows and labels so had
+are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import final
+
+import numpy as np
+
+from calibstat.binnings.base import Cells
+from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.draws.moments import Drawn, Moments, PowerSums, add_up_terms, cell_blocks, degree_for, power_terms
+from calibstat.estimators.tally import ratio
+
+# From so many rows on only those near the edges are sorted.
+_MANY = 50_000
+# So many standard deviations about the rank of an edge are sorted where what the first block of replicates needs does
+# not serve the next ones: less than 1e-6 of the draws fall outside.
+_DEVIATIONS = 5.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Where replicates are cut into L cells: each but the last ends with a row, and takes the copies of this row.
+
+    Edge after edge, so that the replicates of one read a short stretch of the sorted rows.
+
+    Parameters
+    ----------
+    group : (L - 1, R) ints
+        The group of sorted rows that a cell ends in.
+    position : (L - 1, R) floats
+        Where among the sorted rows.
+    inside : (L, R) ints
+        How many rows of a cell are drawn before this group.
+    copies : (L - 1, R) ints
+        How many are drawn from the group, or zero where a cell before has taken them: then the cell is empty.
+    """
+
+    group: Ints
+    position: Floats
+    inside: Ints
+    copies: Ints
+
+
+def draw_recut(
+    column: Floats,
+    prediction: Floats,
+    chance: Array,
+    ranks: Ints,
+    n_resamples: int,
+    rng: np.random.Generator,
+    cells: Cells | None = None,
+    *,
+    squares: bool = False,
+    prediction_sums: Floats | None = None,
+) -> Iterator[Drawn]:
+    """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample.
+
+    Parameters
+    ----------
+    column : (n,) floats
+        What is cut; `prediction` itself, where it is.
+    prediction : (n,) floats
+    chance : (n,) floats
+        Of the event, in each row.
+    ranks : (L - 1,) ints
+        As in `Cells.ranks`.
+    n_resamples : int
+    rng : Generator
+    cells : Cells, optional
+        Those of the sample, cut at these ranks; with their histogram, many rows need not be sorted.
+    squares : bool
+        Whether to draw `Drawn.square`.
+    prediction_sums : (L,) floats, optional
+        The sum of predictions of each of these cells, where it is known.
+    """
+    n, degree, some = len(column), degree_for(squares), cells if len(column) >= _MANY else None
+    rows, group, deviations = None, None, 0.0
+    for stream, size, kept in cell_blocks(n_resamples, 6 * (len(ranks) + 1), rng):
+        position = _draw_positions(n, ranks, size, stream)
+        if rows is not None:
+            group = rows.group_at(position)
+        if rows is None or group is None:
+            window = _window(n, ranks, position, deviations)
+            rows = SortedRows.near_edges(column, prediction, chance, window, some, degree, prediction_sums)
+            rows = rows or SortedRows.of_all(column, prediction, chance, ranks, degree)
+            group, deviations = rows.group_at(position), _DEVIATIONS
+        assert group is not None, "all rows that edges fall on are sorted"
+        edges = _draw_edges(rows, ranks, position, group, stream)
+        yield _fill(rows, edges, stream, squares).first(kept)
+
+
+def _draw_positions(n: int, ranks: Ints, size: int, stream: np.random.Generator) -> Floats:
+    """Draw where among the sorted rows replicates are cut, (L - 1, R) numbers between 0 and n."""
+    between = np.diff(ranks, prepend=0, append=n + 1)[:, None]
+    passed = stream.standard_gamma(between.astype(float), (len(between), size))
+    for before, after in pairwise(passed):  # edge by edge: many times as fast as a sum along the first axis
+        after += before
+    return passed[:-1] * (n / passed[-1])
+
+
+def _window(n: int, ranks: Ints, position: Floats, deviations: float) -> tuple[Ints, Ints]:
+    """Return the lowest and highest rank of each edge: as drawn, and so many standard deviations about its own."""
+    reach = deviations * np.sqrt(ranks * (1 - ranks / n)) + deviations
+    lowest = np.minimum(position.min(axis=1), ranks - 1 - reach)
+    highest = np.maximum(position.max(axis=1), ranks + reach)
+    return np.maximum(lowest, 0).astype(np.intp), np.minimum(highest, n - 1).astype(np.intp)
+
+
+def _draw_edges(rows: SortedRows, ranks: Ints, position: Floats, group: Ints, stream: np.random.Generator) -> Edges:
+    """Draw what is cut at these positions: the rows before the groups of the edges, and the copies of these."""
+    between = np.diff(ranks, prepend=0, append=rows.n + 1)[:, None] - 1  # so many rows stand between two edges
+    # rows between that fall into the group of the edge below them
+    reach = rows.below[0][group] + rows.own[0][group] - position
+    room = np.diff(position, axis=0, append=rows.n)
+    found = draw_binomial(between[1:], ratio(np.clip(reach, 0.0, room), room), stream)
+    inside = np.repeat(between, position.shape[1], axis=1)
+    inside[1:] -= found
+    copies = _hand_back(1 + found, group)
+    return Edges(group, position, inside, copies)
+
+
+def _hand_back(copies: Ints, group: Ints) -> Ints:
+    """Give the copies of an edge to the edge before it, where both are in one group."""
+    again = group[1:] == group[:-1]
+    for edge in np.flatnonzero(again.any(axis=1))[::-1]:
+        copies[edge] += np.where(again[edge], copies[edge + 1], 0)
+        copies[edge + 1][again[edge]] = 0
+    return copies
+
+
+def _fill(rows: SortedRows, edges: Edges, stream: np.random.Generator, squares: bool) -> Drawn:
+    """Draw labels, predictions and squared residuals of the rows of each cell: those inside, and copies at its edge."""
+    inside = _draw_part(rows.between(edges.group, edges.position), edges.inside, stream, squares)
+    draw_copies = _draw_equal if rows.by_prediction else _draw_part
+    of_edges = draw_copies(rows.at(edges.group), edges.copies, stream, squares)
+    parts = zip((edges.inside.astype(float), *inside), (edges.copies, *of_edges), strict=True)
+    total, events, prediction, square = (_join(*part).T for part in parts)
+    return Drawn(total, events, prediction, total, square)
+
+
+def _join(inside: Floats, of_edge: Array) -> Floats:
+    if inside.size:
+        inside[:-1] += of_edge
+    return inside
+
+
+def _draw_part(
+    sums: PowerSums, count: Ints, stream: np.random.Generator, squares: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Draw events, sum of predictions and of squared residuals of so many rows with these sums (k, L, R)."""
+    moments = Moments.from_sums(sums)
+    events = draw_binomial(count, ratio(moments.events, moments.rows).clip(0, 1), stream).astype(float)
+    return events, *moments.draw(count, events, stream, squares)
+
+
+def _draw_equal(
+    sums: PowerSums, count: Ints, stream: np.random.Generator, squares: bool
+) -> tuple[Floats, Floats, Floats]:
+    """Do the same for rows of equal predictions, whose sums need no normal law."""
+    rows = sums.total(0)
+    events = draw_binomial(count, (sums.of_events(0) / rows).clip(0, 1), stream).astype(float)
+    value = sums.total(1) / rows
+    square = events * (1 - value) ** 2 + (count - events) * value**2 if squares else np.empty(0)
+    return events, count * value, square
+
+
+# Rows in the order of one column, as far as cells of equal mass need them.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SortedRows:
+    """Groups of rows with equal values of one column, in increasing order; stretches of rows between may be left out.
+
+    Sums are those of `PowerSums`.
+
+    Parameters
+    ----------
+    own : (k, G) floats
+        Sums over each group.
+    below : (k, G) floats
+        Sums over all rows before each group, those left out among them.
+    whole : (k,) floats
+        Sums over all rows.
+    group_of : (m,) ints
+        The group of each sorted row that is not left out.
+    left_out : (L - 1, 1) ints
+        How many rows are left out before the rank of each edge.
+    same : bool
+        As in `PowerSums`.
+    by_prediction : bool
+        Whether the column is the prediction itself, so that all rows of a group have the same.
+    """
+
+    own: Floats
+    below: Floats
+    whole: Floats
+    group_of: Ints
+    left_out: Ints
+    same: bool
+    by_prediction: bool
+
+    @classmethod
+    def of_all(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, degree: int) -> SortedRows:
+        """Sort all rows."""
+        _, own, group_of = _sorted_runs(column, prediction, chance, degree)
+        reached = _reached(own)
+        below, whole = reached[:, :-1], reached[:, -1]
+        left_out = np.zeros((len(ranks), 1), dtype=np.intp)
+        return cls(own, below, whole, group_of, left_out, chance is prediction, column is prediction)
+
+    @classmethod
+    def near_edges(
+        cls,
+        column: Floats,
+        prediction: Floats,
+        chance: Array,
+        window: tuple[Ints, Ints],
+        cells: Cells | None,
+        degree: int,
+        prediction_sums: Floats | None = None,
+    ) -> SortedRows | None:
+        """Sort only rows that edges may fall on; those left out are added up, cell by cell.
+
+        Parameters
+        ----------
+        column, prediction : (n,) floats
+        chance : (n,) floats
+        window : two (L - 1,) ints
+            The lowest and the highest rank of each edge, 0..n-1; the sample's own is between.
+        cells : Cells or None
+            Of the column.
+        degree : int
+            The highest power of predictions that is needed.
+        prediction_sums : (L,) floats, optional
+            The sum of predictions of each cell, where it is known.
+
+        Returns
+        -------
+        rows : SortedRows or None
+            None if there is no histogram, or if a cell holds several stretches of rows that are left out.
+        """
+        if cells is None or cells.numbered is None or cells.edges is None:
+            return None
+        numbered = cells.numbered
+        found = _Stretches.of(*window, numbered.counts)
+        rows = numbered.among(found.near)
+        home = np.searchsorted(numbered.number(cells.edges[1:-1]), found.step, side="left")
+        if (home[1:] == home[:-1]).any() or not len(rows):
+            return None
+        one, same = column[rows], chance is prediction
+        p = one if column is prediction else prediction[rows]
+        c = p if same else chance[rows]
+        values, own, group_of = _sorted_runs(one, p, c, degree)
+        reached = _reached(own)
+        ends = np.searchsorted(values, cells.edges[1:-1], side="right")
+        all_cells = add_up_terms(cells.index, cells.size, prediction, chance, degree, prediction_sums)
+        far = all_cells - np.diff(reached[1:, ends], axis=1, prepend=0.0, append=reached[1:, -1:])
+        stretches = np.concatenate([found.rows[None], far[:, home]])
+        inner = found.kept_before < len(rows)
+        below = _lifted(reached[:, :-1], group_of[found.kept_before[inner]], stretches[:, inner])
+        left_out = (found.rows_before <= window[0][:, None]) @ found.rows
+        whole = np.concatenate([[len(column)], all_cells.sum(axis=1)])
+        return cls(own, below, whole, group_of, left_out[:, None], same, column is prediction)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return round(self.whole[0])
+
+    def group_at(self, position: Floats) -> Ints | None:
+        """Return the group at positions (L - 1, R), from 0 to n, among the sorted rows; None if some are left out."""
+        row = np.clip(position.astype(np.intp) - self.left_out, 0, len(self.group_of) - 1)
+        group = self.group_of[row]
+        ahead = position - self.below[0][group]
+        return None if ((ahead < 0) | (ahead > self.own[0][group])).any() else group
+
+    def at(self, group: Ints) -> PowerSums:
+        """Return the sums (k, ...) over groups."""
+        return PowerSums(np.stack([own[group] for own in self.own]), self.same)
+
+    def between(self, group: Ints, position: Floats) -> PowerSums:
+        """Return the sums (k, L, R) from the end of the group of each edge (L - 1, R) to the next edge's position.
+
+        Inside the group of an edge they grow in proportion.
+        """
+        n_edges, n_replicates = group.shape
+        sums = np.empty((len(self.own), n_edges + 1, n_replicates))
+        sums[:, -1] = self.whole[:, None]
+        share = (position - self.below[0][group]) / self.own[0][group]
+        for total, all_below, all_own in zip(sums, self.below, self.own, strict=True):
+            below, own = all_below[group], all_own[group]
+            np.add(below, share * own, out=total[:-1])
+            total[1:] -= below + own
+        return PowerSums(np.maximum(sums, 0.0, out=sums), self.same)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Stretches:
+    """Stretches of rows that are left out, S of them, since no edge falls there.
+
+    Parameters
+    ----------
+    near : (N_STEPS,) bools
+        The steps of the histogram whose rows are not left out.
+    step : (S,) ints
+        The first step of each stretch.
+    rows : (S,) ints
+        How many rows it holds.
+    rows_before, kept_before : (S,) ints
+        How many rows stand before it, and how many of them are not left out.
+    """
+
+    near: Bools
+    step: Ints
+    rows: Ints
+    rows_before: Ints
+    kept_before: Ints
+
+    @classmethod
+    def of(cls, lowest: Ints, highest: Ints, counts: Ints) -> _Stretches:
+        """Leave out the steps whose rows do not stand at ranks from the lowest to the highest of some edge."""
+        reached = np.cumsum(counts)
+        n = reached[-1]
+        first, last = (np.searchsorted(reached, ranks, side="right") for ranks in (lowest, highest))
+        near = np.zeros(len(counts), dtype=bool)
+        for start, stop in zip(first, last, strict=True):
+            near[start : stop + 1] = True
+        rows_before = np.concatenate([[0], reached[last]])  # each edge is followed by a stretch, some of no rows
+        rows = np.maximum(np.append(reached[first] - counts[first], n) - rows_before, 0)
+        kept_before = rows_before - (np.cumsum(rows) - rows)
+        some = rows > 0
+        step = np.concatenate([[0], last + 1])
+        return cls(near, step[some], rows[some], rows_before[some], kept_before[some])
+
+
+def _reached(own: Floats) -> Floats:
+    """Add up all groups before each, and all of them, (k, G + 1)."""
+    sums = np.zeros((len(own), own.shape[1] + 1))
+    np.cumsum(own, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def _lifted(below: Floats, place: Ints, stretches: Floats) -> Floats:
+    """Add stretches (k, S) that stand before the groups at `place`, in place."""
+    for start, stop, more in zip(place, [*place[1:], None], np.cumsum(stretches, axis=1).T, strict=True):
+        below[:, start:stop] += more[:, None]
+    return below
+
+
+def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int) -> tuple[Floats, Floats, Ints]:
+    """Sort rows by a column and add up those of equal values: these values, sums (k, G), and the group of each row."""
+    if column is prediction and chance is prediction:
+        column = prediction = chance = np.sort(prediction)
+    else:
+        order = np.argsort(column, kind="stable")
+        same = chance is prediction
+        column, prediction = column[order], prediction[order]
+        chance = prediction if same else chance[order]
+    sums = np.stack([np.ones(len(column)), *power_terms(prediction, chance, degree)])
+    new = column[1:] != column[:-1]
+    if new.all():
+        return column, sums, np.arange(len(column))
+    starts = np.concatenate([[0], np.flatnonzero(new) + 1])
+    return column[starts], np.add.reduceat(sums, starts, axis=1), np.cumsum(np.concatenate([[0], new]))
+
+
+# Binomial numbers, many at once, each with a number of rows and a chance of its own.
+
+# Numbers of up to so many rows are counted row by row, those of smaller means than this are had by inversion.
+_FEW, _SMALL = 12, 8.0
+
+
+def draw_binomial(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
+    """Draw how many of so many rows are events; faster than numpy where all rows, or all means, are few.
+
+    Parameters
+    ----------
+    count : ints
+        Number of rows, of a shape that broadcasts to that of `chance`.
+    chance : floats
+    stream : Generator
+
+    Returns
+    -------
+    events : ints
+    """
+    most, likeliest = int(count.max(initial=0)), float(chance.max(initial=0.0))
+    if most <= _FEW:
+        draw = _row_by_row
+    elif likeliest <= 0.5 and most * likeliest <= _SMALL:
+        draw = _by_inversion
+    else:
+        return stream.binomial(count, chance)
+    return draw(np.broadcast_to(count, chance.shape).ravel(), chance.ravel(), stream).reshape(chance.shape)
+
+
+def _row_by_row(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
+    """Draw the first row of each number, then the others of those that have more."""
+    events = ((stream.random(len(chance)) < chance) & (count > 0)).astype(np.intp)
+    more = np.flatnonzero(count > 1)
+    if len(more):
+        events[more] += _row_by_row(count[more] - 1, chance[more], stream)
+    return events
+
+
+def _by_inversion(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
+    """Find the number at which the distribution function passes a uniform number, from 0 upward."""
+    none = np.exp(count * np.log1p(-chance))
+    above: Array = stream.random(len(chance)) - none
+    drawn = np.zeros(len(chance), dtype=np.intp)
+    place: Array = np.flatnonzero(above > 0)
+    above, mass, odds, rows = (part[place] for part in (above, none, chance / (1 - chance), count))
+    number = 0
+    while len(place):
+        number += 1
+        drawn[place] = number
+        mass *= odds * ((rows - (number - 1)) / number)
+        above -= mass
+        more = np.flatnonzero((above > 0) & (number < rows))
+        place, above, mass, odds, rows = (part[more] for part in (place, above, mass, odds, rows))
+    return drawn

@@ -1,0 +1,189 @@
+"""The nonparametric bootstrap of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Literal, final
+
+import numpy as np
+
+from calibstat.data.arrays import RNG, Floats, as_generator
+from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.sample import Sample
+from calibstat.draws.streams import blocks, clusters, how_many, spread
+from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
+from calibstat.estimators.base import Estimator
+
+# Resamplers: row weights, for uncertainty.
+
+
+class Resampler(ABC):
+    """A way of weighting rows anew.
+
+    `groups` names the variable whose values are weighted instead of rows, for samples in clusters.
+    """
+
+    groups: str | None = None
+
+    @abstractmethod
+    def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield blocks (..., n) of row weights: a function of n and rng only, so that two models get the same rows."""
+
+    def whole_cells(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
+        """Draw sums over cells whole, at a cost that does not grow with n; None where rows must be weighted."""
+        return None
+
+    @final
+    def replicates(self, estimator: Estimator, sample: Sample, *, rng: RNG = None) -> Floats:
+        """Evaluate an estimator under each set of row weights; what it prepared (cells, bandwidths) stays fixed.
+
+        Parameters
+        ----------
+        estimator : Estimator
+        sample : Sample
+        rng : int, Generator or None
+
+        Returns
+        -------
+        values : (R, ...) floats
+        """
+        generator = as_generator(rng)
+        whole = self.whole_cells(estimator, sample, generator)
+        if whole is not None:
+            return whole
+        evaluator = estimator.prepare(sample.predictions)
+        codes = clusters(sample.predictions, self.groups)
+        weights = self.weights(how_many(codes), generator)
+        return np.concatenate([evaluator(sample.outcomes, spread(block, codes)) for block in weights])
+
+
+@final
+@dataclass(frozen=True)
+class Bootstrap(Resampler):
+    """Draw n rows with replacement (Efron 1979); each replicate is the count of every row.
+
+    Percentile intervals of a binned calibration error made this way do not cover (0 % for nearly calibrated models,
+    because each resample adds noise to an error that is already biased upward); use it to see spread.
+
+    Parameters
+    ----------
+    n_resamples : int
+    groups : str, optional
+        The name of a variable of the sample: its values (clusters) are drawn instead of rows.
+    kind : {"percentile", "basic", "bca"}
+        The interval that ``estimate(..., interval=...)`` makes of the replicates.
+    allow_invalid : bool
+        Whether it may, although it is known not to cover.
+    shortcuts : bool
+        Whether sums over cells may be drawn whole where they suffice and rows are many. False weights rows.
+
+    Notes
+    -----
+    Of more than 3000 rows (two outcomes, no weights, no clusters) the rows of each cell and label are counted by one
+    multinomial draw, exactly; their sum of predictions is drawn from the normal law of its mean and variance, which
+    moves a binned error by 2 / n at most on average (Goldstein 2010).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> cs.Bootstrap(100).replicates(cs.ECE(cs.FixedEdges([0, 1])), sample, rng=0).shape
+    (100,)
+    """
+
+    n_resamples: int = 999
+    groups: str | None = None
+    kind: Literal["percentile", "basic", "bca"] = "percentile"
+    allow_invalid: bool = False
+    shortcuts: bool = True
+
+    def __post_init__(self) -> None:
+        at_least_one("n_resamples", self.n_resamples)
+        true_or_false("allow_invalid", self.allow_invalid)
+        true_or_false("shortcuts", self.shortcuts)
+        if self.kind not in ("percentile", "basic", "bca"):
+            raise ValueError(f"kind is {self.kind!r}; it must be 'percentile', 'basic' or 'bca'.")
+
+    def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
+        """Yield blocks of counts that sum to n."""
+        for stream, size, kept in blocks(self.n_resamples, n, rng):
+            rows = stream.integers(0, n, size=(size, n))[:kept]
+            yield np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
+
+    def whole_cells(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Floats | None:
+        """Draw how many rows of each cell and label there are; None where rows must be weighted."""
+        seen = self._seen(estimator, sample)
+        if seen is None:
+            return None
+        evaluator = estimator.core.prepare(seen.predictions)
+        plan = evaluator.tally
+        if plan is None or not sums_suffice(evaluator):
+            return None
+        repeats = "weight2" in plan.needs
+        drawn = draw_cells(plan.cells, seen.predictions, seen.outcomes, self.n_resamples, rng, repeats=repeats)
+        if drawn is None:
+            return None
+        values = [evaluator.from_tallies(each.tally()) for each in drawn]
+        return np.concatenate([each for each in values if each is not None])
+
+    def paired_replicates(self, estimator: Estimator, first: Sample, second: Sample, *, rng: RNG = None) -> Floats:
+        """Evaluate an estimator on two models under the same draws of rows; what it prepared stays fixed.
+
+        Parameters
+        ----------
+        estimator : Estimator
+        first, second : Sample
+            The same rows as two models see them.
+        rng : int, Generator or None
+
+        Returns
+        -------
+        values : (2, R, ...) floats
+            Of the first and of the second model, for example to look at the spread of their difference.
+
+        Raises
+        ------
+        ValueError
+            If the samples do not have equally many rows and the same labels.
+
+        Examples
+        --------
+        >>> import calibstat as cs
+        >>> one, other = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4]), cs.Sample([0, 1, 1, 0], [0.3, 0.6, 0.6, 0.1])
+        >>> cs.Bootstrap(100).paired_replicates(cs.ECE(cs.FixedEdges([0, 1])), one, other, rng=0).shape
+        (2, 100)
+        """
+        _expect_same_rows(first, second)
+        generator = as_generator(rng)
+        seen = [self._seen(estimator, sample) for sample in (first, second)]
+        if seen[0] is not None and seen[1] is not None:
+            whole = paired_cells(estimator.core, (seen[0], seen[1]), self.n_resamples, generator)
+            if whole is not None:
+                return whole
+        weighing, again = replace(self, shortcuts=False), deepcopy(generator)
+        turns = ((first, generator), (second, again))  # the same weights: they depend on n and rng only
+        return np.stack([weighing.replicates(estimator, each, rng=turn) for each, turn in turns])
+
+    def _seen(self, estimator: Estimator, sample: Sample) -> Sample | None:
+        """Look through the lens; None where rows are few, in clusters, or left out by the lens."""
+        if not self.shortcuts or self.groups is not None or has_few_rows(sample.predictions):
+            return None
+        seen = estimator.lens(sample)
+        return seen if len(seen) == len(sample) else None
+
+
+def _expect_same_rows(first: Sample, second: Sample) -> None:
+    if len(first) != len(second):
+        raise ValueError(
+            f"the samples have {len(first)} and {len(second)} rows; a paired bootstrap needs the same rows as two "
+            "models see them."
+        )
+    if not np.array_equal(first.y_true, second.y_true):
+        row = int(np.flatnonzero(first.y_true != second.y_true)[0])
+        raise ValueError(
+            f"the labels of the samples differ (row {row}: {first.y_true[row]!r} and {second.y_true[row]!r}); a paired "
+            "bootstrap needs the same rows in the same order."
+        )

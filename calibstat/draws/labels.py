@@ -1,0 +1,176 @@
+"""Labels as a calibrated world would draw them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from calibstat._compiled import has_twin
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.streams import blocks
+from calibstat.estimators.base import Evaluator
+from calibstat.estimators.tally import TallyPlan
+
+# Up to so many classes, comparing with all cumulative sums in turn is faster than bisection.
+_FEW_CLASSES = 64
+# Rows whose uniforms and sums stay in the cache while they are compared.
+_ROWS_IN_A_TILE = 2048
+
+
+class LabelLaw:
+    """The law of outcomes given the predictions, were these calibrated; label i is Categorical(chances_i).
+
+    Parameters
+    ----------
+    predictions : Predictions
+    """
+
+    def __init__(self, predictions: Predictions) -> None:
+        self.chances = predictions.chances
+        self.binary = predictions.n_classes == 2
+        self.few = predictions.n_classes <= _FEW_CLASSES
+        sums = self.chances[:, 1] if self.binary else _cumulative(self.chances)
+        self.cumulative: Floats = np.ascontiguousarray(sums.T if self.few else sums)
+
+    def invert(self, uniforms: Floats) -> Array:
+        """Turn uniforms (..., n) into labels (..., n)."""
+        if self.binary:
+            return (uniforms < self.cumulative).view(np.int8)
+        count = _count_reached if self.few else _bisect_reached
+        return count(self.cumulative, uniforms)
+
+
+def label_batches(
+    law: LabelLaw, n_rows: int, n_resamples: int, rng: np.random.Generator, batch_size: int = 1
+) -> Iterator[Array]:
+    """Draw labels, several blocks of `blocks` at a time where an evaluator asks for them.
+
+    Parameters
+    ----------
+    law : LabelLaw
+    n_rows, n_resamples : int
+    rng : Generator
+    batch_size : int
+        How many replicates to yield at once, at least (`Evaluator.batch_size`); the labels do not depend on it.
+
+    Yields
+    ------
+    labels : (R, n) ints
+        In all `n_resamples` replicates.
+    """
+    waiting: list[Array] = []
+    for stream, size, kept in blocks(n_resamples, n_rows, rng):
+        waiting.append(law.invert(stream.random((size, n_rows))[:kept]))
+        if sum(map(len, waiting)) >= batch_size:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _cumulative(chances: Floats) -> Floats:
+    """Cumulative sums that end in exactly one, so that rounding never draws a last class of chance zero."""
+    sums = np.cumsum(chances, axis=1)
+    return sums / sums[:, -1:]
+
+
+@has_twin("calibstat._fast.rows:count_reached")
+def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:
+    """Count how many of a row's cumulative sums (all but the last), (K, n), its uniform reaches, one by one."""
+    found = np.empty(uniforms.shape, dtype=np.intp)
+    for start in range(0, uniforms.shape[-1], _ROWS_IN_A_TILE):
+        rows = slice(start, start + _ROWS_IN_A_TILE)
+        some = uniforms[..., rows]
+        reached = np.zeros(some.shape, dtype=np.int8)
+        for sums in cumulative[:-1, rows]:
+            reached += some >= sums
+        found[..., rows] = reached
+    return found
+
+
+@has_twin("calibstat._fast.rows:bisect_reached")
+def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
+    """Count how many of a row's cumulative sums (all but the last), (n, K), its uniform reaches, by bisection."""
+    n_classes = cumulative.shape[1]
+    rows = np.arange(len(cumulative)) * n_classes
+    flat = cumulative.ravel()
+    found = np.zeros(uniforms.shape, dtype=np.intp)
+    step = 1 << ((n_classes - 1).bit_length() - 1)
+    while step:
+        probe = np.minimum(found + step, n_classes - 1)
+        reached = (flat[rows + probe - 1] <= uniforms) & (found + step < n_classes)
+        found += step * reached
+        step >>= 1
+    return found
+
+
+# Labels of many classes, drawn from the predictions and counted in cells at once.
+
+
+def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    """Draw the number of labels of each class in each cell, for statistics that need no more (`TallyPlan.from_counts`).
+
+    The labels are those that row by row drawing gives with the same `rng`; what is saved is everything but drawing and
+    counting them. Some blocks at a time, so that memory does not grow with the number of replicates.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+        Without weights.
+    n_resamples : int
+    rng : Generator
+
+    Yields
+    ------
+    counts : (R, L, K) floats
+        Of some replicates; of two classes only the event, (R, L, 1), as `Evaluator.from_tally` expects.
+    """
+    if not plan.from_counts:
+        raise ValueError(
+            "counts of labels do not suffice here: weights, or squares of single rows, enter the statistic; "
+            "evaluate it on labels instead."
+        )
+    law, n = LabelLaw(plan.predictions), len(plan.predictions)
+    for stream, size, kept in blocks(n_resamples, n, rng):
+        yield plan(law.invert(stream.random((size, n))[:kept])).outcome
+
+
+# Replicates with the predictions kept: labels drawn anew, row by row or whole cells at a time.
+
+
+def redraw_labels(
+    evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator, shortcuts: bool = True
+) -> Floats:
+    """Evaluate a prepared statistic on labels drawn from the predictions: (R, ...).
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+        Prepared on the predictions of `sample`.
+    sample : Sample
+    n_resamples : int
+    rng : Generator
+    shortcuts : bool
+        Whether counts of events in cells are drawn whole where they suffice.
+    """
+    plan = evaluator.tally if shortcuts else None
+    if plan is not None and plan.from_counts:
+        if sample.predictions.n_classes == 2:
+            return evaluator.from_tally(_counts(plan, n_resamples, rng))
+        return np.concatenate([evaluator.from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])
+    law, n = LabelLaw(sample.predictions), len(sample)
+    return np.concatenate(
+        [evaluator(labels) for labels in label_batches(law, n, n_resamples, rng, evaluator.batch_size)]
+    )
+
+
+def _counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Array:
+    """Draw the number of events in each cell: (R, L, 1)."""
+    law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
+    drawn = [
+        law.invert(stream.random((size, n_cells))[:kept]) for stream, size, kept in blocks(n_resamples, n_cells, rng)
+    ]
+    return np.concatenate(drawn)[..., None]

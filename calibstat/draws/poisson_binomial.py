@@ -1,0 +1,291 @@
+"""Exact laws of the number of events in each cell, and draws of whole cells.
+
+Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Its probabilities are had
+by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
+2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n. Cells of
+rows that are almost certain have a way of their own (`rare_flips`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from calibstat.binnings.base import Cells
+from calibstat.data.arrays import Array, Floats, Ints
+
+# exp(-37) = 1e-16: what is left out of the window and of the frequencies.
+_NEGLIGIBLE = 37.0
+
+
+class CellCounts:
+    """The law of the number of events in each cell, cells being independent.
+
+    Parameters
+    ----------
+    chances : (n,) floats in [0, 1]
+        Chance of the event in each row.
+    cells : Cells
+    """
+
+    def __init__(self, chances: Floats, cells: Cells) -> None:
+        variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
+        certain = rare_laws(chances, cells, variance)
+        # frequencies are kept up to this abs(exp(i angle) - 1)
+        largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance, _NEGLIGIBLE / 2))
+        self.laws = [
+            found or _law(points, float(spread))
+            for found, points, spread in zip(certain, pool(chances, cells, largest), variance, strict=True)
+        ]
+
+    def invert(self, uniforms: Floats) -> Ints:
+        """Turn uniforms (R, L) into counts (R, L)."""
+        counts = np.empty(uniforms.shape, dtype=np.intp)
+        for cell, (first, masses) in enumerate(self.laws):
+            cumulative = np.cumsum(masses)
+            found = np.searchsorted(cumulative, uniforms[:, cell] * cumulative[-1], side="right")
+            counts[:, cell] = first + np.minimum(found, len(masses) - 1)
+        return counts
+
+
+def poisson_binomial(chances: Floats) -> Floats:
+    """Return the probabilities of 0, 1, ..., n events among independent rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> poisson_binomial(np.array([0.5, 0.5])).round(12)
+    array([0.25, 0.5 , 0.25])
+    """
+    cells = Cells(1, np.zeros(len(chances), dtype=np.intp), "fixed")
+    first, masses = CellCounts(chances, cells).laws[0]
+    whole = np.zeros(len(chances) + 1)
+    whole[first : first + len(masses)] = masses
+    return whole
+
+
+def _law(points: Points, variance: float) -> tuple[int, Floats]:
+    """Return the first count of the window and the probabilities of the counts in it."""
+    mean, n = float(points.centre @ points.count), int(points.count.sum())
+    # Bernstein's inequality: at most exp(-37) of the mass lies further out on either side.
+    reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * variance)
+    first, last = max(0, int(np.floor(mean - reach))), min(n, int(np.ceil(mean + reach)))
+    width = last - first + 1
+    length = fast_length(width)
+    angles = 2 * np.pi * np.arange(length // 2 + 1) / length
+    # |characteristic function| <= exp(-variance * (1 - cos(angle)))
+    kept = angles[variance * (1 - np.cos(angles)) <= _NEGLIGIBLE]
+    transform = np.zeros(len(angles), dtype=complex)
+    transform[: len(kept)] = _characteristic(points, kept, first)
+    # irfft has the opposite sign of the exponent
+    return first, np.maximum(np.fft.irfft(transform.conj(), length)[:width], 0.0)
+
+
+def _characteristic(points: Points, angles: Floats, first: int) -> Array:
+    """Return E exp(i * angle * (count - first)) at each angle.
+
+    Rows of a group share a Taylor expansion to order 4, whose error in a probability is below 1e-16 for each row.
+    """
+    # |exp(i * angle) - 1|^2
+    chord = 4 * np.sin(angles / 2) ** 2
+    z = (1j * np.sin(angles) - chord / 2)[:, None]
+    pooled = points.count > 1
+    value = np.prod(1 + points.centre[~pooled] * z, axis=1)
+    centre, count = points.centre[pooled], points.count[pooled]
+    base = 1 + centre * z
+    # |base|^2 - 1, and so the logarithm in two real parts, which is many times faster than that of complex numbers
+    size = np.multiply.outer(-chord, centre * (1 - centre))
+    # where the base (almost) vanishes so does its power; the expansion is not needed there
+    vanishing = size < -1 + 1e-6
+    if vanishing.any():
+        base[vanishing], size[vanishing] = 1, 0
+    slope = z / base
+    second, third, fourth = points.moments[pooled].T
+    series = slope * slope * (-second / 2 + slope * (third / 3 - slope * fourth / 4))
+    turn = np.arctan2(base.imag, base.real) @ count - angles * first
+    exponent = series.sum(axis=1) + np.log1p(size) @ (count / 2) + 1j * turn
+    return np.where(vanishing.any(axis=1), 0.0, value * np.exp(exponent))
+
+
+def fast_length(length: int) -> int:
+    """Return the next length that is a small multiple of a power of two, for fast Fourier transforms."""
+    power = 1 << max(0, (length - 1).bit_length() - 3)
+    return -(-length // power) * power
+
+
+# Rows of a cell with nearly equal chances, pooled: what a Taylor expansion needs of them.
+
+# Rows of a cell that lie in the same of 2048 steps of [0, 1] share an expansion about their mean; groups of up to 8
+# rows are not pooled. The expansion is in distance times |exp(i angle) - 1|, so steps are wider where that is small.
+_STEPS = 2048
+_POOL_ABOVE = 8
+# Rows that are added up at once, so that they stay in the cache.
+_ROWS = 2**14
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Groups of rows, and single rows, of one cell.
+
+    Parameters
+    ----------
+    centre, count : (m,) floats
+        The mean chance of the event, and the number of rows.
+    moments : (m, 3) floats
+        Sums of second, third and fourth powers of the distances to the centre.
+    """
+
+    centre: Floats
+    count: Floats
+    moments: Floats
+
+
+def pool(chances: Floats, cells: Cells, largest: Array) -> list[Points]:
+    """Pool nearly equal rows of each cell.
+
+    Parameters
+    ----------
+    chances : (n,) floats in [0, 1]
+        Chance of the event in each row.
+    cells : Cells
+    largest : (L,) floats in (0, 2]
+        The largest abs(exp(i angle) - 1) that the expansion is for.
+    """
+    steps = np.ceil(_STEPS * largest / 2).astype(np.intp)
+    keys, group, sums = _power_sums(chances, cells.index, steps)
+    kept = sums[0] > _POOL_ABOVE
+    alone = np.flatnonzero(~kept[group])
+    keys, sums = keys[kept], sums[:, kept]
+    cell = np.repeat(np.arange(cells.size), steps + 1)[keys]
+    mean, moments = _central(sums)
+    width = 1 / steps[cell]
+    centre = (keys - _first(steps)[cell] + 0.5 + mean) * width
+    order = np.argsort(np.concatenate([cell, cells.index[alone]]), kind="stable")
+    columns = (
+        np.concatenate([centre, chances[alone]]),
+        np.concatenate([sums[0], np.ones(len(alone))]),
+        np.concatenate([moments * width[:, None] ** np.arange(2, 5), np.zeros((len(alone), 3))]),
+    )
+    n_points = np.bincount(cell, minlength=cells.size) + np.bincount(cells.index[alone], minlength=cells.size)
+    ends = np.cumsum(n_points)
+    return [
+        Points(*(column[order[end - n : end]] for column in columns)) for n, end in zip(n_points, ends, strict=True)
+    ]
+
+
+def _power_sums(chances: Floats, index: Ints, steps: Ints) -> tuple[Ints, Ints, Floats]:
+    """Return keys of groups, the group of each row, and sums of powers 0 to 4 of distances to the middle of a step.
+
+    Distances are counted in steps. A chance of one has a step of its own.
+    """
+    n_keys = int((steps + 1).sum())
+    if n_keys > 2**17 + 2 * len(chances):  # most groups would be empty
+        key, distance = _located(chances, index, steps)
+        keys, group = np.unique(key, return_inverse=True)
+        return keys, group, _added(group, distance, len(keys))
+    group, sums = np.empty(len(chances), dtype=np.intp), np.zeros((5, n_keys))
+    n_rows = max(_ROWS, n_keys)
+    for start in range(0, len(chances), n_rows):
+        rows = slice(start, start + n_rows)
+        group[rows], distance = _located(chances[rows], index[rows], steps)
+        sums += _added(group[rows], distance, n_keys)
+    return np.arange(n_keys), group, sums
+
+
+def _first(steps: Ints) -> Ints:
+    """Return the first key of each cell."""
+    return np.cumsum(steps + 1) - (steps + 1)
+
+
+def _located(chances: Floats, index: Ints, steps: Ints) -> tuple[Ints, Floats]:
+    """Return the key of the step of each row, and its distance to the middle of the step."""
+    distance = chances * steps.take(index)
+    key = distance.astype(np.intp)
+    distance -= key
+    distance -= 0.5
+    key += _first(steps).take(index)
+    return key, distance
+
+
+def _added(group: Ints, distance: Floats, n_groups: int) -> Floats:
+    """Add up powers 0 to 4 of the distances in each group: (5, n_groups)."""
+    power = distance
+    sums = [np.bincount(group, minlength=n_groups), np.bincount(group, power, n_groups)]
+    for _ in range(3):
+        power = power * distance
+        sums.append(np.bincount(group, power, n_groups))
+    return np.array(sums, dtype=float)
+
+
+def _central(sums: Floats) -> tuple[Floats, Floats]:
+    """Turn sums of powers 0 to 4 into the mean (m,), and sums of powers 2 to 4 of distances to it (m, 3)."""
+    count, first, second, third, fourth = sums
+    mean = first / count
+    moments = [
+        second - mean * first,
+        third - mean * (3 * second - 2 * mean * first),
+        fourth - mean * (4 * third - mean * (6 * second - 3 * mean * first)),
+    ]
+    return mean, np.stack(moments, axis=1)
+
+
+# Exact laws of counts in cells where almost every row is certain.
+#
+# A Fourier transform leaves noise of 1e-17 in every probability. Chi-square terms of such cells are as large as their
+# events are rare, and would make that noise a mean. Sums of powers of the odds give each probability to its own
+# digits.
+
+# At most so many rows of a cell are expected to differ from what is almost certain for each. Then six of them differ
+# with a chance below 1e-20, and are left out.
+_RARE = 1e-3
+_FLIPS = 5
+
+
+def rare_laws(chances: Floats, cells: Cells, variance: Array) -> list[tuple[int, Floats] | None]:
+    """Return the first count of each cell and the probabilities from there on; None for cells that are less certain.
+
+    Parameters
+    ----------
+    chances : (n,) floats in [0, 1]
+    cells : Cells
+    variance : (L,) floats
+        Of the count in each cell, sum of p (1 - p), which is at most the sum of min(p, 1 - p).
+    """
+    if (variance > _RARE).all():
+        return [None] * cells.size
+    rare = np.bincount(cells.index, np.minimum(chances, 1 - chances), minlength=cells.size) <= _RARE
+    rows = np.flatnonzero(rare[cells.index])
+    rows = rows[np.argsort(cells.index[rows], kind="stable")]
+    bounds = np.searchsorted(cells.index[rows], np.arange(cells.size + 1)).tolist()
+    return [_rare_law(chances[rows[bounds[b] : bounds[b + 1]]]) if rare[b] else None for b in range(cells.size)]
+
+
+def _rare_law(chances: Floats) -> tuple[int, Floats]:
+    """Return the first count and its and the following probabilities: sure events, more of them, or fewer."""
+    sure = chances > 0.5
+    more, fewer = _flips(chances[~sure]), _flips(1 - chances[sure])
+    law = np.convolve(more, fewer[::-1])
+    return int(sure.sum()) - (len(fewer) - 1), law
+
+
+def _flips(chances: Floats) -> Floats:
+    r"""Return the probabilities of 0, 1, ..., 5 events, all of them rare.
+
+    With odds r of single rows, P(k) = P(0) e_k(r), elementary symmetric functions, which Newton's identities make of
+    power sums: :math:`k\, e_k = \sum_{j=1}^k (-1)^{j-1} e_{k-j} \sum_i r_i^j`.
+    """
+    chances = chances[chances > 0]
+    odds = chances / (1 - chances)
+    most = min(_FLIPS, len(odds))
+    powers, power = [], np.ones(len(odds))
+    for _ in range(most):
+        power = power * odds
+        powers.append(float(power.sum()))
+    symmetric = [1.0]
+    for k in range(1, most + 1):
+        signed = sum((-1) ** (j - 1) * symmetric[k - j] * powers[j - 1] for j in range(1, k + 1))
+        symmetric.append(max(signed / k, 0.0))
+    return np.array(symmetric) * float(np.exp(np.log1p(-chances).sum()))

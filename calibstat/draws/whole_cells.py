@@ -1,0 +1,391 @@
+"""Rows drawn with replacement, seen by cells: which way of drawing whole cells serves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from calibstat.binnings.base import Cells
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws._recut_cells import draw_recut
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.moments import (
+    Drawn,
+    Moments,
+    cell_blocks,
+    degree_for,
+    draw_fixed,
+    sum_of_squares,
+    sums_are_near_normal,
+)
+from calibstat.draws.streams import blocks
+from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.tally import Tally, TallyPlan, ratio
+
+# Up to so many rows are drawn one by one: a thousand replicates of them take a second at most.
+FEW_ROWS = 3000
+# Cells of fewer rows than this on average are not drawn whole: rows cost no more.
+ROWS_FOR_A_CELL = 8.0
+_KNOWN = frozenset({"weight", "prediction", "outcome", "weight2"})
+_SQUARES = "square"
+
+
+def has_few_rows(predictions: Predictions) -> bool:
+    """Whether rows are so few that they are drawn one by one; never a matter of how many replicates are drawn."""
+    return len(predictions) <= FEW_ROWS
+
+
+def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
+    """Whether counts of two outcomes and sums of predictions, without weights, in few cells are all that is needed.
+
+    Parameters
+    ----------
+    evaluator : Evaluator
+    squares : bool
+        Whether sums of squared residuals can be drawn too: of rows that each count once.
+    """
+    plan = evaluator.tally
+    if plan is None or plan.predictions.n_classes != 2 or plan.predictions.weights is not None:
+        return False
+    if plan.cells.size * ROWS_FOR_A_CELL > len(plan.predictions):
+        return False
+    if not plan.needs <= (_KNOWN | {_SQUARES} if squares else _KNOWN):
+        return False
+    one, half = np.ones(plan.cells.size), np.full((plan.cells.size, 1), 0.5)
+    return evaluator.from_tallies(Tally(one, half, half, one, one)) is not None  # any tally tells
+
+
+def needs_squares(evaluator: Evaluator) -> bool:
+    """Whether sums of squared residuals are among those that a statistic needs."""
+    return evaluator.tally is not None and _SQUARES in evaluator.tally.needs
+
+
+def draw_cells(
+    cells: Cells,
+    predictions: Predictions,
+    chance: Array | None,
+    n_resamples: int,
+    rng: np.random.Generator,
+    ranks: Ints | None = None,
+    *,
+    repeats: bool = False,
+    squares: bool = False,
+    known: tuple[Floats, Floats] | None = None,
+) -> Iterator[Drawn] | None:
+    """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
+
+    None where the law of a sum of predictions is too far from a normal one.
+
+    Parameters
+    ----------
+    cells : Cells
+    predictions : Predictions
+        Of two classes, without weights.
+    chance : (n,) floats or ints, optional
+        Of the event in each row; ints are labels, 0 or 1; None if it is the prediction.
+    n_resamples : int
+    rng : Generator
+    ranks : (L - 1,) ints, optional
+        Where cells are cut anew in every replicate, in order of the one conditioned column; None if they stay.
+    repeats : bool
+        Whether rows that were drawn several times count as one of more weight, where cells stay.
+    squares : bool
+        Whether to draw sums of squared residuals.
+    known : two (L,) floats, optional
+        The number of rows, and the sum of predictions, of each of these cells.
+    """
+    event = np.ascontiguousarray(predictions.event)
+    chance = event if chance is None else chance
+    cut_by_event = ranks is None or predictions.keys == (1,)
+    column = event if cut_by_event else predictions.conditioned[:, 0]
+    few = FewValues.of(cells, column, event, chance)
+    by_prediction = predictions.keys == (1,)
+    if ranks is None:
+        if few is not None:
+            return few.draw_fixed(n_resamples, rng, repeats=repeats, squares=squares)
+        moments = Moments.of_cells(cells.index, cells.size, event, chance, degree_for(squares))
+        if not sums_are_near_normal(cells, moments.rows, moments.events, event, chance, by_prediction=by_prediction):
+            return None
+        return draw_fixed(moments, n_resamples, rng, repeats=repeats, squares=squares)
+    if few is not None:
+        return few.draw_recut(ranks, n_resamples, rng, squares=squares)
+    rows, sums = known or (_sums(cells, np.ones(len(event))), _sums(cells, event))
+    events = sums if chance is event else _sums(cells, chance)
+    if not sums_are_near_normal(cells, rows, events, event, chance, by_prediction=by_prediction):
+        return None
+    return draw_recut(column, event, chance, ranks, n_resamples, rng, cells, squares=squares, prediction_sums=sums)
+
+
+def _sums(cells: Cells, values: Array) -> Floats:
+    return np.bincount(cells.index, values, minlength=cells.size).astype(float, copy=False)
+
+
+# Two models on the same rows drawn with replacement: how many rows of each pair of cells and labels, whole.
+
+# More pairs of cells and labels than this are not drawn whole, nor more than one for four rows.
+_AT_MOST, _PAIRS_FOR_A_ROW = 4096, 1 / 4
+
+
+def paired_cells(
+    estimator: Estimator, samples: tuple[Sample, Sample], n_resamples: int, rng: np.random.Generator
+) -> Floats | None:
+    """Evaluate two samples of the same rows: (2, R, ...); None where rows must be weighted.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Without a lens.
+    samples : pair of Sample
+        As seen through the lens.
+    n_resamples : int
+    rng : Generator
+    """
+    evaluators = [estimator.prepare(sample.predictions) for sample in samples]
+    if not all(sums_suffice(evaluator) for evaluator in evaluators):
+        return None
+    plans = [evaluator.tally for evaluator in evaluators if evaluator.tally is not None]
+    if not all(_near_normal(plan, sample) for plan, sample in zip(plans, samples, strict=True)):
+        return None
+    pairs = Pairs.of(plans, samples)
+    if len(pairs.rows) > min(_AT_MOST, _PAIRS_FOR_A_ROW * len(samples[0])):
+        return None
+    repeats = "weight2" in plans[0].needs
+    values: list[list[Floats]] = [[], []]
+    for both in pairs.draw(n_resamples, rng, repeats):
+        for kept, evaluator, drawn in zip(values, evaluators, both, strict=True):
+            value = evaluator.from_tallies(drawn.tally())
+            kept.extend([] if value is None else [value])
+    return np.stack([np.concatenate(each) for each in values])
+
+
+def _near_normal(plan: TallyPlan, sample: Sample) -> bool:
+    """Whether sums of predictions of one model may be drawn from the normal law."""
+    tally, predictions = plan(sample.outcomes), plan.predictions
+    by_prediction = predictions.keys == (1,)
+    counts = tally.weight, tally.outcome[:, 0]
+    return sums_are_near_normal(plan.cells, *counts, predictions.event, sample.outcomes, by_prediction=by_prediction)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Rows by their cells and labels in both models (G groups that occur).
+
+    Parameters
+    ----------
+    rows : (G,) floats
+        Number of rows.
+    home, event : two (G,) ints each
+        The cell, and the label, in either model.
+    size : two ints
+        Number of cells of either model.
+    mean, deviation : (2, G) floats
+        Of the predictions of either model.
+    correlation : (G,) floats
+        Of the predictions of both.
+    """
+
+    rows: Floats
+    home: tuple[Ints, Ints]
+    event: tuple[Ints, Ints]
+    size: tuple[int, int]
+    mean: Floats
+    deviation: Floats
+    correlation: Floats
+
+    @classmethod
+    def of(cls, plans: list[TallyPlan], samples: tuple[Sample, Sample]) -> Pairs:
+        """Count rows and add up predictions."""
+        one, other = (plan.cells.index * 2 + sample.outcomes for plan, sample in zip(plans, samples, strict=True))
+        found, group = _number(one * (2 * plans[1].cells.size) + other)
+        rows = np.bincount(group).astype(float)
+        codes = np.divmod(found, 2 * plans[1].cells.size)
+        p, q = (np.ascontiguousarray(sample.predictions.event) for sample in samples)
+        mean = np.stack([np.bincount(group, each) for each in (p, q)]) / rows
+        p, q = p - mean[0][group], q - mean[1][group]
+        variance = np.stack([np.bincount(group, each * each) for each in (p, q)]) / rows
+        deviation = np.sqrt(variance)
+        correlation = ratio(np.bincount(group, p * q) / rows, deviation[0] * deviation[1]).clip(-1, 1)
+        first, second = (code // 2 for code in codes), (code % 2 for code in codes)
+        sizes = (plans[0].cells.size, plans[1].cells.size)
+        return cls(rows, tuple(first), tuple(second), sizes, mean, deviation, correlation)  # type: ignore[arg-type]
+
+    def draw(self, n_resamples: int, rng: np.random.Generator, repeats: bool) -> Iterator[tuple[Drawn, Drawn]]:
+        """Draw as many rows as there are, with replacement, some replicates at a time."""
+        n = int(self.rows.sum())
+        for stream, size, kept in cell_blocks(n_resamples, len(self.rows), rng):
+            counts = stream.multinomial(n, self.rows / n, size=size).astype(float)
+            noise = stream.standard_normal((2, *counts.shape))
+            noise[1] = self.correlation * noise[0] + np.sqrt(1 - self.correlation**2) * noise[1]
+            weight2 = sum_of_squares(counts[:, None], self.rows[None], stream) if repeats else counts
+            sums = counts * self.mean[:, None] + np.sqrt(counts) * self.deviation[:, None] * noise
+            one, other = (
+                Drawn(counts, counts * event, sums[model].clip(0, counts), weight2).first(kept).added(home, n_cells)
+                for model, (home, n_cells, event) in enumerate(zip(self.home, self.size, self.event, strict=True))
+            )
+            yield one, other
+
+
+def _number(codes: Ints) -> tuple[Ints, Ints]:
+    """Return the codes that occur and the place of each row's among them, without a sort where codes are small."""
+    if codes.max() > len(codes):
+        found, place = np.unique(codes, return_inverse=True)
+        return found, place
+    occurs = np.bincount(codes) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
+# Rows drawn with replacement where there are few different rows: how often each occurs, exactly.
+
+# Few values are at most four for each cell, up to 4096, or one for eight rows, up to 512.
+_FOR_A_CELL, _FOR_A_ROW = (4, 4096), (1 / 8, 512)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class FewValues:
+    """The different rows (U of them), cell after cell and from small to large.
+
+    Parameters
+    ----------
+    moments : Moments
+        Those of each different row.
+    home : (U,) ints
+        Its cell.
+    run_end : (U,) ints
+        The last different row with the same value of what is cut.
+    size : int
+        Number of cells.
+    """
+
+    moments: Moments
+    home: Ints
+    run_end: Ints
+    size: int
+
+    @classmethod
+    def of(cls, cells: Cells, column: Floats, prediction: Floats, chance: Array) -> FewValues | None:
+        """Find the different rows; None if they are not few.
+
+        Parameters
+        ----------
+        cells : Cells
+        column : (n,) floats
+            What is cut; `prediction` itself, where it is.
+        prediction : (n,) floats
+        chance : (n,) floats
+        """
+        wanted = (cells.size * _FOR_A_CELL[0], _FOR_A_CELL[1]), (len(column) * _FOR_A_ROW[0], _FOR_A_ROW[1])
+        few = int(max(min(each) for each in wanted))
+        glimpse = prediction[:: max(1, len(prediction) // (4 * few))]
+        if len(np.unique(glimpse)) > few:
+            return None
+        values, place = np.unique(prediction, return_inverse=True)
+        cuts, order = (values, place) if column is prediction else np.unique(column, return_inverse=True)
+        if len(values) > few or len(cuts) > few:
+            return None
+        key = (cells.index * len(cuts) + order) * len(values) + place
+        found, index = np.unique(key, return_inverse=True)
+        if len(found) > few:
+            return None
+        moments = Moments.of_values(index, values[found % len(values)], chance)
+        run = found // len(values)
+        return cls(moments, run // len(cuts), np.searchsorted(run, run, side="right") - 1, cells.size)
+
+    def draw_fixed(
+        self, n_resamples: int, rng: np.random.Generator, *, repeats: bool = False, squares: bool = False
+    ) -> Iterator[Drawn]:
+        """Draw rows with replacement and count them in the cells as they are."""
+        for drawn in draw_fixed(self.moments, n_resamples, rng, repeats=repeats, squares=squares):
+            yield drawn.added(self.home, self.size)
+
+    def draw_recut(
+        self, ranks: Ints, n_resamples: int, rng: np.random.Generator, *, squares: bool = False
+    ) -> Iterator[Drawn]:
+        """Draw rows with replacement and cut them anew at `ranks`, as ``EqualMass`` cuts a sample."""
+        for drawn in draw_fixed(self.moments, n_resamples, rng, squares=squares):
+            reached = np.cumsum(drawn.rows, axis=1)
+            last = [(reached < rank).sum(axis=1) for rank in ranks]
+            ends = np.stack([*(self.run_end[each] for each in last), np.full(len(reached), len(self.home) - 1)], axis=1)
+            yield drawn.each(partial(_between, ends=ends))
+
+
+def _between(values: Floats, ends: Ints) -> Floats:
+    """Add up (R, U) from each end (R, L) to the next."""
+    sums = np.take_along_axis(np.cumsum(values, axis=1), ends, axis=1)
+    return np.diff(sums, axis=1, prepend=0.0)
+
+
+# Replicates with the predictions drawn with replacement, labels drawn from them, and cells cut again.
+
+
+def redraw_predictions(
+    estimator: Estimator,
+    sample: Sample,
+    n_resamples: int,
+    rng: np.random.Generator,
+    shortcuts: bool = True,
+    evaluator: Evaluator | None = None,
+) -> Floats:
+    """Evaluate an estimator on resampled predictions with labels drawn from them: (R, ...).
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Prepared anew on every resample, or once where cells are drawn whole.
+    sample : Sample
+    n_resamples : int
+    rng : Generator
+    shortcuts : bool
+        Whether sums over cells may be drawn whole where they suffice and rows are many (see docs/engine.md).
+    evaluator : Evaluator, optional
+        The estimator, prepared on the sample's predictions, if the caller has it already.
+    """
+    if shortcuts and not has_few_rows(sample.predictions):
+        whole = _whole_cells(evaluator or estimator.prepare(sample.predictions), sample.predictions, n_resamples, rng)
+        if whole is not None:
+            return whole
+    return np.array(list(_row_by_row(estimator, sample, n_resamples, rng)))
+
+
+def _whole_cells(
+    evaluator: Evaluator, predictions: Predictions, n_resamples: int, rng: np.random.Generator
+) -> Floats | None:
+    """Draw the sums over cells; None where they do not suffice or cells move in another way than is known."""
+    plan = evaluator.tally
+    if plan is None or not sums_suffice(evaluator, squares=True):
+        return None
+    moves = plan.cells.ranks is None and (plan.cells.moves != "fixed" or plan.cells.edges is None)
+    if moves:
+        return None
+    chance = None if predictions.is_law else np.ascontiguousarray(predictions.chances[:, 1])
+    squares = needs_squares(evaluator)
+    drawn = draw_cells(
+        plan.cells,
+        predictions,
+        chance,
+        n_resamples,
+        rng,
+        plan.cells.ranks,
+        squares=squares,
+        known=(plan.weight, plan.prediction[:, 0]),
+    )
+    if drawn is None:
+        return None
+    values = [evaluator.from_tallies(each.tally()) for each in drawn]
+    return np.concatenate([each for each in values if each is not None])
+
+
+def _row_by_row(estimator: Estimator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
+    n = len(sample)
+    for stream, size, kept in blocks(n_resamples, n, rng):
+        rows, uniforms = stream.integers(0, n, size=(size, n)), stream.random((size, n))
+        for row, uniform in zip(rows[:kept], uniforms[:kept], strict=True):
+            predictions = sample.predictions.take(row)
+            outcomes = LabelLaw(predictions).invert(uniform)
+            yield estimator.prepare(predictions)(outcomes)

@@ -1,0 +1,346 @@
+r"""Sums over pairs of rows, :math:`\sum_{i \ne j} k(x_i, x_j)^m a_i a_j`, in three ways.
+
+Along a line by a recursion in O(n); over all pairs in tiles, so that the n x n matrix need not be held; inside blocks
+of consecutive rows. Each takes many vectors a at once (classes, replicates) and knows several bandwidths.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, islice
+from typing import final
+
+import numpy as np
+
+from calibstat._compiled import has_twin
+from calibstat._progress import track
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.estimators.base import NUMBERS_IN_A_BATCH, NUMBERS_IN_CACHE
+from calibstat.estimators.kernels import Kernel
+
+# exp(300) squared times any sensible sum stays below the largest float.
+_LONGEST_SEGMENT = 300.0
+_TILE = 512  # rows and columns of a tile: two megabytes, which stay in the cache of most processors
+_KEPT_NUMBERS = 2**25  # kernel values kept between batches of replicates: a quarter of a gigabyte
+_BLOCK_NUMBERS = 2**20
+
+
+class PairSums(ABC):
+    """Sums over pairs of different rows.
+
+    `rows` are the rows of the sample that take part, in the order in which the sums expect them.
+    """
+
+    rows: Ints
+    n_bandwidths: int
+    moved: bool = False
+    """Whether `rows` are not the first ones in their order."""
+    shared: bool = False
+    """Whether many vectors at once share costly work."""
+    numbers: int = NUMBERS_IN_A_BATCH
+    """How many numbers of vectors to pass at once."""
+
+    @abstractmethod
+    def __call__(self, vectors: Floats, power: int = 1) -> Floats:
+        """Return the sums of vectors (C, n) with the kernel to a power, for each bandwidth: (J, C)."""
+
+    @abstractmethod
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over j != i of k(x_i, x_j) a_j of vectors (C, n), for the first bandwidth: (C, n)."""
+
+    def of_labels(self, labels: Array, chances: Floats) -> Floats:
+        """Return the sums of <e_i, e_j>, e = onehot(y) - p, of labels (n,) and p (n, K), for each bandwidth: (J,)."""
+        return self(_residuals(labels, chances)).sum(axis=1)
+
+    def triangles(self, values: Floats) -> float | None:  # noqa: ARG002
+        """Return the sum over three different rows of k_ij k_jk k_ki a_i a_j a_k, where it costs O(n); else None."""
+        return None
+
+    def pairs(self, weights: Floats) -> Floats:
+        """Return the weight of all pairs, of weights (R, n): (R,); exactly zero for a single row despite rounding."""
+        whole = weights.sum(axis=-1) ** 2
+        weight = whole - (weights**2).sum(axis=-1)
+        return np.where(weight > 1e-12 * whole, weight, 0.0)
+
+
+def _residuals(labels: Array, chances: Floats) -> Floats:
+    return (labels == np.arange(chances.shape[1])[:, None]) - chances.T
+
+
+@final
+class LineSums(PairSums):
+    r"""The Laplace kernel along a line: sorted, :math:`s_i = e^{-(x_i - x_{i-1})/\gamma} (s_{i-1} + a_{i-1})`.
+
+    The recursion is a cumulative sum of :math:`a_i e^{x_i/\gamma}`; the line is cut into segments in which the
+    exponential does not overflow.
+    """
+
+    moved = True
+    numbers = NUMBERS_IN_CACHE
+
+    def __init__(self, rows: Ints, values: Floats, bandwidths: tuple[float, ...]) -> None:
+        self.rows = rows
+        self.values = values[rows]
+        self.bandwidths = bandwidths
+        self.n_bandwidths = len(bandwidths)
+        self._prepared: dict[float, tuple[Ints, Floats, Floats, Floats]] = {}
+        self._steps: dict[float, Floats] = {}
+
+    def __call__(self, vectors: Floats, power: int = 1) -> Floats:
+        """Return the sums along the line: (J, C)."""
+        return np.stack([self._one(vectors, bandwidth / power) for bandwidth in self.bandwidths])
+
+    def _segments(self, bandwidth: float) -> tuple[Ints, Floats, Floats, Floats]:
+        """Return borders of segments, exponentials inside them, and what is left of a sum one segment later."""
+        if bandwidth not in self._prepared:
+            position = (self.values - self.values[0]) / bandwidth
+            segment = np.floor(position / _LONGEST_SEGMENT)
+            starts = np.concatenate([[0], np.flatnonzero(np.diff(segment)) + 1])
+            borders = np.append(starts, len(position))
+            local = position - np.repeat(position[starts], np.diff(borders))
+            decay = np.exp(-np.diff(position[starts], append=np.inf))
+            self._prepared[bandwidth] = borders, np.exp(local), np.exp(-local), decay
+        return self._prepared[bandwidth]
+
+    def steps(self, bandwidth: float) -> Floats:
+        """Return the kernel of each row and the one before it, (n,), the factors of the recursion; zero at first."""
+        if bandwidth not in self._steps:
+            self._steps[bandwidth] = np.exp(-np.diff(self.values, prepend=-np.inf) / bandwidth)
+        return self._steps[bandwidth]
+
+    @has_twin("calibstat._fast.rows:line_sums")
+    def _one(self, vectors: Floats, bandwidth: float) -> Floats:
+        total, carry = np.zeros(len(vectors)), np.zeros(len(vectors))
+        if not len(self.values):
+            return total
+        borders, up, down, decay = self._segments(bandwidth)
+        for start, stop, left in zip(borders[:-1], borders[1:], decay, strict=True):
+            lifted = vectors[:, start:stop] * up[start:stop]
+            np.cumsum(lifted, axis=1, out=lifted)
+            lowered = vectors[:, start:stop] * down[start:stop]
+            if carry.any():
+                total += carry * lowered.sum(axis=1)
+            carry = (carry + lifted[:, -1]) * left
+            total += np.einsum("ij,ij->i", lowered[:, 1:], lifted[:, :-1])
+        return 2 * total
+
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over all other rows: those before in the recursion, and those after in the reverse one."""
+        mirrored = LineSums(np.arange(len(self.rows)), -self.values[::-1], self.bandwidths)
+        return self._before(vectors) + mirrored._before(vectors[:, ::-1])[:, ::-1]
+
+    def triangles(self, values: Floats) -> float:
+        """Return the sum over triples: along a line k_ij k_jk = k_ik, so that the product is k_ik squared."""
+        twice = LineSums(np.arange(len(self.rows)), self.values, (self.bandwidths[0] / 2,))
+        pairs = twice._before(values[None]) * values
+        return 6 * float((twice._before(pairs)[0] * values).sum())
+
+    @has_twin("calibstat._fast.rows:sums_before")
+    def _before(self, vectors: Floats) -> Floats:
+        """Return the sums over all rows before each, for the first bandwidth: (C, n)."""
+        found = np.zeros_like(vectors)
+        if not len(self.values):
+            return found
+        borders, up, down, decay = self._segments(self.bandwidths[0])
+        carry = np.zeros(len(vectors))
+        for start, stop, left in zip(borders[:-1], borders[1:], decay, strict=True):
+            lifted = np.cumsum(vectors[:, start:stop] * up[start:stop], axis=1)
+            found[:, start] = carry
+            found[:, start + 1 : stop] = carry[:, None] + lifted[:, :-1]
+            found[:, start:stop] *= down[start:stop]
+            carry = (carry + lifted[:, -1]) * left
+        return found
+
+
+@final
+class PanelSums(PairSums):
+    """Any kernel over all pairs i < j: a matrix product for each tile of the upper half of the kernel's matrix."""
+
+    shared = True
+    numbers = 2**25  # a quarter of a gigabyte
+
+    def __init__(self, kernel: Kernel, features: Floats, bandwidths: tuple[float, ...]) -> None:
+        self.kernel = kernel
+        self.features = features
+        self.rows = np.arange(len(features))
+        self.bandwidths = bandwidths
+        self.n_bandwidths = len(bandwidths)
+        self._kept: list[tuple[slice, slice, list[Floats]]] | None = None
+
+    @has_twin("calibstat._fast.pairs:panel_sums")
+    def __call__(self, vectors: Floats, power: int = 1) -> Floats:
+        """Return the sums over all pairs: (J, C)."""
+        total = np.zeros((self.n_bandwidths, len(vectors)))
+        for first, second, tiles in self._tiles():
+            left, right = vectors[:, first], vectors[:, second]
+            for sums, tile in zip(total, tiles, strict=True):
+                product = left @ (tile if power == 1 else tile**power)
+                sums += np.einsum("ij,ij->i", product, right)
+        return 2 * total
+
+    @has_twin("calibstat._fast.pairs:sums_of_labels")
+    def of_labels(self, labels: Array, chances: Floats) -> Floats:
+        """Return the sums over all pairs: (J,)."""
+        return self(_residuals(labels, chances)).sum(axis=1)
+
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over all other rows, each tile used for both of its sides."""
+        found = np.zeros_like(vectors)
+        for first, second, (tile, *_) in self._tiles():
+            found[:, second] += vectors[:, first] @ tile
+            found[:, first] += vectors[:, second] @ tile.T
+        return found
+
+    def _tiles(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+        if len(self.features) ** 2 / 2 * self.n_bandwidths > _KEPT_NUMBERS:
+            return self._made()
+        if self._kept is None:
+            self._kept = list(self._made())
+        return iter(self._kept)
+
+    def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+        """Kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""
+        n = len(self.features)
+        starts = range(0, n, _TILE)
+        for start in track(starts, len(starts)):
+            first = slice(start, min(start + _TILE, n))
+            for begin in range(start, n, _TILE):
+                second = slice(begin, min(begin + _TILE, n))
+                tiles = self.kernel.matrices(self.features[first], self.features[second], self.bandwidths)
+                if begin == start:
+                    tiles = [np.triu(tile, k=1) for tile in tiles]
+                yield first, second, tiles
+
+
+@final
+class BlockSums(PairSums):
+    """Any kernel over the pairs inside blocks of consecutive rows; a last partial block is left out."""
+
+    def __init__(self, kernel: Kernel, features: Floats, bandwidths: tuple[float, ...], size: int) -> None:
+        n = len(features)
+        self.size = max(1, min(size, n))
+        self.rows = np.arange(n // self.size * self.size)
+        self.kernel = kernel
+        self.features = features[self.rows].reshape(n // self.size, self.size, features.shape[1])
+        self.bandwidths = bandwidths
+        self.n_bandwidths = len(bandwidths)
+
+    def __call__(self, vectors: Floats, power: int = 1) -> Floats:
+        """Return the sums over pairs inside blocks: (J, C)."""
+        total = np.zeros((self.n_bandwidths, len(vectors)))
+        blocks = vectors.reshape(len(vectors), len(self.features), self.size).transpose(1, 0, 2)
+        step = max(1, _BLOCK_NUMBERS // self.size**2)
+        inner = np.arange(self.size)
+        for start in range(0, len(blocks), step):
+            some, rows = blocks[start : start + step], self.features[start : start + step]
+            for sums, tile in zip(total, self.kernel.matrices(rows, rows, self.bandwidths), strict=True):
+                tile **= power
+                tile[:, inner, inner] = 0.0
+                sums += ((some @ tile) * some).sum(axis=(0, 2))
+        return total
+
+    def apply(self, vectors: Floats) -> Floats:
+        """Return the sums over the other rows of each block."""
+        blocks = vectors.reshape(len(vectors), len(self.features), self.size).transpose(1, 0, 2)
+        found, step, inner = np.empty_like(blocks), max(1, _BLOCK_NUMBERS // self.size**2), np.arange(self.size)
+        for start in range(0, len(blocks), step):
+            rows = self.features[start : start + step]
+            tile = self.kernel.matrices(rows, rows, self.bandwidths[:1])[0]
+            tile[:, inner, inner] = 0.0
+            found[start : start + step] = blocks[start : start + step] @ tile
+        return found.transpose(1, 0, 2).reshape(vectors.shape)
+
+    def pairs(self, weights: Floats) -> Floats:
+        """Return the weight of all pairs inside blocks."""
+        blocks = weights.reshape(len(weights), len(self.features), self.size)
+        whole = blocks.sum(axis=-1) ** 2
+        weight = whole - (blocks**2).sum(axis=-1)
+        return np.where(weight > 1e-12 * whole, weight, 0.0).sum(axis=-1)
+
+
+# The exact third cumulant of sums over pairs, :math:`S = \sum_{i \ne j} k_{ij} \langle e_i, e_j \rangle`.
+#
+# Given the predictions, e = onehot(y) - p has mean zero, covariance V and third moments M under calibration, and
+#
+# .. math:: \kappa_3(S) = 8 \operatorname{tr} H^3 + 4 \sum_{i \ne j} k_{ij}^3 \langle M_i, M_j \rangle, \qquad
+#           H_{ij} = k_{ij} V_i^{1/2} V_j^{1/2}, \quad H_{ii} = 0
+#
+# the first part from three pairs among three rows, the second, of order 1/n beside it, from one pair three times.
+
+# H is written out up to this many rows; beyond, its trace is had from random probes.
+_MOST_ROWS_OF_H = 1500
+# Columns that are multiplied by the kernel at once, at least this many probes' worth of classes.
+_PROBE_COLUMNS = 256
+_FEWEST_PROBES = 32
+_COMPONENTS_AT_ONCE = 64
+# Above this many classes the part of single pairs, of order 1/n, is left out: it has K^3 / 6 components.
+_MOST_CLASSES = 20
+
+
+def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
+    """Return the third cumulant of the pair sums of w_i (onehot(y_i) - p_i), for the first bandwidth.
+
+    Parameters
+    ----------
+    chances : (n, K) floats
+    masses : (n,) floats
+        The weight w of each row.
+    sums : PairSums
+    rng : Generator
+        For the probes of a trace; not used along a line with two classes, nor where n K is small.
+    """
+    return 8 * _trace(chances, masses, sums, rng) + 4 * _single_pairs(chances, masses, sums)
+
+
+def _trace(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
+    """Return tr H^3."""
+    n, n_classes = chances.shape
+    if n_classes == 2 and (exact := sums.triangles(2 * chances.prod(axis=1) * masses**2)) is not None:
+        return exact
+    size = n * n_classes
+    if size <= _MOST_ROWS_OF_H:
+        whole = _apply(np.eye(size, dtype=float).reshape(size, n, n_classes), chances, masses, sums).reshape(size, size)
+        return float(((whole @ whole) * whole).sum())
+    n_probes = max(_FEWEST_PROBES, _PROBE_COLUMNS // n_classes)
+    signs: Floats = 2.0 * rng.integers(0, 2, size=(n_probes, n, n_classes)).astype(float) - 1.0
+    once = _apply(signs, chances, masses, sums)
+    return float((once * _apply(once, chances, masses, sums)).sum()) / n_probes
+
+
+def _apply(vectors: Floats, chances: Floats, masses: Floats, sums: PairSums) -> Floats:
+    """Multiply vectors (m, n, K) by H, with F F' = V, F = diag(sqrt p) - p sqrt(p)', in place of the root of V."""
+    root, mass = np.sqrt(chances), masses[:, None]
+    spread = mass * (root * vectors - chances * (root * vectors).sum(axis=-1, keepdims=True))
+    columns = np.moveaxis(spread, -1, 1).reshape(-1, len(chances))
+    mixed = np.moveaxis(sums.apply(columns).reshape(len(vectors), -1, len(chances)), 1, -1)
+    return mass * root * (mixed - (chances * mixed).sum(axis=-1, keepdims=True))
+
+
+def _single_pairs(chances: Floats, masses: Floats, sums: PairSums) -> float:
+    """Return the sum over pairs of k^3 <M_i, M_j>."""
+    n_classes = chances.shape[1]
+    if n_classes > _MOST_CLASSES:
+        return 0.0
+    columns = chances.T
+    if n_classes == 2:
+        third = np.sqrt(8.0) * chances.prod(axis=1) * (columns[0] - columns[1]) * masses**3
+        return float(sums(third[None], 3)[0, 0])
+    total, triples = 0.0, combinations_with_replacement(range(n_classes), 3)
+    while some := list(islice(triples, _COMPONENTS_AT_ONCE)):
+        moments = np.stack([_third_moment(columns, triple) for triple in some]) * masses**3
+        times = np.array([(6, 3, 1)[3 - len(set(triple))] for triple in some])
+        total += float(times @ sums(moments, 3)[0])
+    return total
+
+
+def _third_moment(columns: Floats, triple: tuple[int, int, int]) -> Floats:
+    """Return E e_a e_b e_c for a <= b <= c: (n,)."""
+    first, second, third = (columns[code] for code in triple)
+    if triple[0] == triple[2]:
+        return first * (1 - first) * (1 - 2 * first)
+    if triple[0] == triple[1]:
+        return -first * third * (1 - 2 * first)
+    if triple[1] == triple[2]:
+        return -first * second * (1 - 2 * second)
+    return 2 * first * second * third

@@ -1,0 +1,417 @@
+"""Local polynomial fits as linear operators (Cleveland 1979; Cleveland & Grosse 1991, the conventions of cloess).
+
+A fit at a point is linear in the outcomes, and all rows with one value of x have the same place in it. So sums over
+*cells* of x suffice: exactly where each cell is one value, and with a small error where neighbours share a cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, final
+
+import numpy as np
+
+from calibstat.binnings.base import Cells
+from calibstat.data.arrays import Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import Estimator
+from calibstat.estimators.tally import TallyPlan, ratio
+
+# Numbers of a block of points and cells: they stay in the cache of most processors.
+_NUMBERS = 2**16
+# Points of a block at most: those that are near one another reach few of the cells.
+_POINTS = 32
+# Directions of a local design with less than this share of its weight are left out (pseudo-inverse).
+_RCOND = 1e-10
+# With a larger determinant, in units of the weight, there are none: d <= 3, and 1e-8 / 3^3 > 1e-10.
+_SOUND = 1e-8
+_TINY = np.finfo(float).tiny
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LocalOperator:
+    """Where to fit, from which cells.
+
+    Parameters
+    ----------
+    points : (P,) floats
+    centres : (M,) floats
+        Place of each cell, increasing.
+    widths : (P,) floats
+        Half-width of the neighbourhood of each point.
+    degree : {1, 2}
+    """
+
+    points: Floats
+    centres: Floats
+    widths: Floats
+    degree: int
+
+    def matrix(self, mass: Floats) -> Floats:
+        """Return (P, M): the fit is this matrix times the weighted sums of the outcomes, cells having these masses."""
+        found = np.zeros((len(self.points), len(self.centres)))
+        for part, reached, powers in self._blocks():
+            found[part, reached] = _first_rows(powers, mass[reached])
+        return found
+
+    def fit(self, mass: Floats, sums: Floats) -> Floats:
+        """Fit replicates of masses (R, M) and sums (R, k, M): (R, k, P)."""
+        values = np.empty((*sums.shape[:-1], len(self.points)))
+        for part, reached, powers in self._blocks():
+            for replicate, (weight, one) in enumerate(zip(mass, sums, strict=True)):
+                values[replicate, :, part] = one[:, reached] @ _first_rows(powers, weight[reached]).T
+        return values
+
+    def _blocks(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
+        """Yield points in blocks, the cells they reach, and tricube weights times powers of the relative distance."""
+        size = max(1, min(_POINTS, _NUMBERS // max(len(self.centres), 1)))
+        rounding = 1e-12 * (self.centres[-1] - self.centres[0])
+        for start in range(0, len(self.points), size):
+            part = slice(start, start + size)
+            points, widths = self.points[part, None], np.maximum(self.widths[part, None], max(rounding, _TINY))
+            first = np.searchsorted(self.centres, (points - widths).min(), side="left")
+            reached = slice(first, np.searchsorted(self.centres, (points + widths).max(), side="right"))
+            gap = self.centres[reached] - points
+            distance = np.abs(gap)
+            if distance.min(initial=np.inf) < rounding:
+                gap[distance < rounding] = distance[distance < rounding] = 0
+            gap *= 1 / widths
+            powers = [tricube(distance, widths)]
+            for _ in range(2 * self.degree):
+                powers.append(powers[-1] * gap)
+            yield part, reached, powers
+
+
+def tricube(distance: Floats, width: Floats) -> Floats:
+    """Return (1 - (d/h)^3)^3, but 1 where d <= 0.001 h and 0 where d >= 0.999 h, as cloess does; h > 0."""
+    relative = distance * (1 / width)
+    weight = 1 - relative * relative * relative
+    weight *= weight * weight
+    np.putmask(weight, relative >= 0.999, 0)
+    np.putmask(weight, relative <= 0.001, 1)
+    return weight
+
+
+def _first_rows(powers: list[Floats], mass: Floats) -> Floats:
+    """Return the value at distance 0 of the weighted polynomial fit, as weights of sums: (P, M)."""
+    degree = len(powers) // 2
+    moments = np.stack([power @ mass for power in powers], axis=-1)
+    first = _first_of_inverses(moments[:, np.add.outer(np.arange(degree + 1), np.arange(degree + 1))])
+    rows = first[:, :1] * powers[0]
+    for k in range(1, degree + 1):
+        rows += first[:, k, None] * powers[k]
+    return rows
+
+
+def _first_of_inverses(normal: Floats) -> Floats:
+    """Return the first row (P, d) of the pseudo-inverse of each matrix (P, d, d) of moments of distances up to 1."""
+    # Eigenvalues are at most d times the weight, the first moment: these matrices have none that are left out.
+    sound = np.linalg.det(normal) > _SOUND * normal[:, 0, 0] ** normal.shape[-1]
+    first = np.empty(normal.shape[:-1])
+    first[sound] = np.linalg.inv(normal[sound])[:, 0]
+    if not sound.all():
+        first[~sound] = np.linalg.pinv(normal[~sound], rcond=_RCOND, hermitian=True)[:, 0]
+    return first
+
+
+def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n: int) -> Floats:
+    """Return the distance from each point within which lies a share `span` of the mass.
+
+    With equal masses the distance of the q-th nearest row, q = floor(n span + 1e-5); with span > 1 the largest
+    distance times the span (as R documents it for one variable). Where a tie lies just at that distance and nothing
+    inside, the neighbourhood is a little wider, so that it holds the tie.
+    """
+    target = min(max(np.floor(n * span + 1e-5), 1.0), n) / n * mass.sum()
+    # For a window that begins at a cell, the first cell at which it holds enough.
+    sums = np.cumsum(mass)
+    last = np.searchsorted(sums, sums - mass + target * (1 - 1e-9))
+    ends = np.append(centres, np.inf)[last]
+    # Further to the right its left end comes nearer and its right end goes away: the best is where the two are level.
+    level = np.searchsorted(centres + ends, 2 * points)
+    snap = 1e-12 * (centres[-1] - centres[0])
+    width = np.full(len(points), np.inf)
+    for begin in (np.maximum(level - 1, 0), np.minimum(level, len(centres) - 1)):
+        reach = np.maximum(np.abs(points - centres[begin]), np.abs(ends[begin] - points))
+        width = np.minimum(width, np.where(points < centres[begin], ends[begin] - points, reach))
+    width[width < snap] = 0
+    first = _nearest(points, centres[mass > 0])
+    first[first < snap] = 0
+    return np.where(first >= 0.999 * width, 1.01 * width, width) * max(span, 1.0)
+
+
+def _nearest(points: Floats, centres: Floats) -> Floats:
+    """Return the distance of each point to the nearest centre."""
+    place = np.searchsorted(centres, points)
+    sides = (centres[np.maximum(place - 1, 0)], centres[np.minimum(place, len(centres) - 1)])
+    return np.minimum(np.abs(points - sides[0]), np.abs(points - sides[1]))
+
+
+def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
+    r"""Return the two traces that turn residuals into standard errors.
+
+    With L the (n, n) matrix of a fit, :math:`\delta_1 = \operatorname{tr} (I-L)^T(I-L)` and :math:`\delta_2` the trace
+    of its square; the residual variance is RSS / delta_1 with delta_1^2 / delta_2 degrees of freedom.
+
+    Parameters
+    ----------
+    rows : (M, M) floats
+        `LocalOperator.matrix` at the centres themselves.
+    mass : (M,) floats
+        Number of rows of each cell.
+    """
+    # L acts on cell means; with unit vectors for cells it is symmetric in form, and the n - M other directions are
+    # left alone by I - L.
+    root = np.sqrt(mass)
+    inner = root[:, None] * rows * root
+    both = inner + inner.T - inner.T @ inner
+    n, trace = mass.sum(), np.trace(both)
+    return float(n - trace), float(n - 2 * trace + (both**2).sum())
+
+
+# The cells of x from which local regression takes its sums.
+
+# Cells on which the band is computed, and the largest number of different values that are kept apart.
+BAND_CELLS = 256
+MOST_CELLS = 2**15
+# Rows that are added up at once, so that they stay in the cache.
+_ROWS = 2**15
+# A mean that is as near to a value as this is that value: a sum of many equal values is rounded.
+_ROUNDING = 1e-9
+
+
+class Smooth(Protocol):
+    """What a local fit needs to know."""
+
+    @property
+    def span(self) -> float:
+        """Share of the rows in a neighbourhood."""
+
+    @property
+    def degree(self) -> int:
+        """Degree of the local polynomial."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """Neighbouring cells put together.
+
+    Parameters
+    ----------
+    starts : (C,) ints
+        The first cell of each group.
+    centres, mass : (C,) floats
+    n : int
+        Number of rows.
+    """
+
+    starts: Ints
+    centres: Floats
+    mass: Floats
+    n: int
+
+    def sums(self, values: Floats) -> Floats:
+        """Add up values of cells (..., M): (..., C)."""
+        return values if len(self.starts) == values.shape[-1] else np.add.reduceat(values, self.starts, axis=-1)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LocalCells:
+    """Cells in increasing order of x, each with its mean x and its mass.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+    values : (n,) floats
+        x itself.
+    centres, mass : (M,) floats
+    n : int
+        Number of rows that have weight.
+    rows : float
+        What the weights make of this number: W^2 / sum w^2.
+    """
+
+    plan: TallyPlan
+    values: Floats
+    centres: Floats
+    mass: Floats
+    n: int
+    rows: float
+
+    @classmethod
+    def cut(cls, estimator: Estimator, predictions: Predictions, n_cells: int | None) -> LocalCells | None:
+        """Cut x into at most `n_cells` cells of about equally many rows, or into its values; None without rows."""
+        values = smoothed_column(estimator, predictions)
+        if not len(values):
+            return None
+        index, counts = numbered(values, predictions, n_cells)
+        size, weights = len(counts), predictions.weights
+        if size > MOST_CELLS:
+            raise ValueError(f"{estimator!r}: x takes {size} values, too many to keep apart; use n_cells=1024.")
+        plan = TallyPlan(predictions, Cells(size, index, "data"), ())
+        mass = counts.astype(float) if weights is None else plan.fixed.weight
+        known = plan.prediction[:, 0] if weights is None and predictions.keys == (1,) else None
+        centres = _centres(values, index, mass, weights, known)
+        if weights is None:
+            return cls(plan, values, centres, mass, len(values), float(len(values)))
+        total = float(weights.sum())
+        return cls(plan, values, centres, mass, int((weights > 0).sum()), total**2 / float((weights**2).sum()))
+
+    def range(self, trim: float) -> tuple[float, float]:
+        """The `trim` and 1 - `trim` quantiles of x among the rows that have weight."""
+        weights = self.plan.predictions.weights
+        values = self.values if weights is None else self.values[weights > 0]
+        if not trim:
+            return float(values.min()), float(values.max())
+        if weights is None:
+            return self._quantile(trim), self._quantile(1 - trim)
+        low, high = np.quantile(values, [trim, 1 - trim])
+        return float(low), float(high)
+
+    def _quantile(self, level: float) -> float:
+        """Return ``numpy.quantile`` of x without weights, looking only at the rows of the cells around it."""
+        rank = level * (self.n - 1)
+        ranks = np.array([int(rank), min(int(rank) + 1, self.n - 1)])
+        reached = np.cumsum(self.mass)
+        first, last = np.searchsorted(reached, ranks, side="right")
+        index = self.plan.cells.index
+        near = index == first if first == last else (index >= first) & (index <= last)
+        inside = np.sort(self.values[near])
+        low, high = inside[ranks - (round(reached[first - 1]) if first else 0)]
+        share = rank - ranks[0]
+        return float(low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share))
+
+    def operator(self, points: Floats, smooth: Smooth) -> LocalOperator:
+        """Return the fit at these points."""
+        widths = nearest_widths(points, self.centres, self.mass, smooth.span, self.n)
+        return LocalOperator(points, self.centres, widths, smooth.degree)
+
+    @property
+    def variances(self) -> Floats:
+        """(M,) variance of each cell's weighted sum of outcomes in a calibrated world."""
+        predictions = self.plan.predictions
+        variance = predictions.chances.prod(axis=1)
+        if predictions.weights is not None:
+            variance = variance * predictions.weights**2
+        sums = np.bincount(self.plan.cells.index, variance, minlength=len(self.centres))
+        return sums.astype(float, copy=False)
+
+    def pooled(self) -> Pooled:
+        """Put neighbouring cells together where there are more than bands are computed on."""
+        size = len(self.centres)
+        starts = np.arange(size)
+        if size > BAND_CELLS:
+            starts = np.unique(np.linspace(0, size, BAND_CELLS, endpoint=False).astype(np.intp))
+        mass = np.add.reduceat(self.mass, starts)
+        moments = np.add.reduceat(self.mass * self.centres, starts)
+        centres = np.divide(moments, mass, out=self.centres[starts].copy(), where=mass > 0)
+        return Pooled(starts, centres, mass, self.n)
+
+
+def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, sums: Floats | None) -> Floats:
+    """Return the mean of each cell; `sums` are those of x, if known. Equal values keep their place exactly."""
+    parts = [slice(start, start + _ROWS) for start in range(0, len(values), _ROWS)]
+    member = np.full(len(mass), np.nan)  # a cell without weight has one too
+    for rows in parts:
+        member[index[rows]] = values[rows]
+        if not np.isnan(member).any():
+            break
+    if sums is not None:
+        means = sums / mass
+        return np.where(np.abs(means - member) <= _ROUNDING * np.abs(member), member, means)
+    moved = np.zeros(len(mass))
+    for rows in parts:
+        cell = index[rows]
+        offset = values[rows] - member.take(cell)
+        moved += np.bincount(cell, offset if weights is None else offset * weights[rows], minlength=len(mass))
+    return member + ratio(moved, mass)
+
+
+def smoothed_column(estimator: Estimator, predictions: Predictions) -> Floats:
+    """Return the one numeric column that is conditioned on, or say which lens would leave one."""
+    if len(predictions.keys) != 1:
+        raise ValueError(
+            f"{estimator!r} smooths along one column, but {len(predictions.keys)} are conditioned on "
+            f"({predictions.condition}): look through Given('name of a variable') or Given(...) first."
+        )
+    variable = predictions.column(predictions.keys[0])
+    if variable.categorical:
+        raise ValueError(
+            f"{estimator!r} smooths along numbers, but the variable {predictions.keys[0]!r} is categorical with "
+            f"levels {variable.levels!r}; use ECE(Categories())."
+        )
+    return variable.values
+
+
+def checked_loess(span: Any, degree: Any, n_points: Any, trim: Any, n_cells: Any) -> None:
+    """Refuse parameters that make no local fit."""
+    if not 0 < span < np.inf:
+        raise ValueError(f"span is {span!r}, but it must be a positive number, for example 0.75.")
+    if degree not in (1, 2):
+        raise ValueError(f"degree is {degree!r}; it must be 1 or 2.")
+    if not 0 <= trim < 0.5:
+        raise ValueError(f"trim is {trim!r}, but it must be a number with 0 <= trim < 0.5.")
+    at_least_one("n_points", n_points)
+    if n_cells is not None:
+        at_least_one("n_cells", n_cells)
+
+
+# Numbers of cells along x: values, runs of equally many rows, or nearly so without a sort.
+
+# From so many rows on, cells are unions of narrow intervals of equal width, which need no sort.
+_MANY_ROWS = 2**15
+_INTERVALS = 2**16
+
+
+def numbered(values: Floats, predictions: Predictions, n_cells: int | None) -> tuple[Ints, Ints]:
+    """Return the cell of each row, and the number of rows of each cell; ties stay together.
+
+    Cells are different values, or runs of ranks where there are more of these than asked for.
+    """
+    if n_cells is not None and len(values) >= _MANY_ROWS:
+        found = _from_intervals(values, n_cells)
+        if found is not None:
+            return found
+    return runs(values, predictions.order, n_cells)
+
+
+def runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Ints, Ints]:
+    """Number the cells from the rows in increasing order."""
+    ordered = values[order]
+    new = np.concatenate([[False], ordered[1:] > ordered[:-1]])
+    if n_cells is not None and new.sum() >= n_cells:
+        cuts = -(-np.arange(1, n_cells) * len(values) // n_cells)
+        later = np.searchsorted(ordered, ordered[cuts], side="left")
+        new[:] = False
+        new[later[later > 0]] = True
+    index = np.empty(len(values), dtype=np.intp)
+    index[order] = np.cumsum(new)
+    return index, np.diff(np.flatnonzero(new), prepend=0, append=len(values))
+
+
+def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
+    """Join intervals of equal width to cells of about equally many rows; None where the intervals are too wide.
+
+    They are where some interval holds as many rows as half a cell: a heavy tie, or a very uneven law. Then a sort
+    tells values apart.
+    """
+    low, high = float(values.min()), float(values.max())
+    if not high > low or n_cells > _INTERVALS // 8:
+        return None
+    index, scale = np.empty(len(values), dtype=np.intp), (_INTERVALS - 1) / (high - low)
+    parts = [slice(start, start + _ROWS) for start in range(0, len(values), _ROWS)]
+    for rows in parts:
+        index[rows] = (values[rows] - low) * scale
+    counts = np.bincount(index, minlength=_INTERVALS)
+    if counts.max() > len(values) / (2 * n_cells):
+        return None
+    begun = (np.cumsum(counts) - counts) * n_cells // len(values)
+    first = np.flatnonzero(np.diff(begun, prepend=-1))
+    cell = np.repeat(np.arange(len(first)), np.diff(first, append=_INTERVALS))
+    for rows in parts:
+        index[rows] = cell.take(index[rows], mode="clip")  # nothing lies outside; it is the fastest mode
+    return index, np.add.reduceat(counts, first)

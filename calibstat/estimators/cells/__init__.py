@@ -1,1 +1,0 @@
-"""Estimators of cells: a binning, and a function of the sums in its cells."""

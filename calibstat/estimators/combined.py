@@ -1,0 +1,452 @@
+"""Several estimators on the same draws."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import final
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import Estimator, Evaluator, Headline, ResidualForm, common_form
+from calibstat.estimators.tally import TallyPlan
+from calibstat.lenses.relabel import ClassWise
+from calibstat.lenses.restrict import Region
+
+
+@final
+@dataclass(frozen=True)
+class Family(Estimator):
+    """Several estimators by name, each with a lens of its own, on the same draws.
+
+    The value is a record with the number of each member. Under a null all members are evaluated on the same draws, so
+    ``null.draw(family, ...).samples`` (R, J) is their joint distribution. Members that cut the same cells share one
+    tally; if all do, replicates of the tally are drawn whole.
+
+    A family has no lens: labels are redrawn as a whole, so a test is of *canonical* calibration whatever lenses its
+    members have. Write a lens that all share in front: ``TopLabel() | Family({"ece": ECE(), "rms": RMSCE()})``.
+    The headline is the number of the strongest evidence (sign kept), judged by its joint distribution (Westfall & Young
+    1993). It is exact under the null for any members, but of use only where these have the same units: the one with
+    the largest noise decides. Cost: that of all members, O(n) each for sums over cells.
+
+    Parameters
+    ----------
+    members : mapping of str to Estimator
+        At least one.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> family = cs.Family({"one": cs.ECE(cs.FixedEdges([0, 1])), "two": cs.ECE(cs.EqualWidth(2))})
+    >>> {name: round(value, 6) for name, value in family(sample).to_dict().items()}
+    {'one': 0.05, 'two': 0.25}
+    """
+
+    names: tuple[str, ...]
+    estimators: tuple[Estimator, ...]
+
+    def __init__(self, members: Mapping[str, Estimator]) -> None:
+        wrong = [name for name, each in members.items() if not isinstance(each, Estimator)]
+        if not members or wrong:
+            found = f"{wrong[0]!r} is {members[wrong[0]]!r}" if wrong else "there is none"
+            raise ValueError(f"Family needs estimators by name, but {found}: for example Family({{'ece': ECE()}}).")
+        object.__setattr__(self, "names", tuple(members))
+        object.__setattr__(self, "estimators", tuple(members.values()))
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words, and what its test is about."""
+        each = "; ".join(f"{name}: {e.quantity}" for name, e in zip(self.names, self.estimators, strict=True))
+        return f"largest of [{each}] (redrawn labels test canonical calibration)"
+
+    @property
+    def estimand(self) -> Family:
+        """The estimand of each member."""
+        return Family({name: e.estimand for name, e in zip(self.names, self.estimators, strict=True)})
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """What holds of a maximum of such values."""
+        return common_form(each.residual_form for each in self.estimators)
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare each member, and find out who shares cells."""
+        members = [Headline(each).prepare(predictions) for each in self.estimators]
+        return _FamilyEvaluator(SeveralEvaluator(self.names, members, self))
+
+    def headline(self, values: Floats) -> Floats:
+        """Take the member of the strongest evidence, sign kept."""
+        return strongest(values, self.evidences(values))
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order headlines; absolute where the members' evidence is."""
+        each = np.broadcast_to(values[..., None], (*values.shape, len(self.names)))
+        return self.evidences(each).max(axis=-1)
+
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each member (..., J) as that member does."""
+        return np.stack([each.evidence(values[..., j]) for j, each in enumerate(self.estimators)], axis=-1)
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name!r}: {each!r}" for name, each in zip(self.names, self.estimators, strict=True))
+        return f"Family({{{inside}}})"
+
+
+class _FamilyEvaluator(Evaluator):
+    def __init__(self, members: SeveralEvaluator) -> None:
+        self.several = members
+        self.shape = members.shape
+        self.groups = _sharing(members.members)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        if weights is not None:
+            return self.several(outcomes, weights)
+        values = np.empty((*leading_shape(outcomes, None), *self.shape))
+        for group in self.groups:
+            self._fill(values, group, outcomes)
+        return values
+
+    def _fill(self, values: Floats, group: list[int], outcomes: Array) -> None:
+        """Write the values of members that share a tally."""
+        plan = self.several.members[group[0]].tally
+        if plan is None or len(group) == 1:
+            values[..., group[0]] = self.several.members[group[0]](outcomes)
+            return
+        counts = plan(outcomes).outcome
+        for j in group:
+            values[..., j] = self.several.members[j].from_tally(counts)
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        return self.several.signed(outcomes, signs)
+
+    @property
+    def tally(self) -> TallyPlan | None:
+        return self.several.members[0].tally if len(self.groups) == 1 else None
+
+    def from_tally(self, outcome: Array) -> Floats:
+        return np.stack([member.from_tally(outcome) for member in self.several.members], axis=-1)
+
+    def present(self, value: Floats) -> NamedValues:
+        return self.several.present(value)
+
+
+def _sharing(members: list[Evaluator]) -> list[list[int]]:
+    """Group the members for which the outcome sums of the same cells suffice."""
+    groups: list[list[int]] = []
+    for j, member in enumerate(members):
+        home = next((group for group in groups if _same_cells(members[group[0]].tally, member.tally)), None)
+        if home is None:
+            groups.append([j])
+        else:
+            home.append(j)
+    return groups
+
+
+def _same_cells(first: TallyPlan | None, second: TallyPlan | None) -> bool:
+    if first is None or second is None or "square" in first.needs | second.needs:
+        return False
+    return first.cells.size == second.cells.size and bool(np.array_equal(first.cells.index, second.cells.index))
+
+
+# The value of an estimator that is made of several: one number for each class, group or member.
+
+
+@final
+@dataclass(frozen=True)
+class NamedValues:
+    """One number for each name, and the one number that a test is about; ``float`` gives the latter.
+
+    Parameters
+    ----------
+    names : tuple
+        Class labels, levels of a variable, or the names of the members of a family.
+    values : tuple of float
+    headline : float
+
+    Examples
+    --------
+    >>> found = NamedValues(("f", "m"), (0.02, 0.07), 0.07)
+    >>> found["f"], float(found)
+    (0.02, 0.07)
+    """
+
+    names: tuple[Hashable, ...]
+    values: tuple[float, ...]
+    headline: float
+
+    def __getitem__(self, name: Hashable) -> float:
+        if name not in self.names:
+            raise KeyError(f"there is no {name!r}; the names are {self.names!r}")
+        return self.values[self.names.index(name)]
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __float__(self) -> float:
+        return self.headline
+
+    def to_dict(self) -> dict[Hashable, float]:
+        """Return the numbers by name."""
+        return dict(zip(self.names, self.values, strict=True))
+
+
+class SeveralEvaluator(Evaluator):
+    """Evaluates several prepared numbers on the same outcomes and weights: values (..., J).
+
+    Parameters
+    ----------
+    names : tuple
+    members : list of Evaluator
+        Each of a single number.
+    estimator : Estimator
+        Whose headline the record shows.
+    """
+
+    def __init__(self, names: tuple[Hashable, ...], members: list[Evaluator], estimator: Estimator) -> None:
+        self.names = names
+        self.members = members
+        self.estimator = estimator
+        self.shape = (len(members),)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        """Evaluate each member."""
+        values = [member(outcomes, weights) for member in self.members]
+        if not values:
+            return np.zeros((*leading_shape(outcomes, weights), 0))
+        return np.stack(values, axis=-1)
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
+        """Evaluate each member with signs, if all have a fast way."""
+        values = [member.signed(outcomes, signs) for member in self.members]
+        known = [each for each in values if each is not None]
+        return np.stack(known, axis=-1) if known and len(known) == len(values) else None
+
+    def present(self, value: Floats) -> NamedValues:
+        """Name the numbers."""
+        return NamedValues(self.names, tuple(map(float, value)), float(self.estimator.headline(value)))
+
+
+class NoRows(Evaluator):
+    """What is evaluated when a region leaves no rows: NaN.
+
+    Parameters
+    ----------
+    shape : tuple of int
+        Of a single value.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        """Return NaN for each replicate."""
+        return np.full((*leading_shape(outcomes, weights), *self.shape), np.nan)
+
+
+def leading_shape(outcomes: Array, weights: Array | None) -> tuple[int, ...]:
+    """Return the shape of the replicates: what stands before the rows."""
+    own = outcomes.shape[:-2] if np.issubdtype(outcomes.dtype, np.floating) else outcomes.shape[:-1]
+    return own if weights is None else np.broadcast_shapes(own, weights.shape[:-1])
+
+
+def strongest(values: Floats, evidence: Floats) -> Floats:
+    """Pick from values (..., J) those of the strongest evidence (..., J), signs kept; NaN counts only if alone."""
+    if not values.shape[-1]:
+        return np.full(values.shape[:-1], np.nan)
+    best = np.where(np.isnan(evidence), -np.inf, evidence).argmax(axis=-1)
+    return np.take_along_axis(values, best[..., None], axis=-1)[..., 0]
+
+
+# One estimator inside each level of a categorical variable.
+
+
+@final
+@dataclass(frozen=True)
+class Within(Estimator):
+    r"""An estimator inside each level of a categorical variable; the headline is the worst level.
+
+    .. math:: \max_g\, e(\{i : v_i = g\})
+
+    It asks of each group what is asked of all (Hebert-Johnson et al. 2018). The value is a record with the number of
+    each level, in the order of the levels; levels without rows are left out. All levels are evaluated on the same
+    draws, so a test of the headline needs no correction for their number. The null is the one of the lens in front: "in
+    each group the outcome follows the prediction".
+
+    Small levels have noisy, and hence large, values of plug-in estimators and dominate the maximum: read each beside
+    its null mean (``estimate(sample, Within(...)).null_mean``), or use an unbiased or standardised estimator. Put a
+    lens in front: ``TopLabel() | Within("sex", ECE())`` tests the top label, while a lens inside leaves whole
+    labels to be redrawn. Cost: that of the estimator on all rows, O(n) for sums over cells.
+
+    Parameters
+    ----------
+    variable : str
+        The name of a categorical variable of the sample.
+    estimator : Estimator
+
+    Raises
+    ------
+    ValueError
+        On preparing, if there is no such variable, or it is numeric.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5], variables={"sex": ["f", "f", "m", "m"]})
+    >>> cs.Within("sex", cs.ECE(cs.FixedEdges([0, 1])))(sample)
+    NamedValues(names=('f', 'm'), values=(0.0, 0.5), headline=0.5)
+    """
+
+    variable: str
+    estimator: Estimator
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return f"largest, over the levels of {self.variable!r}, {self.estimator.quantity}"
+
+    @property
+    def estimand(self) -> Within:
+        """The estimand inside each level."""
+        return Within(self.variable, self.estimator.estimand)
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """What holds of a maximum of such values."""
+        return common_form([self.estimator.residual_form])
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the estimator on the rows of each level."""
+        levels = self._levels(predictions)
+        found = np.unique(predictions.variables[self.variable].values).astype(int)
+        members = [
+            Headline(Region(partial(_at, self.variable, code)) | self.estimator).prepare(predictions) for code in found
+        ]
+        return SeveralEvaluator(tuple(levels[code] for code in found), members, self)
+
+    def _levels(self, predictions: Predictions) -> tuple[str, ...]:
+        known = ", ".join(map(repr, predictions.variables)) or "none"
+        if self.variable not in predictions.variables:
+            raise ValueError(
+                f"{self!r}: the sample has no variable {self.variable!r}; its variables are: {known}. "
+                "Pass it as Sample(..., variables={name: values})."
+            )
+        levels = predictions.variables[self.variable].levels
+        if levels is None:
+            raise ValueError(
+                f"{self!r} needs a categorical variable, but {self.variable!r} is numeric: pass its groups as names, "
+                f"or look through Given({self.variable!r}) and cut it, for example with EqualMass(10)."
+            )
+        return levels
+
+    def headline(self, values: Floats) -> Floats:
+        """Take the level of the strongest evidence, sign kept."""
+        return strongest(values, self.estimator.evidence(values))
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order values as the estimator does."""
+        return self.estimator.evidence(values)
+
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each level (..., J) as the estimator does."""
+        return self.estimator.evidence(values)
+
+
+def _at(variable: str, code: int, predictions: Predictions) -> Array:
+    """Say which rows have that level."""
+    return predictions.variables[variable].values == code
+
+
+# One estimator through every class-wise lens.
+
+_NORMS = {1: "mean", 2: "root mean square", np.inf: "maximum"}
+
+
+@final
+@dataclass(frozen=True)
+class EachClass(Estimator):
+    r"""An estimator through every class-wise lens, on the same draws of whole labels.
+
+    .. math:: \Big(\frac1K \sum_k v_k^p\Big)^{1/p}, \qquad v_k = \text{ClassWise}(k) \mid e
+
+    Norm 1 is the mean (class-wise ECE; Nixon et al. 2019, Kull et al. 2019), 2 the root mean square (with `RMSCE` the
+    marginal calibration error of Kumar et al. 2019, Definition 2.4, equal weights), inf the maximum. The mean is of
+    the values as they are, signs kept, so it is unbiased where the estimator is; other norms are of the evidence (the
+    absolute value of a z) and take negative values as zero. An estimator of *squared* errors keeps its units: norm 1
+    of `DebiasedCE` is the debiased squared marginal error, while norm 2 would be the root mean square of squared
+    errors, which is no marginal error. The value is a record with the number of each class; the headline is the norm.
+
+    A test redraws whole labels from the predictions, so its null is *canonical* calibration, which is more than
+    class-wise calibration: the latter does not fix the joint law of the labels.
+
+    Cost: K times that of the estimator, O(n K) for sums over cells. Bias at calibration: that of the estimator; the
+    maximum adds to it.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Evaluated with two outcomes, "the class" and "any other".
+    norm : float
+        1 <= norm <= inf.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> y_prob = [[0.6, 0.3, 0.1]] * 6 + [[0.1, 0.8, 0.1]] * 4 + [[0.1, 0.0, 0.9]] * 4
+    >>> sample = cs.Sample([0] * 5 + [1] * 4 + [2] * 5, y_prob)
+    >>> found = cs.EachClass(cs.RMSCE(cs.UniqueValues()), norm=2)(sample)
+    >>> round(float(found), 10), round(found[0], 4)
+    (0.1158132048, 0.1704)
+    """
+
+    estimator: Estimator
+    norm: float = 1
+
+    def __post_init__(self) -> None:
+        if not self.norm >= 1:
+            raise ValueError(f"norm is {self.norm!r}, but it must be at least 1: 1 (mean), 2 (RMS) or inf (maximum).")
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words, and what its test is about."""
+        how = _NORMS.get(self.norm, f"l{self.norm:g} mean")
+        nulls = "redrawn labels test canonical calibration, Multiplier() class-wise calibration"
+        return f"{how} over classes of the {self.estimator.quantity} ({nulls})"
+
+    @property
+    def estimand(self) -> EachClass:
+        """The estimand of each class."""
+        return EachClass(self.estimator.estimand, self.norm)
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """What holds of a norm of such values."""
+        return common_form([self.estimator.residual_form])
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the estimator through the lens of each class."""
+        members = [Headline(ClassWise(label) | self.estimator).prepare(predictions) for label in predictions.classes]
+        return SeveralEvaluator(predictions.classes, members, self)
+
+    def headline(self, values: Floats) -> Floats:
+        """Take the norm over classes (..., K)."""
+        if self.norm == 1:
+            return values.mean(axis=-1)
+        size = np.maximum(self.estimator.evidence(values), 0.0)
+        if np.isinf(self.norm):
+            return size.max(axis=-1)
+        return (size**self.norm).mean(axis=-1) ** (1 / self.norm)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order means as the estimator orders its values; a norm is its own evidence."""
+        return self.estimator.evidence(values) if self.norm == 1 else values
+
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each class (..., K) as the estimator does."""
+        return self.estimator.evidence(values)

@@ -1,1 +1,0 @@
-"""Estimators made of estimators: classes, groups, families, and functions of one's own."""

@@ -1,0 +1,250 @@
+"""Cox's recalibration of the logit: intercept and slope with intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+from statistics import NormalDist
+from typing import Any, ClassVar, Literal, final
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import Estimator, Evaluator, all_weights, happened, in_batches, two_classes
+from calibstat.estimators.glm import fit_logit, offset_log_likelihood
+from calibstat.estimators.recalibration_scores import logit_score, logits
+from calibstat.estimators.tally import ratio
+
+
+@final
+@dataclass(frozen=True)
+class CoxFit:
+    """Intercept and slope of the recalibrated logit; 0 and 1 under calibration.
+
+    Parameters
+    ----------
+    intercept_in_the_large : float
+        With the slope fixed at one; positive where the event is more frequent than predicted.
+    intercept_in_the_large_interval : (float, float)
+    intercept, slope : float
+        Fitted together; a slope below one is over-confidence.
+    intercept_interval, slope_interval : (float, float)
+        Wald intervals. NaN where outcomes are separated or the predictions are all equal.
+    likelihood_ratio, score : float
+        Statistics of intercept = 0 and slope = 1, with two degrees of freedom.
+    statistic : {"score", "likelihood_ratio"}
+        Which of the two a test is about.
+    """
+
+    intercept_in_the_large: float
+    intercept_in_the_large_interval: tuple[float, float]
+    intercept: float
+    intercept_interval: tuple[float, float]
+    slope: float
+    slope_interval: tuple[float, float]
+    likelihood_ratio: float
+    score: float
+    statistic: Literal["score", "likelihood_ratio"] = "score"
+
+    @property
+    def likelihood_ratio_pvalue(self) -> float:
+        """The asymptotic p-value (chi-square with two degrees of freedom); `calibration_test` gives an exact one."""
+        return exp(-self.likelihood_ratio / 2)
+
+    @property
+    def score_pvalue(self) -> float:
+        """The asymptotic p-value of the score statistic."""
+        return exp(-self.score / 2)
+
+    def __float__(self) -> float:
+        return self.score if self.statistic == "score" else self.likelihood_ratio
+
+
+@final
+@dataclass(frozen=True)
+class Cox(Estimator):
+    r"""Cox's (1958) calibration intercept and slope, for two classes.
+
+    .. math:: \mathrm{logit}\, P(Y = 1 \mid p) = a + b\, \mathrm{logit}\, p
+
+    by maximum likelihood; also the intercept with b = 1 (calibration in the large on the logit scale). The value is a
+    `CoxFit` record; a test is about the score statistic of (a, b) = (0, 1) (`LogitScore` of degree 1, which is
+    faster where no fit is wanted), or the likelihood ratio. Units: logits; b has none. Consistent and asymptotically
+    normal; biased by O(1/n), b upward. With weights the intervals are sandwich ones and the likelihood ratio is that
+    of weights scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]. O(n) a Newton step.
+
+    Weaknesses: sees smooth monotone errors only; an intercept of 0 and a slope of 1 do not mean calibration.
+
+    Parameters
+    ----------
+    confidence_level : float
+    statistic : {"score", "likelihood_ratio"}
+        What a test is about.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> fit = cs.Cox()(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p))
+    >>> round(fit.intercept, 5), round(fit.slope, 5), round(fit.likelihood_ratio, 5)
+    (0.63743, 1.10569, 0.62257)
+    """
+
+    confidence_level: float = 0.95
+    statistic: Literal["score", "likelihood_ratio"] = "score"
+    quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence_level < 1:
+            raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
+        if self.statistic not in ("score", "likelihood_ratio"):
+            raise ValueError(f"statistic is {self.statistic!r}; it must be 'score' or 'likelihood_ratio'.")
+
+    @property
+    def estimand(self) -> Cox:
+        """The intercept and slope of the population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Take logits."""
+        two_classes(self, predictions)
+        return _CoxEvaluator(self, predictions)
+
+    def headline(self, values: Floats) -> Floats:
+        """Return the statistic of intercept 0 and slope 1."""
+        return values[..., 7 if self.statistic == "score" else 6]
+
+
+class _CoxEvaluator(Evaluator):
+    shape = (8,)
+
+    def __init__(self, estimator: Cox, predictions: Predictions) -> None:
+        self.estimator = estimator
+        self.weights = predictions.weights
+        self.logits = logits(predictions)
+        self.score = logit_score(predictions, 1)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, 8)
+
+    def present(self, value: Floats) -> Any:
+        z = NormalDist().inv_cdf((1 + self.estimator.confidence_level) / 2)
+        large, intercept, slope = (
+            (float(m), (float(m - z * se), float(m + z * se))) for m, se in value[:6].reshape(3, 2)
+        )
+        return CoxFit(*large, *intercept, *slope, float(value[6]), float(value[7]), self.estimator.statistic)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        event = happened(outcomes)
+        masses = np.ones(len(self.logits)) if self.weights is None else self.weights
+        masses = np.broadcast_to(masses if weights is None else masses * weights, event.shape)
+        ones, zeros = np.ones((1, len(self.logits))), np.zeros(len(self.logits))
+        large, large_error, _ = fit_logit(ones, self.logits, event, masses)
+        both, errors, value = fit_logit(np.stack([ones[0], self.logits]), zeros, event, masses, np.array([0.0, 1.0]))
+        gain = value - offset_log_likelihood(self.logits, event, masses)
+        gain *= 2 * ratio(masses.sum(axis=-1), (masses**2).sum(axis=-1))
+        columns = [large[:, 0], large_error[:, 0], both[:, 0], errors[:, 0], both[:, 1], errors[:, 1]]
+        values = np.stack([*columns, np.maximum(gain, 0.0), self.score(outcomes, weights)], axis=-1)
+        return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
+
+
+# Observed over expected number of events.
+
+
+@final
+@dataclass(frozen=True)
+class Ratio:
+    """Observed over expected number of events, with an interval.
+
+    Parameters
+    ----------
+    ratio : float
+    confidence_interval : (float, float)
+    """
+
+    ratio: float
+    confidence_interval: tuple[float, float]
+
+    def __float__(self) -> float:
+        return self.ratio
+
+
+@final
+@dataclass(frozen=True)
+class ObservedToExpected(Estimator):
+    r"""Observed over expected number of events, O/E, for two classes.
+
+    .. math:: \frac{\sum_i y_i}{\sum_i p_i}, \qquad \text{interval}\quad \frac{O}{E}
+              \exp\Big(\pm z \sqrt{\tfrac{1 - O/n}{O}}\Big)
+
+    with the interval of Debray et al. (2017). Above 1 the event is more frequent than predicted. A test is two-sided
+    in |O/E - 1|. Unbiased under calibration; with weights sums are weighted and the standard error of log O is
+    :math:`\sqrt{\sum w^2\, \bar y (1 - \bar y)} / (W \bar y)`. O(n). Blind to all errors that cancel in the mean;
+    without any event the interval is (0, inf).
+
+    Parameters
+    ----------
+    confidence_level : float
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> found = cs.ObservedToExpected()(cs.Sample([0, 1, 1, 0], [0.2, 0.5, 0.6, 0.3]))
+    >>> round(found.ratio, 4), [round(end, 4) for end in found.confidence_interval]
+    (1.25, [0.4691, 3.3305])
+    """
+
+    confidence_level: float = 0.95
+    quantity: ClassVar[str] = "observed over expected number of events"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.confidence_level < 1:
+            raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
+
+    @property
+    def estimand(self) -> ObservedToExpected:
+        """The ratio of the population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Keep the predictions."""
+        two_classes(self, predictions)
+        return _RatioEvaluator(self, predictions)
+
+    def headline(self, values: Floats) -> Floats:
+        """Return the ratio."""
+        return values[..., 0]
+
+    def evidence(self, values: Floats) -> Floats:
+        """Either side of one is evidence."""
+        return np.abs(values - 1)
+
+
+class _RatioEvaluator(Evaluator):
+    shape = (2,)
+
+    def __init__(self, estimator: ObservedToExpected, predictions: Predictions) -> None:
+        self.estimator = estimator
+        self.predictions = predictions
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, 2)
+
+    def present(self, value: Floats) -> Any:
+        found, error = float(value[0]), float(value[1])
+        if found == 0 or not np.isfinite(error):
+            return Ratio(found, (0.0, np.inf) if found == 0 else (np.nan, np.nan))
+        reach = float(np.exp(NormalDist().inv_cdf((1 + self.estimator.confidence_level) / 2) * error))
+        return Ratio(found, (found / reach, found * reach))
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        event = happened(outcomes)
+        masses = np.broadcast_to(all_weights(self.predictions, weights), event.shape)
+        total = masses.sum(axis=-1)
+        observed, expected = (masses * event).sum(axis=-1), (masses * self.predictions.event).sum(axis=-1)
+        rate = ratio(observed, total)
+        # nothing expected and nothing seen is as expected
+        value = np.where(expected > 0, ratio(observed, expected), 1.0 + observed)
+        error = np.sqrt(ratio((masses**2).sum(axis=-1) * np.maximum(rate * (1 - rate), 0.0), observed**2, empty=np.inf))
+        return np.where((total > 0)[:, None], np.stack([value, error], axis=-1), np.nan)

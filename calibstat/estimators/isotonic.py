@@ -1,0 +1,244 @@
+"""Isotonic recalibration (CORP): what a score would be after the best increasing map of the predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators._ordered import Ordered
+from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.scores import BrierScore, Score
+
+
+@final
+@dataclass(frozen=True)
+class CORPParts:
+    """The parts of a score: score = miscalibration - discrimination + uncertainty.
+
+    ``float`` gives the miscalibration, which a test is about.
+
+    Parameters
+    ----------
+    score : float
+        Of the predictions.
+    miscalibration : float
+        What the best increasing map of the predictions takes off; at least 0.
+    discrimination : float
+        What the mapped predictions are better than the best constant; at least 0.
+    uncertainty : float
+        Score of the best constant prediction.
+    """
+
+    score: float
+    miscalibration: float
+    discrimination: float
+    uncertainty: float
+
+    def __float__(self) -> float:
+        return self.miscalibration
+
+
+@final
+@dataclass(frozen=True)
+class CORP(Estimator):
+    r"""Miscalibration, discrimination and uncertainty of a score (Dimitriadis, Gneiting & Jordan 2021).
+
+    .. math:: \bar S(p) = \underbrace{\bar S(p) - \bar S(\hat q)}_{\text{miscalibration}}
+              - \underbrace{\big( \bar S(\bar y) - \bar S(\hat q) \big)}_{\text{discrimination}}
+              + \underbrace{\bar S(\bar y)}_{\text{uncertainty}}
+
+    with :math:`\hat q` the isotonic regression of outcomes on predictions (pool-adjacent-violators; tied predictions
+    are pooled first), which is best for every proper score at once. No bins and no bandwidth. In the units of the
+    score. Miscalibration is biased upward: the map is fitted to the same rows, and it may exceed the observed value
+    of a calibrated model; show it beside its null mean. The value is a record with the fields score, miscalibration,
+    discrimination and uncertainty; a test is about miscalibration. `IsotonicCurve` is the map.
+
+    It estimates the unbinned miscalibration where chances rise with the prediction, and less where they do not: a map
+    that falls somewhere is not among those it fits. O(n log n) once, then O(n). Two classes, the prediction itself
+    (not a variable) conditioned on; any weights.
+
+    Parameters
+    ----------
+    score : Score
+        Proper: BrierScore(), LogScore(), SphericalScore().
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.isotonic import CORP
+    >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [i / 10 + 0.05 for i in range(10)])
+    >>> parts = CORP()(sample)
+    >>> round(parts.miscalibration, 6), round(parts.discrimination, 6), round(parts.uncertainty, 6)
+    (0.055833, 0.123333, 0.24)
+    """
+
+    score: Score = BrierScore()
+    quantity: ClassVar[str] = "score and its parts: miscalibration (isotonic), discrimination, uncertainty"
+
+    @property
+    def estimand(self) -> CORP:
+        """The same, of a population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort, and work out the loss of each prediction."""
+        ordered = Ordered(self, predictions)
+        if predictions.keys != (1,):
+            raise ValueError(
+                f"{self!r} maps the prediction itself, but {predictions.condition} is conditioned on; leave out Given, "
+                "or use IsotonicCurve() for the outcome as an increasing function of a variable."
+            )
+        return _PartsEvaluator(self.score, ordered, self.score.prepare(predictions))
+
+    def headline(self, values: Floats) -> Floats:
+        """Return miscalibration."""
+        return values[..., 1]
+
+
+class _PartsEvaluator(Evaluator):
+    shape = (4,)
+
+    def __init__(self, score: Score, ordered: Ordered, given: Evaluator) -> None:
+        self.score = score
+        self.ordered = ordered
+        self.given = given
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        score = self.given(outcomes, weights)
+        mass, events = sums_of_blocks(self.ordered, outcomes, weights)
+        replicates = zip(score.ravel(), one_by_one(mass), one_by_one(events), strict=True)
+        return np.reshape([self._parts(*each) for each in replicates], (*score.shape, 4))
+
+    def _parts(self, score: float, mass: Floats, events: Floats) -> list[float]:
+        total = mass.sum()
+        if not total > 0:
+            return [np.nan] * 4
+        filled = mass > 0
+        mass, events = mass[filled], events[filled]
+        best = self._mean(isotonic(events / mass, mass), mass, events) / total
+        constant = np.clip(events.sum() / total, 0.0, 1.0)
+        uncertainty = self._mean(np.array([constant]), np.array([total]), np.array([events.sum()])) / total
+        return [score, max(score - best, 0.0), max(uncertainty - best, 0.0), uncertainty]
+
+    def _mean(self, predicted: Floats, mass: Floats, events: Floats) -> float:
+        """Return the sum of losses of predictions (m,) made for masses in which events have some share."""
+        losses = self.score.losses(np.column_stack([1 - predicted, predicted]))
+        chances = np.column_stack([np.clip(mass - events, 0.0, None), events])
+        return float((np.where(chances > 0, losses, 0.0) * chances).sum())
+
+    def remark(self, outcomes: Array) -> str:
+        return self.given.remark(outcomes)
+
+    def present(self, value: Floats) -> CORPParts:
+        """Name the parts."""
+        return CORPParts(*value.tolist())
+
+
+# The isotonic recalibration curve: the chance of the event as an increasing function.
+
+
+@final
+@dataclass(frozen=True)
+class RecalibrationCurve:
+    """A recalibration curve.
+
+    Parameters
+    ----------
+    prediction : (L,) floats
+        The distinct values of what is conditioned on, in increasing order.
+    recalibrated : (L,) floats
+        The estimated chance of the event at each of them.
+    weight : (L,) floats
+        Number of rows (sum of weights) of each.
+    """
+
+    prediction: Floats
+    recalibrated: Floats
+    weight: Floats
+
+
+@final
+@dataclass(frozen=True)
+class IsotonicCurve(Estimator):
+    r"""The chance of the event as an increasing function of the prediction (or of a variable), by isotonic regression.
+
+    .. math:: \hat q = \operatorname{arg\,min}_{q_1 \le \dots \le q_L} \sum_k n_k (\bar y_k - q_k)^2
+
+    at the L distinct values (Ayer et al. 1955): the curve of the CORP reliability diagram. The value is a record with
+    arrays prediction, recalibrated and weight; under redraws of the labels the evaluator gives the curves (..., L),
+    whose quantiles are consistency bands. It has steps, and follows noise at both ends. O(n log n) once, then O(n).
+    Two classes; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.isotonic import IsotonicCurve
+    >>> IsotonicCurve()(cs.Sample([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])).recalibrated
+    array([0. , 0.5, 0.5, 1. ])
+    """
+
+    quantity: ClassVar[str] = "chance of the event at each prediction (isotonic regression)"
+
+    @property
+    def estimand(self) -> IsotonicCurve:
+        """The same, of a population: the best increasing calibration function."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort."""
+        return _CurveEvaluator(Ordered(self, predictions))
+
+
+class _CurveEvaluator(Evaluator):
+    def __init__(self, ordered: Ordered) -> None:
+        self.ordered = ordered
+        self.shape = (len(ordered.values),)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        mass, events = sums_of_blocks(self.ordered, outcomes, weights)
+        replicates = zip(one_by_one(mass), one_by_one(events), strict=True)
+        return np.reshape([self._curve(*each) for each in replicates], events.shape)
+
+    def _curve(self, mass: Floats, events: Floats) -> Floats:
+        """Fit where there is weight, and draw straight lines between."""
+        filled = mass > 0
+        if not filled.any():
+            return np.full(len(mass), np.nan)
+        fit = isotonic(events[filled] / mass[filled], mass[filled])
+        return fit if filled.all() else np.interp(self.ordered.values, self.ordered.values[filled], fit)
+
+    def present(self, value: Floats) -> RecalibrationCurve:
+        """Put the curve beside its predictions."""
+        weight = np.diff(self.ordered.cumulate(self.ordered.weights(None)))
+        return RecalibrationCurve(self.ordered.values, value, weight)
+
+
+# Pool adjacent violators: isotonic regression of outcomes over blocks of tied predictions.
+
+
+def sums_of_blocks(ordered: Ordered, outcomes: Array, weights: Array | None) -> tuple[Floats, Floats]:
+    """Return weight and weight of events of each block of tied predictions, (..., L) both."""
+    mass = ordered.weights(weights)
+    events = ordered.happened(outcomes) * mass
+    mass = np.broadcast_to(mass, events.shape)
+    starts = ordered.stops[:-1]
+    if len(starts) == events.shape[-1]:
+        return mass, events
+    return np.add.reduceat(mass, starts, axis=-1), np.add.reduceat(events, starts, axis=-1)
+
+
+def isotonic(means: Floats, weights: Floats) -> Floats:
+    """Return the isotonic regression (m,) of means with positive weights, inside [0, 1]."""
+    fitted: Floats = isotonic_regression(means, weights=weights).x
+    return np.clip(fitted, 0.0, 1.0)
+
+
+def one_by_one(values: Floats) -> Iterator[Floats]:
+    """Take replicates (..., L) one after the other."""
+    return (values[index] for index in np.ndindex(values.shape[:-1]))

@@ -1,1 +1,0 @@
-"""Isotonic recalibration: what is left after the best increasing map of the predictions."""

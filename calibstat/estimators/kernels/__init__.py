@@ -1,1 +1,0 @@
-"""Kernel estimators: pairs of rows, weighted by how alike their predictions are."""

@@ -1,1 +1,0 @@
-"""Local regression, and the indices that are made of its curve."""

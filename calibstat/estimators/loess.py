@@ -1,0 +1,504 @@
+"""Local regression of outcomes on a score or a variable, with bands, and the variable-wise error made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
+
+import numpy as np
+from scipy.special import ndtri, stdtrit
+
+from calibstat.binnings.base import Binning
+from calibstat.binnings.values import UniqueValues
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators._local_fits import (
+    LocalCells,
+    LocalOperator,
+    Smooth,
+    checked_loess,
+    error_scales,
+    nearest_widths,
+)
+from calibstat.estimators.base import Estimator, Evaluator, two_classes
+from calibstat.estimators.combined import NoRows, leading_shape
+from calibstat.estimators.tally import Tally, TallyPlan, ratio
+from calibstat.lenses.restrict import Given
+
+if TYPE_CHECKING:
+    from calibstat.estimators._local_fits import Pooled
+
+
+@final
+@dataclass(frozen=True)
+class LOESS(Estimator):
+    r"""Local regression of outcome and prediction on what is conditioned on (Cleveland & Devlin 1988).
+
+    .. math:: \hat g(x) = \hat a_0, \qquad \hat a = \arg\min_a \sum_i w_i\, T\Big(\frac{|x_i - x|}{h(x)}\Big)
+              \Big(y_i - \sum_{k \le d} a_k (x_i - x)^k\Big)^2
+
+    with the tricube T and h(x) the distance of the q-th nearest row, q = floor(n span): the conventions of cloess
+    (R's ``loess`` with ``surface="direct"``). Outcome and prediction are smoothed alike, so that their difference is
+    the smooth of the residuals: zero in expectation under calibration, whatever the curve's bias. The value is a
+    `LocalCurve` at `n_points` points between the `trim` and 1 - `trim` quantiles of x, with pointwise bands for the
+    outcome (normal errors of one variance, t quantile) and the largest difference with its place; that largest
+    absolute difference is the headline (probability units, biased upward by noise: read it beside its null mean).
+
+    Rows with the same x are pooled, which is exact, and where x takes more than `n_cells` values its neighbours in
+    rank are too, which is not: with 1024 cells the curve of 2000 rows moves by less than 0.0005 (span 0.75; 2 % of
+    its standard error), 0.0012 (span 0.3; 5 %) or 0.004 (span 0.1; 8 %). With 70 000 rows it moves by at most 0.6 % of
+    its standard error for uniform predictions and 4 % for Beta(1, 19) (span 0.75), with degree 1 by 3 % and 8 %. Cost:
+    O(n log n + n_points * cells) once and then that of a tally, but a new fit for each set of weights that move;
+    bands of the outcome add O(cells^3) on at most 256 cells. From 65 536 rows on cells are made without a sort, of
+    about equally many rows. The curve cannot follow what is narrower than the span, and its outer ends are noisy; a
+    polynomial may leave [0, 1].
+
+    With ``band="null"`` the band lies about the smoothed *prediction*: where 95 % of the smoothed outcomes of a
+    calibrated model lie at each point, from the exact variances of its outcomes given the predictions,
+    :math:`\sum_i l_i^2 p_i (1 - p_i)` (normal quantiles). A curve that leaves it somewhere is no test, as there are
+    many points: ``calibration_test(sample, LOESS())`` is one.
+
+    With weights a neighbourhood holds a share of the *weight*, and the band counts W^2 / sum w^2 rows (Kish 1965).
+    Weights that move (bootstrap) do not move the neighbourhoods.
+
+    Parameters
+    ----------
+    span : float
+        Share of the rows in a neighbourhood; above 1 all rows, with wider weights.
+    degree : {1, 2}
+        Of the local polynomial. With 1, `span` 2/3 and the prediction as x, it is ``lowess(p, y, iter=0)`` of R.
+    n_points : int
+    trim : float
+        0 <= trim < 0.5.
+    n_cells : int or None
+        None never pools different values of x: exact, in O(n_points * n) memory.
+    band : {"outcome", "null"}
+        About the outcome's curve, for its own error; or about the prediction's, for what a calibrated model shows.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> curve = cs.LOESS()(cs.Sample(rng.random(2000) < p**2, p))
+    >>> round(curve.maximum, 2), round(curve.location, 1)
+    (0.26, 0.5)
+    """
+
+    span: float = 0.75
+    degree: int = 2
+    n_points: int = 500
+    trim: float = 0.05
+    n_cells: int | None = 1024
+    band: Literal["outcome", "null"] = "outcome"
+    quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
+
+    def __post_init__(self) -> None:
+        checked_loess(self.span, self.degree, self.n_points, self.trim, self.n_cells)
+        if self.band not in ("outcome", "null"):
+            raise ValueError(f"band is {self.band!r}; it must be 'outcome' or 'null'.")
+
+    @property
+    def estimand(self) -> LOESS:
+        """The same smooth of the known chances: what is narrower than the span is not asked for."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Cut x into cells and compute the fit as a matrix."""
+        two_classes(self, predictions)
+        cells = LocalCells.cut(self, predictions, self.n_cells)
+        return _CurveEvaluator(cells, self) if cells else NoRows(_shape(self))
+
+    def headline(self, values: Floats) -> Floats:
+        """Take the largest absolute difference; what comes after these is the mean squared residual."""
+        return np.abs(values[..., : self.n_points]).max(axis=-1)
+
+    def gaps(self, predictions: Predictions) -> GapsOfCells:
+        """Prepare the absolute difference of smooth and prediction at each row's place, for indices over rows."""
+        two_classes(self, predictions)
+        return GapsOfCells(LocalCells.cut(self, predictions, self.n_cells), self)
+
+
+def VCE(variable: str, span: float = 0.75) -> Estimator:  # noqa: N802 (an estimator's name)
+    """Variable-wise calibration error (Kelly & Smyth 2023): ``Given(variable) | LOESS(span)``.
+
+    The largest absolute difference of smoothed outcome and smoothed prediction along a numeric variable, and where it
+    is. It holds no lens for the outcome: the authors' measure is ``TopLabel() | VCE("age")``. For the mean instead of
+    the largest difference see `VECE`.
+
+    Parameters
+    ----------
+    variable : str
+        The name of a numeric variable of the sample.
+    span : float
+        Share of the rows in a neighbourhood.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> age = [20, 25, 30, 35, 40, 45, 50, 55, 60, 65]
+    >>> sample = cs.Sample([0, 1, 0, 1, 0, 1, 1, 1, 1, 1], [0.5] * 10, variables={"age": age})
+    >>> found = cs.VCE("age")(sample)
+    >>> round(found.maximum, 3), round(found.location, 1)
+    (0.581, 50.4)
+    """
+    return Given(variable) | LOESS(span)
+
+
+def _shape(parameters: LOESS) -> tuple[int]:
+    """Return how many numbers a value has: the differences, and where the band needs it the mean squared residual."""
+    return (parameters.n_points + (parameters.band == "outcome"),)
+
+
+class _CurveEvaluator(Evaluator):
+    """The differences (..., n_points), followed by the mean squared residual where the band is the outcome's."""
+
+    def __init__(self, cells: LocalCells, parameters: LOESS) -> None:
+        self.cells = cells
+        self.parameters = parameters
+        self.shape = _shape(parameters)
+        points = np.linspace(*cells.range(parameters.trim), parameters.n_points)
+        # The residuals are had on cells that are few: those of the band.
+        self.coarse = cells.pooled() if parameters.band == "outcome" else None
+        self.operator = cells.operator(
+            points if self.coarse is None else np.concatenate([points, self.coarse.centres]), parameters
+        )
+        self.matrix = self.operator.matrix(cells.mass)
+
+    @property
+    def tally(self) -> TallyPlan:
+        return self.cells.plan
+
+    def from_tally(self, outcome: Array) -> Floats:
+        return self._fixed(self.cells.plan.complete(outcome))
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        tally = self.cells.plan(outcomes, weights)
+        return self._fixed(tally) if weights is None else self._moved(tally)
+
+    def _fixed(self, tally: Tally) -> Floats:
+        points = self.parameters.n_points
+        deviation = tally.residual[..., 0] @ self.matrix[:points].T
+        return self._joined(deviation, tally.outcome[..., 0] @ self.matrix[points:].T, tally)
+
+    def _moved(self, tally: Tally) -> Floats:
+        """Fit anew under each set of masses."""
+        leading, points = tally.residual.shape[:-2], self.parameters.n_points
+        sums = np.stack([tally.residual[..., 0], tally.outcome[..., 0]], axis=-2)
+        mass = np.broadcast_to(tally.weight, (*leading, sums.shape[-1])).reshape(-1, sums.shape[-1])
+        fits = self.operator.fit(mass, sums.reshape(-1, *sums.shape[-2:]))
+        fits = fits.reshape(*leading, 2, -1)
+        return self._joined(fits[..., 0, :points], fits[..., 1, points:], tally)
+
+    def _joined(self, deviation: Floats, fitted: Floats, tally: Tally) -> Floats:
+        """Append the mean of (y - fit)^2, which is y (1 - 2 fit) + fit^2 for y = 0, 1, where it is needed."""
+        total = np.broadcast_to(tally.total, deviation.shape[:-1])[..., None]
+        if self.coarse is None:
+            return np.where(total > 0, deviation, np.nan)
+        happened, mass = self.coarse.sums(tally.outcome[..., 0]), self.coarse.sums(tally.weight)
+        squares = (happened * (1 - 2 * fitted) + mass * fitted**2).sum(axis=-1)
+        return np.where(total > 0, np.concatenate([deviation, ratio(squares[..., None], total)], axis=-1), np.nan)
+
+    def present(self, value: Floats) -> LocalCurve:
+        """Put the prediction's smooth and the band beside the differences."""
+        points = self.parameters.n_points
+        matrix, place = self.matrix[:points], self.operator.points[:points]
+        prediction = matrix @ self.cells.plan.prediction[:, 0]
+        if self.coarse is None:
+            errors = np.sqrt((matrix**2) @ self.cells.variances)
+            return LocalCurve.of_null(place, prediction, value, errors)
+        scale = self.cells.rows / self.cells.mass.sum()
+        rows = self.matrix[points:] if len(self.coarse.centres) == len(self.cells.centres) else None
+        error, freedom = band(self.coarse, self.parameters, self.cells.rows, float(value[-1]), rows)
+        lengths = np.sqrt((matrix**2) @ self.cells.mass / scale)
+        return LocalCurve.of(place, prediction, value[:-1], error * lengths, freedom)
+
+
+# What local regression gives: a curve with its band.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LocalCurve:
+    """Smoothed outcome and prediction along x; ``float`` gives the largest absolute difference.
+
+    Parameters
+    ----------
+    x : (G,) floats
+        Score or variable.
+    prediction, outcome : (G,) floats
+        The smooth of each.
+    deviation : (G,) floats
+        Outcome minus prediction.
+    standard_error : (G,) floats
+        Of the smoothed outcome; of a null band, that of a calibrated model with these predictions.
+    low, high : (G,) floats
+        Pointwise 95 % band of the smoothed outcome; of a null band, where 95 % of calibrated models have theirs.
+    degrees_of_freedom : float
+        Infinite for a null band.
+    """
+
+    x: Floats
+    prediction: Floats
+    outcome: Floats
+    deviation: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    degrees_of_freedom: float
+
+    @classmethod
+    def of(cls, x: Floats, prediction: Floats, deviation: Floats, error: Floats, freedom: float) -> LocalCurve:
+        """Add the band to a curve."""
+        outcome = prediction + deviation
+        reach = stdtrit(freedom, 0.975) * error
+        return cls(x, prediction, outcome, deviation, error, outcome - reach, outcome + reach, freedom)
+
+    @classmethod
+    def of_null(cls, x: Floats, prediction: Floats, deviation: Floats, error: Floats) -> LocalCurve:
+        """Add the band of calibrated models to a curve."""
+        reach = ndtri(0.975) * error
+        return cls(
+            x, prediction, prediction + deviation, deviation, error, prediction - reach, prediction + reach, np.inf
+        )
+
+    @property
+    def maximum(self) -> float:
+        """The largest absolute difference of outcome and prediction."""
+        return float(np.abs(self.deviation).max())
+
+    @property
+    def location(self) -> float:
+        """The x at which it is."""
+        return float(self.x[np.abs(self.deviation).argmax()])
+
+    def __float__(self) -> float:
+        return self.maximum
+
+    def __repr__(self) -> str:
+        return f"LocalCurve(maximum={self.maximum:.4g} at x={self.location:.4g}, {len(self.x)} points)"
+
+
+def band(
+    cells: Pooled, smooth: Smooth, n: float, mean_square: float, rows: Floats | None = None
+) -> tuple[float, float]:
+    """Return the residual standard error and its degrees of freedom (NaN where no residual is left).
+
+    Parameters
+    ----------
+    cells : Pooled
+        At most some hundreds.
+    smooth : LOESS
+    n : float
+        Number of rows, or what weights make of it.
+    mean_square : float
+        Mean squared residual.
+    rows : (C, C) floats, optional
+        The fit at the centres, `LocalOperator.matrix` of their masses, where it is known already.
+    """
+    factor = n / cells.mass.sum()
+    mass = cells.mass * factor
+    if rows is None:
+        widths = nearest_widths(cells.centres, cells.centres, mass, smooth.span, cells.n)
+        rows = LocalOperator(cells.centres, cells.centres, widths, smooth.degree).matrix(mass)
+    else:
+        rows = rows / factor
+    first, second = error_scales(rows, mass)
+    if first < 1e-9 * n or second <= 0:
+        return np.nan, np.nan
+    return float(np.sqrt(mean_square * n / first)), first**2 / second
+
+
+# Differences of a local fit and the prediction, cell by cell.
+
+
+class GapsOfCells:
+    """Absolute differences of the smooth and the prediction in each cell, with the masses of cells.
+
+    Parameters
+    ----------
+    cells : LocalCells or None
+    parameters : Smooth
+    """
+
+    def __init__(self, cells: LocalCells | None, parameters: Smooth) -> None:
+        self.cells = cells
+        if cells:
+            self.operator: LocalOperator = cells.operator(cells.centres, parameters)
+            self.matrix = self.operator.matrix(cells.mass)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+        """Return gaps (..., M) and masses (..., M)."""
+        if not self.cells:
+            empty = np.zeros((*leading_shape(outcomes, weights), 0))
+            return empty, empty
+        tally = self.cells.plan(outcomes, weights)
+        residual = tally.residual[..., 0]
+        if weights is None:
+            return np.abs(residual @ self.matrix.T), np.broadcast_to(tally.weight, residual.shape)
+        mass = np.broadcast_to(tally.weight, residual.shape).reshape(-1, residual.shape[-1])
+        fits = self.operator.fit(mass, residual.reshape(-1, 1, residual.shape[-1]))
+        return np.abs(fits.reshape(residual.shape)), mass.reshape(residual.shape)
+
+
+# The integrated calibration index and its quantiles.
+
+
+class Gaps(Protocol):
+    """Prepared absolute differences of a calibration curve and the prediction."""
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+        """Return gaps (..., m) and the mass of each (..., m)."""
+
+
+class Curve(Protocol):
+    """A smoother that gives a calibration curve: `LOESS`, `LogisticSpline`, `CellMeans`."""
+
+    def gaps(self, predictions: Predictions) -> Gaps:
+        """Prepare the absolute differences; called once for each set of predictions."""
+
+
+@final
+@dataclass(frozen=True)
+class CellMeans:
+    """The curve of cell means, for `ICI`; with the default cells the unbinned calibration function.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> two = cs.FixedEdges([0, 0.5, 1])
+    >>> round(cs.ICI(cs.CellMeans(two))(sample).ici, 6) == round(cs.ECE(two)(sample), 6)
+    True
+    """
+
+    binning: Binning = UniqueValues()
+
+    def gaps(self, predictions: Predictions) -> Gaps:
+        """Cut the cells."""
+        plan = TallyPlan(predictions, self.binning.cut(predictions), ())
+
+        def of_cells(outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+            tally = plan(outcomes, weights)
+            size = np.abs(tally.mean_outcome - tally.mean_prediction)[..., 0]
+            return size, np.broadcast_to(tally.weight, size.shape)
+
+        return of_cells
+
+
+@final
+@dataclass(frozen=True)
+class CalibrationIndices:
+    """Mean, quantiles and maximum of the absolute calibration error over rows; ``float`` gives the mean.
+
+    Parameters
+    ----------
+    ici, e50, e90, emax : float
+    """
+
+    ici: float
+    e50: float
+    e90: float
+    emax: float
+
+    def __float__(self) -> float:
+        return self.ici
+
+
+@final
+@dataclass(frozen=True)
+class ICI(Estimator):
+    r"""Integrated calibration index with E50, E90 and Emax (Austin & Steyerberg 2019; Harrell 2015).
+
+    .. math:: \text{ICI} = \frac1n \sum_i |\hat g(p_i) - p_i|
+
+    and the median, the 0.9 quantile and the maximum of the same differences, with :math:`\hat g` a smooth calibration
+    curve. Probability units, for two classes. The default is Austin & Steyerberg's, ``loess(Y ~ P)`` of R (span 0.75,
+    degree 2, direct surface); ``ICI(LOESS(2/3, degree=1))`` has the curve of ``val.prob`` (``lowess(p, y, iter=0)``
+    without its interpolation: Eavg, E90, Emax); `LogisticSpline` is their other smoother. Quantiles are R's type 7.
+    The value is a record; the headline is the ICI.
+
+    Biased upward by noise: about the mean standard error of the curve at calibration, which falls as the span grows.
+    Blind to errors narrower than the smoother. Cost: that of the curve, O(n log n) once (`LOESS`), then O(n); where p
+    takes more than 1024 values, neighbours in rank share a cell (the curve moves by less than 0.0005 at n = 2000).
+
+    Parameters
+    ----------
+    curve : LOESS, LogisticSpline or CellMeans
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> found = cs.ICI()(cs.Sample(rng.random(2000) < p**2, p))
+    >>> [round(each, 2) for each in (found.ici, found.e50, found.e90, found.emax)]
+    [0.17, 0.19, 0.26, 0.26]
+    """
+
+    curve: Curve = LOESS()
+    quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
+
+    @property
+    def estimand(self) -> ICI:
+        """The unsmoothed differences."""
+        return ICI(CellMeans())
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Prepare the curve."""
+        two_classes(self, predictions)
+        return _IndicesEvaluator(self.curve.gaps(predictions), len(predictions))
+
+    def headline(self, values: Floats) -> Floats:
+        """Take the mean."""
+        return values[..., 0]
+
+
+class _IndicesEvaluator(Evaluator):
+    shape = (4,)
+
+    def __init__(self, gaps: Gaps, n: int) -> None:
+        self.gaps = gaps
+        self.n = n
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        size, mass = self.gaps(outcomes, weights)
+        if not self.n:
+            return np.full((*size.shape[:-1], 4), np.nan)
+        total = mass.sum(axis=-1)
+        mean = ratio((size * mass).sum(axis=-1), total)
+        largest = np.where(mass > 0, size, 0.0).max(axis=-1)
+        indices = np.stack([mean, *weighted_quantiles(size, mass, (0.5, 0.9), self.n), largest], axis=-1)
+        return np.where(total[..., None] > 0, indices, np.nan)
+
+    def present(self, value: Floats) -> CalibrationIndices:
+        return CalibrationIndices(*map(float, value))
+
+
+def weighted_quantiles(values: Floats, mass: Floats, levels: tuple[float, ...], n: int) -> list[Floats]:
+    """Return quantiles of values (..., m), each repeated in proportion to its mass, as if there were n in all.
+
+    With whole masses that sum to n these are the quantiles of the repeated values (type 7 of Hyndman & Fan 1996).
+    """
+    order = np.argsort(values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    counts = np.cumsum(np.take_along_axis(mass, order, axis=-1), axis=-1)
+    counts = ratio(n * counts, counts[..., -1:])
+    found = []
+    for level in levels:
+        below, part = divmod(level * (n - 1), 1)
+        low, high = (_at_rank(ordered, counts, min(rank, n - 1)) for rank in (below, below + 1))
+        found.append(low + part * (high - low))
+    return found
+
+
+def _at_rank(ordered: Floats, counts: Floats, rank: float) -> Floats:
+    """Return the value whose turn comes after `rank` others."""
+    place = (counts > rank * (1 + 1e-12) + 1e-9).argmax(axis=-1)
+    return np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0]

@@ -1,1 +1,0 @@
-"""Logistic recalibration: intercepts, slopes, splines and belts on the logit."""

@@ -1,0 +1,272 @@
+"""Expected and maximum miscalibration: how far cell means of outcomes lie from cell means of predictions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from calibstat.binnings.base import Binning
+from calibstat.binnings.intervals import EqualMass
+from calibstat.binnings.values import UniqueValues
+from calibstat.data.arrays import Floats
+from calibstat.estimators.base import Estimator, ResidualForm
+from calibstat.estimators.binned import CellwiseEstimator
+from calibstat.estimators.tally import Tally, full_vector, over_components, ratio
+from calibstat.lenses.restrict import Given
+
+# Distances between a predicted and an observed law.
+
+
+def expect_distance(value: object) -> None:
+    """Refuse anything that cannot be called with two laws."""
+    if not callable(value):
+        raise TypeError(f"distance is {value!r}, but a distance is expected: for example TotalVariation() or Lp(2).")
+
+
+class Distance(ABC):
+    """A distance between probability vectors; `norm` says whether it is a norm of their difference."""
+
+    norm: ClassVar[bool] = False
+
+    @abstractmethod
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Return the distance of vectors on the last axis: (..., K), (..., K) -> (...,)."""
+
+
+@final
+@dataclass(frozen=True)
+class TotalVariation(Distance):
+    """Half the sum of absolute differences; for two classes |p - q|.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> round(float(cs.TotalVariation()(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
+    0.3
+    """
+
+    norm: ClassVar[bool] = True
+
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Return 0.5 * sum_k |first_k - second_k|."""
+        return 0.5 * np.abs(first - second).sum(axis=-1)
+
+
+@final
+@dataclass(frozen=True)
+class SquaredEuclidean(Distance):
+    """Sum of squared differences; for two classes 2 (p - q)^2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> round(float(cs.SquaredEuclidean()(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
+    0.18
+    """
+
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Return sum_k (first_k - second_k)^2."""
+        return ((first - second) ** 2).sum(axis=-1)
+
+
+@final
+@dataclass(frozen=True)
+class Lp(Distance):
+    """The p-norm of the difference; for two classes 2^(1/p) |p - q|.
+
+    Parameters
+    ----------
+    p : float
+        p >= 1; ``numpy.inf`` is the maximum norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import calibstat as cs
+    >>> round(float(cs.Lp(2)(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
+    0.424264
+    """
+
+    p: float
+    norm: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not self.p >= 1:
+            raise ValueError(f"p is {self.p!r}, but a norm needs p >= 1 (numpy.inf for the maximum).")
+
+    def __call__(self, first: Floats, second: Floats) -> Floats:
+        """Return (sum_k |first_k - second_k|^p)^(1/p)."""
+        return np.linalg.norm(first - second, ord=self.p, axis=-1)
+
+
+@final
+@dataclass(frozen=True)
+class ExpectedMiscalibration(CellwiseEstimator):
+    r"""Expected miscalibration, binned (Vaicenavicius et al. 2019, eq. 6).
+
+    .. math:: \hat\eta_d = \sum_b \frac{n_b}{n}\, d(\bar y_b, \bar p_b)
+
+    with the vectors of mean outcomes and mean predictions in each cell, always over all classes (so that
+    `SquaredEuclidean` is twice the squared event difference for two classes). It estimates the unbinned
+    :math:`E\, d(P(Y = \cdot \mid p), p)` from below as n grows (their Theorem 2), and from above for small n:
+    under calibration it is positive. Show it beside its null mean. It is blind to errors that cancel inside a cell.
+    O(n K) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+    distance : Distance
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.ExpectedMiscalibration(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.25
+    """
+
+    binning: Binning
+    distance: Distance = TotalVariation()
+    quantity: ClassVar[str] = "expected miscalibration of cell means (binned)"
+
+    def __post_init__(self) -> None:
+        expect_distance(self.distance)
+
+    @property
+    def estimand(self) -> ExpectedMiscalibration:
+        """The unbinned expected miscalibration."""
+        return ExpectedMiscalibration(UniqueValues(), self.distance)
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm if the distance is a norm."""
+        return "seminorm" if getattr(self.distance, "norm", False) else "none"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the distances of cells by their shares."""
+        return tally.share * _distances(tally, self.distance)
+
+
+@final
+@dataclass(frozen=True)
+class MaximumMiscalibration(CellwiseEstimator):
+    r"""Worst-case miscalibration over the non-empty cells, binned (Vaicenavicius et al. 2019, Section 3.3).
+
+    .. math:: \max_b\, d(\bar y_b, \bar p_b)
+
+    Small cells dominate it: with one row in a cell it is close to one whatever the model. Show it beside its null mean.
+    O(n K) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+    distance : Distance
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.MaximumMiscalibration(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.3
+    """
+
+    binning: Binning
+    distance: Distance = TotalVariation()
+    combine: ClassVar[Literal["sum", "max"]] = "max"
+    quantity: ClassVar[str] = "maximum miscalibration of cell means (binned)"
+
+    def __post_init__(self) -> None:
+        expect_distance(self.distance)
+
+    @property
+    def estimand(self) -> MaximumMiscalibration:
+        """The unbinned maximum."""
+        return MaximumMiscalibration(UniqueValues(), self.distance)
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm if the distance is a norm."""
+        return "seminorm" if getattr(self.distance, "norm", False) else "none"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Return the distances, 0 in empty cells."""
+        distances = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0)
+        return np.where(tally.total[..., None] > 0, distances, np.nan)
+
+
+@final
+@dataclass(frozen=True)
+class ECE(CellwiseEstimator):
+    r"""Expected calibration error, binned: the total variation case of `ExpectedMiscalibration`.
+
+    .. math:: \sum_b \frac{n_b}{n}\, \tfrac12 \lVert \bar y_b - \bar p_b \rVert_1,
+       \quad\text{for two classes}\quad \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
+
+    (Naeini et al. 2015; Guo et al. 2017 through ``TopLabel()``). Biased upward, by about
+    :math:`\sum_b \sqrt{2 \bar v_b n_b / \pi} / n` under calibration, v = p(1 - p). O(n) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 2, 1], [[0.1, 0.3, 0.6], [0.2, 0.2, 0.6], [0.1, 0.8, 0.1]])
+    >>> round((cs.TopLabel() | cs.ECE(cs.FixedEdges([0, 1])))(sample), 6)
+    0.0
+    """
+
+    binning: Binning = EqualMass(15)
+    quantity: ClassVar[str] = "expected calibration error of cell means (total variation, binned)"
+    largest_value: ClassVar[float] = 1.0
+
+    @property
+    def estimand(self) -> ECE:
+        """The unbinned expected calibration error."""
+        return ECE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm."""
+        return "seminorm"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Divide absolute residual sums by the total weight."""
+        event_only = tally.prediction.shape[-1] == 1
+        gaps = over_components(np.abs(tally.residual)) * (1.0 if event_only else 0.5)
+        return ratio(gaps, tally.total[..., None], empty=np.nan)
+
+
+def _distances(tally: Tally, distance: Distance) -> Floats:
+    return distance(full_vector(tally.mean_outcome), full_vector(tally.mean_prediction))
+
+
+# Calibration error conditional on a variable.
+
+
+def VECE(variable: str, binning: Binning = EqualMass(10)) -> Estimator:  # noqa: N802 (an estimator's name)
+    """Variable-based expected calibration error (Kelly & Smyth 2023): ``Given(variable) | ECE(binning)``.
+
+    The mean absolute difference between mean outcome and mean prediction over cells of a variable. It holds no lens
+    for the outcome: the authors' measure is ``TopLabel() | VECE("age")``.
+
+    Parameters
+    ----------
+    variable : str
+        The name of a variable of the sample.
+    binning : Binning
+        How to cut the variable; `Categories` for a categorical one.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> cs.TopLabel() | cs.VECE("age")
+    TopLabel() | Given('age') | ECE(binning=EqualMass(n_bins=10))
+    """
+    return Given(variable) | ECE(binning)

@@ -1,0 +1,307 @@
+"""Scores in units of their exact standard deviation under calibration: one-degree-of-freedom tests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias, final
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances, two_classes
+from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
+from calibstat.estimators.tally import ratio
+
+
+@final
+@dataclass(frozen=True)
+class Spiegelhalter(Estimator):
+    r"""Spiegelhalter's Z (1986): the Brier score against what the predictions promise, for two classes.
+
+    .. math:: Z = \frac{\sum_i (y_i - p_i)(1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
+
+    Under calibration mean 0 and variance 1 given the predictions, asymptotically normal. Positive for over-,
+    negative for under-confidence, and both are evidence: the test is two-sided (one-sided versions, as in some
+    packages, have no power against under-confidence). With weights w and w^2 enter the two sums. O(n).
+
+    Weaknesses: one direction only; blind to errors that are symmetric about 1/2 (a shift of the logits of symmetric
+    predictions: 5 % power at level 5 %) and to oscillation. A test statistic, not a size: that is `ScoreExcess`.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> round(cs.Spiegelhalter()(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 6)
+    0.085555
+    """
+
+    quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
+
+    @property
+    def estimand(self) -> ScoreExcess:
+        """The excess of the mean Brier score, whose size decides how large this grows."""
+        return ScoreExcess("brier")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Score both labels of each row."""
+        two_classes(self, predictions)
+        return TableEvaluator(predictions, excess(predictions, "brier"), standardize=True)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Either sign is evidence."""
+        return np.abs(values)
+
+
+@final
+@dataclass(frozen=True)
+class BrierZ(Estimator):
+    r"""Spiegelhalter's Z (1986) for any number of classes: the Brier score against what the predictions promise.
+
+    .. math:: Z = \frac{2 \sum_i \big(\sum_k p_{ik}^2 - p_{i y_i}\big)}
+              {\sqrt{4 \sum_i \big(\sum_k p_{ik}^3 - (\sum_k p_{ik}^2)^2\big)}}
+
+    Equal to `Spiegelhalter` for two classes. Canonical: labels are those of all classes. Two-sided; positive for
+    over-confidence. Under calibration mean 0 and variance 1 given the predictions. O(n K). Weaknesses: one direction
+    only; blind to swaps of probability between classes. A test statistic, not a size.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.05, 0.15, 0.8]]
+    >>> round(cs.BrierZ()(cs.Sample([0, 1, 0, 2, 0, 1], p)), 5)
+    0.38062
+    """
+
+    quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
+
+    @property
+    def estimand(self) -> ScoreExcess:
+        """The excess of the mean Brier score, whose size decides how large this grows."""
+        return ScoreExcess("brier")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Score all labels of each row."""
+        return TableEvaluator(predictions, excess(predictions, "brier"), standardize=True)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Either sign is evidence."""
+        return np.abs(values)
+
+
+@final
+@dataclass(frozen=True)
+class LogLossZ(Estimator):
+    r"""The score test of temperature scaling: the log-likelihood against what the predictions promise.
+
+    .. math:: Z = \frac{\sum_i \big(\log p_{i y_i} - \sum_k p_{ik} \log p_{ik}\big)}
+              {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_{iK})}}
+
+    The derivative of the likelihood of :math:`q_k \propto p_k^{1/T}` at T = 1, so the efficient test of over- and
+    under-confidence with one degree of freedom (Rao's score test; the temperature of Guo et al. 2017). Two-sided;
+    positive for under-confidence, the opposite sign of `BrierZ`. Any number of classes. Under calibration mean 0 and
+    variance 1 given the predictions; the normal p-value is slightly liberal (8 % at level 5 % for n = 250), a redraw
+    of labels is not. Probabilities are clipped to [1e-9, 1 - 1e-9]. O(n K). Weaknesses: one direction only; dominated
+    by rows that gave the label hardly any chance. A test statistic, not a size.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.05, 0.15, 0.8]]
+    >>> round(cs.LogLossZ()(cs.Sample([0, 1, 0, 2, 0, 1], p)), 5)
+    -0.21429
+    """
+
+    quantity: ClassVar[str] = "log-likelihood minus what the predictions promise (signed, in standard deviations)"
+
+    @property
+    def estimand(self) -> ScoreExcess:
+        """The excess of the mean logarithmic score, whose size decides how large this grows; of opposite sign."""
+        return ScoreExcess("log")
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Score all labels of each row."""
+        return TableEvaluator(predictions, -excess(predictions, "log"), standardize=True)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Either sign is evidence."""
+        return np.abs(values)
+
+
+# Mean scores against what the predictions promise: sums of one number for each row and each label it may have.
+
+Score: TypeAlias = Literal["brier", "log"]
+# Predictions are kept this far from 0 and 1 where their logarithm is taken.
+CLIP = 1e-9
+
+
+@final
+@dataclass(frozen=True)
+class MeanCalibration(Estimator):
+    r"""Mean outcome minus mean prediction: calibration in the large, in probability units, signed.
+
+    .. math:: \frac{1}{n} \sum_i (y_i - p_i)
+
+    Positive where the event is more frequent than predicted (Van Calster et al. 2016). For two classes. Unbiased: under
+    calibration its mean is zero, and its standard deviation is known from the predictions alone, :math:`\sqrt{\sum v_i}
+    / n` with v = p (1 - p); the test's result shows the standardised value, and the test is two-sided. With weights
+    :math:`\sum w r / W` and :math:`\sqrt{\sum w^2 v} / W`. O(n). Blind to all errors that cancel in the mean. On the
+    logit scale it is the ``intercept_in_the_large`` of `Cox`.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(cs.MeanCalibration()(cs.Sample([0, 1, 1], [0.2, 0.5, 0.6])), 6)
+    0.233333
+    """
+
+    quantity: ClassVar[str] = "mean outcome minus mean prediction (signed, probability units)"
+
+    @property
+    def estimand(self) -> MeanCalibration:
+        """The same of the population."""
+        return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Keep the residual of each label."""
+        two_classes(self, predictions)
+        return TableEvaluator(predictions, np.arange(2) - predictions.event[:, None], standardize=False)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Either sign is evidence."""
+        return np.abs(values)
+
+
+@final
+@dataclass(frozen=True)
+class ScoreExcess(Estimator):
+    r"""Mean score minus the mean that the predictions promise, signed: positive for over-confidence.
+
+    .. math:: \frac{1}{n} \sum_i \Big[S(p_i, y_i) - \sum_k p_{ik} S(p_i, k)\Big]
+
+    with the Brier score of the whole vector (for two classes twice :math:`(y - p)^2`) or the logarithmic score
+    :math:`-\log p_y`. It is what `Spiegelhalter` (1986), `BrierZ` and `LogLossZ` (with the opposite sign) put into
+    units of its standard deviation. Zero under calibration, but also wherever over- and under-confidence cancel. Any
+    number of classes; in units of the score; O(n K).
+
+    Parameters
+    ----------
+    score : {"brier", "log"}
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(cs.ScoreExcess("brier")(cs.Sample([0, 1, 1], [0.2, 0.5, 0.6])), 6)
+    -0.133333
+    """
+
+    score: Score = "brier"
+    quantity: ClassVar[str] = "mean score minus the mean that the predictions promise (signed)"
+
+    def __post_init__(self) -> None:
+        if self.score not in ("brier", "log"):
+            raise ValueError(f"score is {self.score!r}; it must be 'brier' or 'log'.")
+
+    @property
+    def estimand(self) -> ScoreExcess:
+        """The same of the population."""
+        return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A linear function of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Score each label of each row."""
+        return TableEvaluator(predictions, excess(predictions, self.score), standardize=False)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Either sign is evidence."""
+        return np.abs(values)
+
+
+def excess(predictions: Predictions, score: Score) -> Floats:
+    """Return each label's score minus the mean score that its row promises: (n, K)."""
+    rows = predictions.chances
+    # |onehot(k) - p|^2 = 1 - 2 p_k + sum p^2, of which only -2 p_k depends on the label
+    scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, CLIP, 1 - CLIP))
+    gaps = scores - (rows * scores).sum(axis=1, keepdims=True)
+    # where all labels score alike, rounding must not pass for a variance
+    return np.where(np.abs(gaps) > 1e-12 * np.abs(scores).max(axis=1, keepdims=True), gaps, 0.0)
+
+
+class TableEvaluator(Evaluator):
+    """Weighted means of a table of numbers (n, K), one for each row and label, or these in standard deviations.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    table : (n, K) floats
+        With mean zero in each row under calibration.
+    standardize : bool
+        Whether to divide by the exact standard deviation under calibration, given the predictions.
+    """
+
+    def __init__(self, predictions: Predictions, table: Floats, *, standardize: bool) -> None:
+        self.predictions = predictions
+        self.table = np.ascontiguousarray(table.T)
+        rows = predictions.chances
+        means = (rows * table).sum(axis=1)
+        self.variance = np.maximum((rows * table**2).sum(axis=1) - means**2, 0.0)
+        self.standardize = standardize
+        own = self._masses(None)
+        self.deviation = float(np.sqrt((own**2 * self.variance).sum()))
+        self.scale = None if standardize or not self.deviation else self.deviation / float(own.sum())
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        """Evaluate replicates: (...,) means or z-scores."""
+        return in_batches(self._batch, outcomes, weights, len(self.table) if is_chances(outcomes) else 2)
+
+    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
+        """Return the two-sided normal law, with the exact standard deviation."""
+        return normal_law(1.0 if self.standardize and self.deviation else self.scale or 0.0, two_sided=True)
+
+    def _masses(self, weights: Array | None) -> Floats:
+        own = self.predictions.weights
+        masses = np.ones(len(self.predictions)) if own is None else own
+        return masses if weights is None else masses * weights
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        masses = self._masses(weights)
+        total = masses.sum(axis=-1)
+        sums = (self._numbers(outcomes) * masses).sum(axis=-1)
+        if not self.standardize:
+            return ratio(sums, np.broadcast_to(total, sums.shape), empty=np.nan)
+        # without variance there is no excess either, unless the impossible happened
+        spread = self.deviation if weights is None else np.sqrt((masses**2 * self.variance).sum(axis=-1))
+        return ratio(sums, np.where(spread > 0, spread, total), empty=np.nan)
+
+    def _numbers(self, outcomes: Array) -> Floats:
+        """Look up each row's number (R, n)."""
+        if is_chances(outcomes):
+            columns = (outcomes[..., k] * column for k, column in enumerate(self.table))
+            return np.sum(list(columns), axis=0)
+        if len(self.table) == 2:
+            return np.where(outcomes == 1, self.table[1], self.table[0])
+        return self.table[outcomes, np.arange(outcomes.shape[-1])]

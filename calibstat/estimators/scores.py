@@ -1,0 +1,298 @@
+"""Scores: the mean loss of probabilities, and the proper ones that calibration is a part of."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+
+from calibstat.binnings.base import first_of_ties
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import Estimator, Evaluator, all_weights, happened, is_chances, two_classes
+from calibstat.estimators.tally import ratio
+
+
+class Score(Estimator):
+    """A mean loss; smaller is better. Not zero under calibration: a score measures more than calibration.
+
+    Subclasses write `losses`. On known chances the value is the expected score.
+    """
+
+    @abstractmethod
+    def losses(self, rows: Floats) -> Floats:
+        """Return the loss (n, K) of each row of probabilities (n, K), should each class come true."""
+
+    def remark(self, chances: Floats) -> str:  # noqa: ARG002
+        """Say what was done to the probabilities (n,) of what happened, if anything; for texts."""
+        return ""
+
+    @property
+    @final
+    def estimand(self) -> Score:
+        """The expected score."""
+        return self
+
+    @final
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Work out the loss of every row under every outcome."""
+        return _MeanLoss(self, predictions)
+
+
+@final
+@dataclass(frozen=True)
+class BrierScore(Score):
+    r"""Brier score (Brier 1950): squared distance of outcome and prediction.
+
+    .. math:: \frac1n \sum_i (y_i - p_i)^2 \;\text{(two classes)}, \qquad
+              \frac1n \sum_i \sum_k (1[y_i = k] - p_{ik})^2 \;\text{(more)}
+
+    One-sided for two classes: half of the sum over both columns, which is Brier's own convention. In squared
+    probability units; 0 is best, at most 1 for two classes and 2 for more. Strictly proper. It mixes calibration with
+    discrimination, and is not zero under calibration. O(nK).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores import BrierScore
+    >>> round(BrierScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    0.065
+    """
+
+    quantity: ClassVar[str] = "mean squared distance of outcome and prediction (Brier score)"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return squared distances."""
+        if rows.shape[1] == 2:
+            return np.column_stack([rows[:, 1] ** 2, (1 - rows[:, 1]) ** 2])
+        return (rows**2).sum(axis=1, keepdims=True) + 1 - 2 * rows
+
+
+@final
+@dataclass(frozen=True)
+class LogScore(Score):
+    r"""Logarithmic score, log loss, cross-entropy (Good 1952).
+
+    .. math:: -\frac1n \sum_i \ln p_{i, y_i}
+
+    in nats. Strictly proper, and unbounded: the smallest probabilities decide it. It mixes calibration with
+    discrimination, and is not zero under calibration. O(nK).
+
+    Probabilities below `clip` count as `clip`, so that an event that was called impossible costs 34.5 nats by default,
+    not infinity: a choice, which every text names, and a test besides how many rows it is about.
+
+    Parameters
+    ----------
+    clip : float
+        Probabilities below it count as this much; with 0, an event that was called impossible gives infinity.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores import LogScore
+    >>> round(LogScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    0.289909
+    """
+
+    clip: float = 1e-15
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.clip < 0.5:
+            raise ValueError(f"clip is {self.clip!r}, but it must be at least 0 and below 0.5, for example 1e-15.")
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words, and which probabilities it does not take as they are."""
+        clipped = f"; probabilities below {self.clip:g} count as {self.clip:g}" if self.clip else ""
+        return f"mean negative logarithm of the probability of what happened (log loss{clipped})"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return negative logarithms."""
+        with np.errstate(divide="ignore"):
+            return -np.log(np.clip(rows, self.clip, 1.0))
+
+    def remark(self, chances: Floats) -> str:
+        """Count the rows whose outcome had a smaller probability than `clip`."""
+        clipped = int((chances < self.clip).sum())
+        if not clipped:
+            return ""
+        return (
+            f"in {clipped} of {len(chances)} rows what happened had a probability below {self.clip:g}, which counts as "
+            f"{self.clip:g}: {-np.log(self.clip):.4g} nats each, a choice of `clip`"
+        )
+
+
+@final
+@dataclass(frozen=True)
+class SphericalScore(Score):
+    r"""Spherical score, as a loss: the negated agreement of prediction and outcome.
+
+    .. math:: -\frac1n \sum_i \frac{p_{i, y_i}}{\lVert p_i \rVert_2}
+
+    over all columns, also for two classes; between -1 (best) and 0. Strictly proper (Gneiting & Raftery 2007). It mixes
+    calibration with discrimination. O(nK).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores import SphericalScore
+    >>> round(SphericalScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    -0.944644
+    """
+
+    quantity: ClassVar[str] = "mean of minus the probability of what happened over the norm of the row (spherical)"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return minus the normalised probabilities."""
+        return -rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@final
+@dataclass(frozen=True)
+class ZeroOneLoss(Score):
+    r"""Share of wrong decisions.
+
+    .. math:: \frac1n \sum_i 1\big[1[p_i \ge \theta] \ne y_i\big] \;\text{(two classes)}, \qquad
+              \frac1n \sum_i 1[\arg\max_k p_{ik} \ne y_i] \;\text{(more)}
+
+    The zero-one score of Gneiting & Raftery (2007). The first of equal maxima decides. Proper at a threshold of 1/2,
+    but not strictly: it sees only on which side of the threshold a prediction lies. O(nK).
+
+    Parameters
+    ----------
+    threshold : float
+        From which prediction on the event is decided for, with two classes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores import ZeroOneLoss
+    >>> ZeroOneLoss()(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.5, 0.4]))
+    0.25
+    """
+
+    threshold: float = 0.5
+    quantity: ClassVar[str] = "share of wrong decisions"
+
+    def losses(self, rows: Floats) -> Floats:
+        """Return one but for the class decided for."""
+        decided = (rows[:, 1] >= self.threshold).astype(np.intp) if rows.shape[1] == 2 else rows.argmax(axis=1)
+        return (decided[:, None] != np.arange(rows.shape[1])).astype(float)
+
+
+class _MeanLoss(Evaluator):
+    def __init__(self, score: Score, predictions: Predictions) -> None:
+        self.score = score
+        self.predictions = predictions
+        self.losses = score.losses(predictions.probabilities)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        if is_chances(outcomes):
+            # What cannot happen costs nothing, however much it would.
+            found = np.where(outcomes > 0, self.losses, 0.0)
+            loss = (outcomes * found).sum(axis=-1)
+        else:
+            loss = self.losses[np.arange(len(self.losses)), outcomes]
+        mass = all_weights(self.predictions, weights)
+        return ratio(np.asarray((loss * mass).sum(axis=-1)), np.asarray(mass.sum(axis=-1)), empty=np.nan)
+
+    def remark(self, outcomes: Array) -> str:
+        return self.score.remark(self.predictions.probabilities[np.arange(len(self.predictions)), outcomes])
+
+
+# Measures of performance that are no mean of losses: RMSE and the area under the ROC curve.
+
+
+@final
+@dataclass(frozen=True)
+class RMSE(Estimator):
+    r"""Root mean squared distance of outcome and prediction: the root of `BrierScore`, one-sided for two classes.
+
+    .. math:: \Big( \frac1n \sum_i (y_i - p_i)^2 \Big)^{1/2}
+
+    (Brier 1950). Not zero under calibration: labels are not chances. It mixes calibration with discrimination. O(nK).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores import RMSE
+    >>> round(RMSE()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    0.254951
+    """
+
+    quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
+
+    @property
+    def estimand(self) -> RMSE:
+        """The same, of a population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Work out the squared distances."""
+        return _RootEvaluator(BrierScore().prepare(predictions))
+
+
+class _RootEvaluator(Evaluator):
+    def __init__(self, inner: Evaluator) -> None:
+        self.inner = inner
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return np.sqrt(self.inner(outcomes, weights))
+
+
+@final
+@dataclass(frozen=True)
+class AUC(Estimator):
+    r"""Area under the ROC curve: how well predictions rank events above others.
+
+    .. math:: P(p_i > p_j \mid y_i = 1, y_j = 0) + \tfrac12 P(p_i = p_j \mid y_i = 1, y_j = 0)
+
+    over independent rows i and j (so on known chances a row may stand for both). It says nothing about calibration: any
+    increasing map of the predictions keeps it. NaN when only one class occurs. A test asks whether the predictions rank
+    worse than they would if they were chances. O(n log n) once, then O(n). Two classes; any weights. (Hanley & McNeil
+    1982.)
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.scores import AUC
+    >>> AUC()(cs.Sample([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
+    0.875
+    """
+
+    quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
+
+    @property
+    def estimand(self) -> AUC:
+        """The same, of a population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort by the prediction, whatever is conditioned on."""
+        two_classes(self, predictions)
+        return _AreaEvaluator(predictions)
+
+    def evidence(self, values: Floats) -> Floats:
+        """Order from good to bad ranking."""
+        return -values
+
+
+class _AreaEvaluator(Evaluator):
+    def __init__(self, predictions: Predictions) -> None:
+        self.predictions = predictions
+        self.order = np.argsort(predictions.event, kind="stable")
+        self.starts = first_of_ties(predictions.event[self.order])
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        event, mass = happened(outcomes), all_weights(self.predictions, weights)
+        if not len(self.starts):
+            return np.full(event.shape[:-1], np.nan)
+        events, others = (self._in_blocks(each) for each in (event * mass, (1 - event) * mass))
+        below = np.cumsum(others, axis=-1) - others / 2
+        pairs = np.asarray(events.sum(axis=-1) * others.sum(axis=-1))
+        return ratio(np.asarray((events * below).sum(axis=-1)), pairs, empty=np.nan)
+
+    def _in_blocks(self, values: Floats) -> Floats:
+        return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)

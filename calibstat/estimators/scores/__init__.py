@@ -1,1 +1,0 @@
-"""Scores and score tests: sums of one number, or a few, for each row."""

@@ -1,0 +1,362 @@
+"""Smooth calibration errors: distances to calibration that move little when the predictions move little."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.fft import dct
+from scipy.sparse import csc_array, csr_array
+
+from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.sample import Predictions
+from calibstat.estimators._ordered import Ordered, on_unit_interval
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, happened, two_classes
+from calibstat.estimators.tally import ratio
+
+# Numbers held in memory at once by replicates of a mesh.
+_NUMBERS = 2**20
+# A mesh is fine enough when the bandwidth covers that many of its intervals.
+_FINE_ENOUGH = 8
+_COARSEST = 1024
+
+
+@final
+@dataclass(frozen=True)
+class SmoothCE(Estimator):
+    r"""Smooth calibration error: the worst Lipschitz-weighted mean residual (Kakade & Foster 2008).
+
+    .. math:: \max_w \frac1n \sum_i w(p_i) (y_i - p_i) \quad\text{over}\quad
+              |w(p)| \le 1, \; |w(p) - w(q)| \le |p - q|
+
+    in probability units, exact. Within factors of 2 of the lower distance to calibration (Blasiok, Gopalan, Hu &
+    Nakkiran 2023). By duality of the linear programme it is a regression of the walk of residuals C (see `Kuiper`): on
+    a range of predictions of length at most 2 the optimal flow is monotone, so that
+
+    .. math:: |C_n| + \min_h \sum_k (p_{(k+1)} - p_{(k)})\, |C_k - h_k|
+              \quad\text{over monotone } h \text{ between } 0 \text{ and } C_n
+
+    which takes O(n log n) without a heap. At calibration it is positive, of order :math:`n^{-1/2}`: show it beside its
+    null mean. It says little about errors that change sign within a short range. A variable instead of the prediction
+    is measured in parts of its range. Two classes; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.smooth import SmoothCE
+    >>> round(SmoothCE()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    0.2575
+    """
+
+    quantity: ClassVar[str] = "worst mean residual over weights that are 1-Lipschitz in the prediction (smooth CE)"
+
+    @property
+    def estimand(self) -> SmoothCE:
+        """The same, of a population."""
+        return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm."""
+        return "seminorm"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort, and measure the gaps between predictions."""
+        ordered = Ordered(self, predictions)
+        places = on_unit_interval(self, predictions)[ordered.order[ordered.stops[1:] - 1]]
+        return _WalkRegression(ordered, np.diff(places))
+
+
+class _WalkRegression(Evaluator):
+    def __init__(self, ordered: Ordered, gaps: Floats) -> None:
+        self.ordered = ordered
+        self.gaps = gaps
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return self._distance(self.ordered.walk(outcomes, weights))
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats:
+        return self._distance(self.ordered.walk(outcomes, signs=signs))
+
+    def _distance(self, walk: Floats) -> Floats:
+        end = walk[..., -1]
+        if not len(self.gaps):
+            return np.abs(end)
+        upward = walk[..., 1:-1] * np.where(end < 0, -1.0, 1.0)[..., None]
+        between = np.clip(upward, 0.0, np.abs(end)[..., None])
+        outside = (np.abs(upward - between) * self.gaps).sum(axis=-1)
+        return np.abs(end) + outside + isotonic_median_distance(between, self.gaps)
+
+
+@final
+@dataclass(frozen=True)
+class SmoothECE(Estimator):
+    r"""Smooth ECE: the mean absolute residual after smoothing with its own bandwidth (Blasiok & Nakkiran 2024).
+
+    .. math:: \mathrm{smECE}_\sigma = \int_0^1 \Big| \frac1n \sum_i (y_i - p_i)\, K_\sigma(t, p_i) \Big| dt,
+              \qquad \mathrm{smECE} = \mathrm{smECE}_{\sigma^*} = \sigma^*
+
+    with the Gaussian kernel reflected at 0 and 1, and the only bandwidth that equals its error. In probability units.
+    At least half the lower distance to calibration and at most twice its root (their Theorem 9).
+
+    The reflected kernel is the heat kernel of [0, 1], so that smoothing is a cosine transform: residuals are split
+    among the four nearest nodes of a mesh of M + 1 nodes (cubic interpolation) and damped; :math:`O(n + M \log M)`. M
+    grows from 1024 to 65536 until :math:`\sigma^* \ge 8 / M`; then the relative error is below 1e-5. Values below
+    1.2e-4 have an absolute error below that.
+
+    At calibration it is positive (about 0.07, 0.03, 0.014 at n = 100, 1000, 10000): show it beside its null mean. It
+    smooths away errors that change sign within a short range. A variable instead of the prediction is measured in
+    parts of its range. Two classes; any weights.
+
+    Parameters
+    ----------
+    bandwidth : float, optional
+        A fixed bandwidth instead of the fixed point (at least 1.2e-4 for full accuracy).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.estimators.smooth import SmoothECE
+    >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [i / 10 + 0.05 for i in range(10)])
+    >>> round(SmoothECE()(sample), 5), round(SmoothECE(bandwidth=0.1)(sample), 5)
+    (0.10912, 0.1166)
+    """
+
+    bandwidth: float | None = None
+    quantity: ClassVar[str] = "mean absolute residual after smoothing over the prediction (smooth ECE)"
+
+    def __post_init__(self) -> None:
+        if self.bandwidth is not None and not 0 < self.bandwidth < np.inf:
+            raise ValueError(f"bandwidth is {self.bandwidth!r}, but it must be a positive number, or None.")
+
+    @property
+    def estimand(self) -> SmoothECE:
+        """The same, of a population."""
+        return self
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """With a fixed bandwidth a seminorm of the residuals; with its own, a function of them."""
+        return "function" if self.bandwidth is None else "seminorm"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Place the predictions on the coarsest mesh."""
+        two_classes(self, predictions)
+        return _HeatEvaluator(predictions, on_unit_interval(self, predictions), self.bandwidth)
+
+
+class _HeatEvaluator(Evaluator):
+    def __init__(self, predictions: Predictions, places: Floats, bandwidth: float | None) -> None:
+        self.predictions = predictions
+        self.places = places
+        self.bandwidth = bandwidth
+        self.meshes: dict[int, Mesh] = {}
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return self._smooth(happened(outcomes) - self.predictions.event, all_weights(self.predictions, weights))
+
+    def signed(self, outcomes: Array, signs: Array) -> Floats:
+        residual = (happened(outcomes) - self.predictions.event) * signs
+        return self._smooth(residual, all_weights(self.predictions, None))
+
+    def _smooth(self, residual: Floats, mass: Floats) -> Floats:
+        total = np.asarray(mass.sum(axis=-1))
+        residual = ratio(residual * mass, total[..., None], empty=np.nan)
+        if not len(self.places):
+            return np.full(residual.shape[:-1], np.nan)
+        rows = residual.reshape(-1, residual.shape[-1])
+        values = self._blocks(rows, _COARSEST).reshape(residual.shape[:-1])
+        return np.where(np.broadcast_to(total, values.shape) > 0, values, np.nan)
+
+    def _blocks(self, residual: Floats, n_nodes: int) -> Floats:
+        size = max(1, _NUMBERS // n_nodes)
+        starts = range(0, len(residual), size)
+        return np.concatenate([self._block(residual[start : start + size], n_nodes) for start in starts])
+
+    def _block(self, residual: Floats, n_nodes: int) -> Floats:
+        """Evaluate rows (R, n), those that need it again on a finer mesh."""
+        mesh = self._mesh(n_nodes)
+        if self.bandwidth is not None:
+            values = mesh.smoothed(mesh.spread(residual), np.full(len(residual), self.bandwidth))
+            unsettled = np.full(len(residual), self.bandwidth * n_nodes < _FINE_ENOUGH)
+        else:
+            values = fixed_point(mesh, mesh.spread(residual))
+            unsettled = values * n_nodes < _FINE_ENOUGH
+        if n_nodes < FINEST and unsettled.any():
+            values[unsettled] = self._blocks(residual[unsettled], 4 * n_nodes)
+        return values
+
+    def _mesh(self, n_nodes: int) -> Mesh:
+        if n_nodes not in self.meshes:
+            self.meshes[n_nodes] = Mesh(self.places, n_nodes)
+        return self.meshes[n_nodes]
+
+
+# Smoothing on [0, 1] with a Gaussian kernel reflected at both ends: the heat equation on a mesh.
+
+# Intervals of the finest mesh.
+FINEST = 65536
+_STEPS = 80
+_ROUNDING = 1e-13  # of transforms and sums, relative
+
+
+class Mesh:
+    """A mesh of M + 1 nodes on [0, 1], and how points are split among the four nodes around them.
+
+    Parameters
+    ----------
+    places : (n,) floats
+        Points in [0, 1].
+    n_cells : int
+        Number of intervals M.
+    """
+
+    def __init__(self, places: Floats, n_cells: int) -> None:
+        self.n_cells = n_cells
+        # exp(-(pi k sigma)^2 / 2) is what smoothing leaves of the k-th cosine.
+        self.decay = 0.5 * (np.pi * np.arange(n_cells + 1)) ** 2
+        self.splitting = _splitting(places, n_cells)
+
+    def spread(self, masses: Floats) -> Floats:
+        """Return the cosine coefficients (R, M + 1) of masses (R, n) put on the nodes."""
+        nodes = np.ascontiguousarray((self.splitting @ masses.T).T)
+        nodes[:, [0, -1]] *= 2  # an end node stands for itself and its mirror image
+        return dct(nodes, type=1, axis=1) / 2
+
+    def smoothed(self, coefficients: Floats, bandwidth: Floats) -> Floats:
+        """Return the integral (R,) of the absolute value of the masses smoothed with bandwidths (R,)."""
+        damped = coefficients * np.exp(-self.decay * bandwidth[:, None] ** 2)
+        return _integral_of_absolute(dct(damped, type=1, axis=1), self.n_cells)
+
+
+def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
+    """Find the bandwidth (R,) that equals the integral it gives.
+
+    The integral falls as the bandwidth grows, so there is one: found by regula falsi with the Illinois rule (Dowell &
+    Jarratt 1971).
+    """
+    low, above = np.zeros(len(coefficients)), mesh.smoothed(coefficients, np.zeros(len(coefficients)))
+    high = 1.5 * above  # smoothing only lowers the integral, but without smoothing the mesh is too coarse for it
+    below = mesh.smoothed(coefficients, high) - high
+    side = np.zeros(len(low))
+    for _ in range(_STEPS):
+        active = np.flatnonzero(high - low > _ROUNDING * high + 1e-16)
+        if not len(active):
+            break
+        a, b, f, g = low[active], high[active], above[active], below[active]
+        middle = np.clip(b - g * np.divide(b - a, g - f, out=np.zeros_like(a), where=g != f), a, b)
+        value = mesh.smoothed(coefficients[active], middle) - middle
+        found, up = np.abs(value) <= _ROUNDING * middle + 1e-16, value > 0
+        again = np.where(np.where(up, 1, -1) == side[active], 0.5, 1.0)
+        low[active], high[active] = np.where(up | found, middle, a), np.where(up & ~found, b, middle)
+        above[active], below[active] = np.where(up, value, f * again), np.where(up, g * again, value)
+        side[active] = np.where(up, 1, -1)
+    return (low + high) / 2
+
+
+def _splitting(places: Floats, n_cells: int) -> csc_array:
+    """Return the matrix (M + 1, n) of the shares of points in nodes, by cubic interpolation, mirrored at the ends."""
+    scaled = places * n_cells
+    first = np.clip(scaled.astype(np.intp), 0, n_cells - 1)
+    x = scaled - first
+    shares = np.stack(
+        [
+            -x * (x - 1) * (x - 2) / 6,
+            (x + 1) * (x - 1) * (x - 2) / 2,
+            -(x + 1) * x * (x - 2) / 2,
+            (x + 1) * x * (x - 1) / 6,
+        ],
+        axis=1,
+    )
+    nodes = first[:, None] + np.arange(-1, 3)
+    nodes = n_cells - np.abs(n_cells - np.abs(nodes))
+    starts = 4 * np.arange(len(places) + 1)
+    rows = csr_array((shares.ravel(), nodes.ravel(), starts), shape=(len(places), n_cells + 1))
+    return rows.T
+
+
+def _integral_of_absolute(nodes: Floats, n_cells: int) -> Floats:
+    """Integrate the absolute value of a smooth function, even at both ends, given at nodes (R, M + 1): (R,).
+
+    The trapezoidal rule is exact but for the kinks; a zero at z = (j + u) h adds h^2 |f'(z)| (u^2 - u + 1/6) (Euler
+    and Maclaurin's formula from both sides).
+    """
+    size = np.abs(nodes)
+    trapezoid = size.sum(axis=1) - (size[:, 0] + size[:, -1]) / 2
+    negative = nodes < 0
+    row, j = np.nonzero(negative[:, 1:] != negative[:, :-1])
+    before, after = size[row, j], size[row, j + 1]
+    u = before / (before + after)
+    slope = (1 - u) * _difference(nodes, row, j) + u * _difference(nodes, row, j + 1)
+    kinks = np.abs(slope) * (u * u - u + 1 / 6)
+    return (trapezoid + np.bincount(row, kinks, minlength=len(nodes))) / n_cells
+
+
+def _difference(nodes: Floats, row: Ints, j: Ints) -> Floats:
+    """Return the central difference at nodes; zero at the ends, by symmetry."""
+    last = nodes.shape[1] - 1
+    after, before = np.where(j < last, j + 1, last - 1), np.abs(j - 1)
+    return (nodes[row, after] - nodes[row, before]) / 2
+
+
+# Weighted isotonic median regression, for many sequences at once.
+
+
+def isotonic_median_distance(values: Floats, weights: Floats) -> Floats:
+    r"""Return how far sequences are from being non-decreasing, in the weighted absolute distance.
+
+    .. math:: \min_h \sum_k d_k |a_k - h_k| \quad\text{over}\quad h_1 \le h_2 \le \dots \le h_m
+
+    by partitioning (Stout 2013): the rows whose fit lies above the median of the candidates form the upper end of
+    their segment, found by one running sum; both ends are then segments with half the candidates. O(m log m), all
+    sequences at once.
+
+    Parameters
+    ----------
+    values : (..., m) floats
+    weights : (m,) floats
+        Non-negative.
+
+    Returns
+    -------
+    distance : (...,) floats
+    """
+    if not values.size:
+        return np.zeros(values.shape[:-1])
+    rows = values.reshape(-1, values.shape[-1])
+    n_rows, size = rows.shape
+    order = np.argsort(rows, axis=1, kind="stable")
+    rank = np.empty((n_rows, size), dtype=np.int32)
+    np.put_along_axis(rank, order, np.arange(size, dtype=np.int32)[None], axis=1)
+    low, high = np.zeros_like(rank), np.full_like(rank, size - 1)
+    for _ in range((size - 1).bit_length()):
+        middle = (low + high) >> 1
+        above = _upper_ends(rank > middle, weights, _borders(low))
+        above &= low < high
+        low, high = np.where(above, middle + 1, low), np.where(above, high, np.maximum(middle, low))
+    fit = np.take_along_axis(rows, np.take_along_axis(order, low.astype(np.intp), axis=1), axis=1)
+    return (np.abs(rows - fit) * weights).sum(axis=1).reshape(values.shape[:-1])
+
+
+def _borders(low: Array) -> Ints:
+    """Return where segments begin in the flattened array: at rows, and where the candidates change."""
+    new = np.ones(low.shape, dtype=bool)
+    np.not_equal(low[:, 1:], low[:, :-1], out=new[:, 1:])
+    return np.flatnonzero(new)
+
+
+def _upper_ends(above: Bools, weights: Floats, starts: Ints) -> Bools:
+    """Choose the upper end of each segment so that the weight of disagreement with `above` is least: (R, m)."""
+    gain = np.where(above, weights, -weights)
+    sums = np.cumsum(gain, axis=1).ravel()
+    before = sums[starts] - gain.ravel()[starts]
+    least = np.minimum.reduceat(sums, starts)
+    lengths = np.diff(starts, append=len(sums))
+    # The lower end is everything up to the first place where the sum is least; nothing if that is its start.
+    hit = np.flatnonzero(sums == np.repeat(least, lengths))
+    segment = np.searchsorted(starts, hit, side="right") - 1
+    first = np.ones(len(hit), dtype=bool)
+    np.not_equal(segment[1:], segment[:-1], out=first[1:])
+    last_below = np.where(before <= least, starts - 1, hit[first])
+    return (np.arange(len(sums)) > np.repeat(last_below, lengths)).reshape(above.shape)

@@ -1,1 +1,0 @@
-"""Smooth calibration errors: distances to calibration."""

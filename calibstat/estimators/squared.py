@@ -1,0 +1,220 @@
+"""Squared calibration errors: plug-in, root, and two ways to take the bias out.
+
+All of them measure on the event column for two classes and on the whole vector otherwise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, final
+
+import numpy as np
+
+from calibstat.binnings.base import Binning
+from calibstat.binnings.intervals import EqualMass
+from calibstat.binnings.values import UniqueValues
+from calibstat.data.arrays import Floats
+from calibstat.estimators.base import ResidualForm
+from calibstat.estimators.binned import CellwiseEstimator
+from calibstat.estimators.tally import Tally, over_components, ratio
+
+
+@final
+@dataclass(frozen=True)
+class SquaredCE(CellwiseEstimator):
+    r"""Squared calibration error, plug-in and binned (Kumar et al. 2019, Definition 3.1).
+
+    .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
+
+    The estimand of `DebiasedCE` and `DebiasedL2`. Biased upward by about the mean of v_b / n_b, and blind to errors
+    that cancel inside a cell. O(n K) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.SquaredCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.065
+    """
+
+    binning: Binning = EqualMass(15)
+    quantity: ClassVar[str] = "squared calibration error of cell means (plug-in, binned)"
+
+    @property
+    def estimand(self) -> SquaredCE:
+        """The unbinned squared error."""
+        return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A square, so no seminorm."""
+        return "function"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the squared norms of cells by their shares."""
+        return tally.share * _squared_gaps(tally)
+
+
+@final
+@dataclass(frozen=True)
+class RMSCE(CellwiseEstimator):
+    r"""Root mean squared calibration error, plug-in and binned: the root of `SquaredCE`.
+
+    .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
+
+    Kumar et al. (2019) call it the plug-in l2 calibration error. Biased upward; show it beside its null mean. O(n K)
+    after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.RMSCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.254951
+    """
+
+    binning: Binning = EqualMass(15)
+    quantity: ClassVar[str] = "root mean squared calibration error of cell means (plug-in, binned)"
+
+    @property
+    def estimand(self) -> RMSCE:
+        """The unbinned root mean squared error."""
+        return RMSCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A seminorm."""
+        return "seminorm"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the squared norms of cells by their shares."""
+        return tally.share * _squared_gaps(tally)
+
+    def link(self, combined: Floats) -> Floats:
+        """Take the root."""
+        return np.sqrt(combined)
+
+
+@final
+@dataclass(frozen=True)
+class DebiasedCE(CellwiseEstimator):
+    r"""Debiased squared calibration error, signed (Kumar et al. 2019, Definition 4.1).
+
+    .. math:: \sum_b \frac{n_b}{n}\Big[\lVert \bar y_b - \bar p_b \rVert_2^2
+              - \frac{\sum_k \bar y_{bk}(1 - \bar y_{bk})}{n_b - 1}\Big]
+
+    Unbiased for the squared binned error when predictions are constant in cells; otherwise slightly too small. May be
+    negative, and says so rather than clip at zero. With weights :math:`1 / (n_b - 1)` becomes
+    :math:`\sum w^2 / (W_b^2 - \sum w^2)`. O(n K) after cutting. Noisier than `SquaredCE`, and blind to errors that
+    cancel inside a cell.
+
+    Parameters
+    ----------
+    binning : Binning
+    single_rows : {"zero", "plugin", "raise"}
+        What a cell of one row adds: nothing (as in the authors' code), its plug-in square, or an error.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 0, 1, 1, 1], [0.5, 0.5, 0.5, 0.5, 0.9])
+    >>> round(cs.DebiasedCE(cs.UniqueValues())(sample), 10)
+    -0.0666666667
+    >>> round(cs.DebiasedCE(cs.UniqueValues(), single_rows="plugin")(sample), 10)
+    -0.0646666667
+    """
+
+    binning: Binning = EqualMass(15)
+    single_rows: Literal["zero", "plugin", "raise"] = "zero"
+    needs: ClassVar[tuple[str, ...]] = ("weight2",)
+    quantity: ClassVar[str] = "squared calibration error of cell means (debiased, signed, binned)"
+
+    def __post_init__(self) -> None:
+        if self.single_rows not in ("zero", "plugin", "raise"):
+            raise ValueError(f"single_rows is {self.single_rows!r}; it must be 'zero', 'plugin' or 'raise'.")
+
+    @property
+    def estimand(self) -> SquaredCE:
+        """The unbinned squared error."""
+        return SquaredCE(UniqueValues())
+
+    def terms(self, tally: Tally) -> Floats:
+        """Subtract the variance of each cell's proportion from its squared gap."""
+        pairs = _pair_weight(tally)
+        single = (pairs == 0) & (tally.weight > 0)
+        if self.single_rows == "raise" and single.any():
+            raise ValueError(
+                f"{self!r}: a cell holds a single row, so the variance of its proportion cannot be taken out; "
+                "take fewer cells, or single_rows='zero' or 'plugin'."
+            )
+        outcome = tally.mean_outcome
+        spread = over_components(outcome * (1 - outcome))
+        gaps = over_components((outcome - tally.mean_prediction) ** 2)
+        terms = gaps - spread * ratio(tally.weight2, pairs)
+        if self.single_rows == "zero":
+            terms = np.where(single, 0.0, terms)
+        return tally.share * terms
+
+
+@final
+@dataclass(frozen=True)
+class DebiasedL2(CellwiseEstimator):
+    r"""Debiased squared calibration error as a U-statistic, signed (Lee et al. 2023, Section 4).
+
+    .. math:: \sum_b \frac{n_b}{n} \frac{1}{n_b (n_b - 1)} \sum_{i \ne j \in b} \langle r_i, r_j \rangle,
+              \qquad r_i = y_i - p_i
+
+    Unbiased for :math:`\sum_b P(b) \lVert E[r \mid b] \rVert^2` (a lower bound of the unbinned squared error) also
+    when predictions vary inside a cell, which `DebiasedCE` is not. May be negative. A cell of one row has no pairs
+    and adds nothing. With weights the denominator is :math:`W_b^2 - \sum w^2`. O(n K) after cutting. Noisier than
+    `SquaredCE`, and blind to errors that cancel inside a cell.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> round(cs.DebiasedL2(cs.EqualMass(5))(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 10)
+    -0.0325
+    """
+
+    binning: Binning = EqualMass(15)
+    needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
+    quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
+
+    @property
+    def estimand(self) -> SquaredCE:
+        """The unbinned squared error."""
+        return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """The U-statistic itself."""
+        return "debiased square"
+
+    def terms(self, tally: Tally) -> Floats:
+        """Weigh the mean products of pairs of residuals by the shares of cells."""
+        products = over_components(tally.residual**2) - tally.square
+        pairs = _pair_weight(tally)
+        return tally.share * ratio(products, pairs)
+
+
+def _squared_gaps(tally: Tally) -> Floats:
+    return over_components((tally.mean_outcome - tally.mean_prediction) ** 2)
+
+
+def _pair_weight(tally: Tally) -> Floats:
+    """Weight of all pairs i != j of each cell, W^2 - sum w^2; exactly zero for a single row despite rounding."""
+    pairs = tally.weight**2 - tally.weight2
+    return np.where(pairs > 1e-12 * tally.weight**2, pairs, 0.0)

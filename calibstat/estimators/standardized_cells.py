@@ -1,0 +1,255 @@
+"""The debiased squared error of cells, divided by its exact standard deviation under calibration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias, final
+
+import numpy as np
+
+from calibstat.binnings.base import Binning
+from calibstat.binnings.intervals import EqualMass, midpoints, weighted_neighbours
+from calibstat.binnings.values import UniqueValues
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.sample import Predictions
+from calibstat.estimators._ordered import one_column
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances
+from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
+from calibstat.estimators.squared import SquaredCE
+from calibstat.estimators.tally import ratio
+
+Denominator: TypeAlias = Literal["pairs", "counts"]
+
+
+@final
+@dataclass(frozen=True)
+class StandardizedL2(Estimator):
+    r"""Debiased squared error of cells over its exact standard deviation under calibration, given the predictions.
+
+    .. math:: z = \frac{1}{\mathrm{sd}} \sum_b \frac{n_b}{n} \frac{1}{d_b} \sum_{i \ne j \in b} \langle r_i, r_j
+              \rangle, \qquad \mathrm{sd}^2 = 2 \sum_b \Big(\frac{n_b}{n d_b}\Big)^2
+              \Big[\Big\lVert\sum_{i \in b} V_i\Big\rVert_F^2 - \sum_{i \in b} \lVert V_i \rVert_F^2\Big]
+
+    with r = y - p (the event alone for two classes), V the covariance of one label, and d = n_b (n_b - 1), as in
+    `DebiasedL2`, or n_b^2, as in T-Cal (Lee et al. 2023), whose numerator is (1/n) sum_b (1/n_b) sum r_i r_j. Under
+    calibration mean 0 and variance 1; right-skewed while there are few cells, so a normal p-value is liberal (5 to
+    8 % at level 5 %) and a redraw of labels is not. It grows like n times the squared error: a test statistic, not a
+    size. With weights W_b^2 - sum w^2 and W_b^2 take the places of the denominators and w^2 V that of V. O(n) after
+    cutting, for K classes O(n K^2) once.
+
+    Parameters
+    ----------
+    binning : Binning
+    denominator : {"pairs", "counts"}
+        n_b (n_b - 1), or n_b^2; the same z when all cells hold equally many rows.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> round(cs.StandardizedL2(cs.EqualMass(5))(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 5)
+    -0.40793
+    """
+
+    binning: Binning = EqualMass(15)
+    denominator: Denominator = "pairs"
+    quantity: ClassVar[str] = "squared calibration error of cells (unbiased, in standard deviations under calibration)"
+
+    def __post_init__(self) -> None:
+        known_denominator(self.denominator)
+
+    @property
+    def estimand(self) -> SquaredCE:
+        """The unbinned squared error, whose size decides how large this grows."""
+        return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A quadratic function of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Cut the cells."""
+        cells = self.binning.cut(predictions)
+        return ScalesEvaluator(predictions, cells.order, [cells.starts], self.denominator)
+
+
+def known_denominator(denominator: str) -> None:
+    """Refuse a name that is neither."""
+    if denominator not in ("pairs", "counts"):
+        raise ValueError(f"denominator is {denominator!r}; it must be 'pairs' (n_b (n_b - 1)) or 'counts' (n_b^2).")
+
+
+class ScalesEvaluator(Evaluator):
+    """The largest standardised error of several ways to cut the same sorted rows.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    order : (n,) ints
+        The rows, cell after cell.
+    scales : list of (L + 1,) ints
+        Where the cells of each scale begin in `order`.
+    denominator : {"pairs", "counts"}
+    """
+
+    def __init__(self, predictions: Predictions, order: Ints, scales: list[Ints], denominator: Denominator) -> None:
+        self.order = order
+        self.predictions = predictions.take(order)
+        self.scales = scales
+        self.denominator = denominator
+        self.fixed = self._scales(self._masses(None))
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        """Evaluate replicates: the largest standardised error of the scales (...,)."""
+        return in_batches(self._batch, outcomes, weights, self.predictions.n_classes)
+
+    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002
+        """Return the normal law, one-sided; of the largest of several scales none is known."""
+        if len(self.scales) > 1:
+            return None
+        certain = (self.predictions.chances.max(axis=1) == 1).all()
+        return normal_law(0.0 if certain or not self.fixed[0][0].any() else 1.0, two_sided=False)
+
+    def _masses(self, weights: Array | None) -> Floats:
+        own = self.predictions.weights
+        masses = np.ones((1, len(self.order))) if own is None else own[None]
+        return masses if weights is None else masses * np.take(weights, self.order, axis=1)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        masses = self._masses(weights)
+        scales = self.fixed if weights is None else self._scales(masses)
+        vectors = self._residuals(np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
+        sums, squares = _prefix(vectors), _prefix((vectors**2).sum(axis=1))
+        best = np.full(len(vectors), -np.inf)
+        for starts, (factor, deviation) in zip(self.scales, scales, strict=True):
+            products = (_between(sums, starts) ** 2).sum(axis=1) - _between(squares, starts)
+            best = np.maximum(best, (factor * products).sum(axis=-1) / deviation)
+        return np.where(masses.sum(axis=-1) > 0, best, np.nan)
+
+    def _residuals(self, outcomes: Array) -> Floats:
+        """Outcome - prediction (R, c, n), the event alone for two classes."""
+        seen, chances = self.predictions, is_chances(outcomes)
+        if seen.n_classes == 2:
+            return ((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
+        codes = np.arange(seen.n_classes)[:, None]
+        hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
+        return np.subtract(hits, seen.probabilities.T, order="C")
+
+    def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
+        """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""
+        weight, weight2, total = _prefix(masses), _prefix(masses**2), masses.sum(axis=-1)[:, None]
+        spread, spread2 = self._spreads(masses**2)
+        found = []
+        for starts, spreads in zip(self.scales, spread, strict=True):
+            whole = _between(weight, starts)
+            pairs = whole**2 - _between(weight2, starts)
+            below = pairs if self.denominator == "pairs" else whole**2
+            # a single row has no pairs, whatever rounding says
+            factor = ratio(ratio(whole, total), np.where(pairs > 1e-12 * whole**2, below, 0.0))
+            variance = 2 * (factor**2 * np.maximum(spreads - _between(spread2, starts), 0.0)).sum(axis=-1)
+            found.append((factor, np.where(variance > 0, np.sqrt(variance), 1.0)))
+        return found
+
+    def _spreads(self, masses2: Floats) -> tuple[list[Floats], Floats]:
+        """Squared norms of each cell's summed covariance, and the prefix sums of those of single rows."""
+        rows = self.predictions.chances
+        first, second = (np.array([1]), np.array([1])) if rows.shape[1] == 2 else np.triu_indices(rows.shape[1])
+        spreads = [np.zeros((len(masses2), len(starts) - 1)) for starts in self.scales]
+        single = np.zeros_like(masses2)
+        for one, other in zip(first, second, strict=True):
+            times = 1.0 if one == other else 2.0
+            # p (1 - p) of two classes as a product, which keeps its digits near 0 and 1
+            variance = rows.prod(axis=1) if rows.shape[1] == 2 else rows[:, one] * ((one == other) - rows[:, other])
+            entry = masses2 * variance
+            single += times * entry**2
+            sums = _prefix(entry)
+            for spread, starts in zip(spreads, self.scales, strict=True):
+                spread += times * _between(sums, starts) ** 2
+        return spreads, _prefix(single)
+
+
+def _prefix(values: Floats) -> Floats:
+    """Sums of the first 0, 1, ..., n values on the last axis."""
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    np.cumsum(values, axis=-1, out=sums[..., 1:])
+    return sums
+
+
+def _between(sums: Floats, starts: Ints) -> Floats:
+    return np.diff(np.take(sums, starts, axis=-1), axis=-1)
+
+
+# Debiased squared errors of cells at many scales at once.
+
+
+@final
+@dataclass(frozen=True)
+class MultiscaleL2(Estimator):
+    r"""The largest `StandardizedL2` over equal-mass cells at the scales m = 1, 2, 4, ... <= n/4.
+
+    .. math:: \max_m z_m
+
+    T-Cal (Lee, Huang, Hassani & Dobriban 2023) tests each scale at a Bonferroni level against its own resamples;
+    dividing by exact standard deviations and taking the maximum uses the dependence of the scales and is much more
+    powerful (for a shift of the logits, 68 % where theirs has 34 %). It finds oscillating errors, which cumulative
+    statistics cancel out; against smooth ones its power is spread over the scales. Under calibration positive (the
+    mean of a maximum): judge it by a redraw of labels. A test statistic, not a size. For one conditioned column, of
+    two classes or more. O(n log n): one sort and prefix sums.
+
+    Parameters
+    ----------
+    denominator : {"pairs", "counts"}
+        n_b (n_b - 1), or T-Cal's n_b^2 (the same up to rounding of cell sizes).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> round(cs.MultiscaleL2()(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 5)
+    -0.32604
+    """
+
+    denominator: Denominator = "pairs"
+    quantity: ClassVar[str] = "largest squared calibration error over scales (in standard deviations under calibration)"
+
+    def __post_init__(self) -> None:
+        known_denominator(self.denominator)
+
+    @property
+    def estimand(self) -> SquaredCE:
+        """The unbinned squared error, whose size decides how large this grows."""
+        return SquaredCE(UniqueValues())
+
+    @property
+    def residual_form(self) -> ResidualForm:
+        """A maximum of quadratic functions of outcome - prediction."""
+        return "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort once and find where the cells of each scale begin."""
+        order = predictions.order
+        values = one_column(self, predictions)[order]
+        weights = None if predictions.weights is None else predictions.weights[order]
+        scales = [_starts(values, weights, m) for m in scales_of(len(values))]
+        return ScalesEvaluator(predictions, order, scales, self.denominator)
+
+
+def scales_of(n: int) -> list[int]:
+    """Return the numbers of cells 1, 2, 4, ... that leave four rows to a cell."""
+    return [2**power for power in range(max(1, (n // 4).bit_length()))]
+
+
+def _starts(values: Floats, weights: Floats | None, n_bins: int) -> Ints:
+    """Return where the cells of ``EqualMass(n_bins)`` begin in sorted values: (L + 1,) ints."""
+    n = len(values)
+    if weights is None:
+        sizes = np.full(min(n_bins, n), n // n_bins if n else 0)
+        sizes[: n % n_bins] += 1
+        firsts = np.cumsum(sizes)[:-1]
+        edges = midpoints(values[firsts - 1], values[firsts])
+    else:
+        edges = midpoints(*weighted_neighbours(values, weights, n_bins))
+    inner = np.searchsorted(values, edges, side="right")
+    starts = np.concatenate([[0], inner, [n]])
+    return starts[np.append(True, np.diff(starts) > 0)]

@@ -1,0 +1,204 @@
+"""Test-based calibration error (compatibility)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
+
+from calibstat.binnings.base import Binning
+from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions
+from calibstat.estimators._ordered import one_column
+from calibstat.estimators.base import Estimator, Evaluator, in_batches, is_chances, two_classes, unweighted
+
+# Two probabilities this close are equal, and counted as such by the two-sided binomial test.
+_EQUAL = 1e-7
+
+
+@final
+@dataclass(frozen=True)
+class TCE(Estimator):
+    r"""Test-based calibration error (Matsubara, Tax, Mudd & Guy 2023), in per cent; for two classes.
+
+    .. math:: \frac{100}{n} \sum_b \sum_{i \in b} 1\{\text{the two-sided binomial test of } o_b
+              \text{ events among } n_b \text{ at } p_i \text{ rejects}\}
+
+    It is the share of predictions that the events of their cell contradict at level `level`. Without a binning, cells
+    are the authors' PAVA-BC: isotonic regression by pooling of adjacent violators, which also merges blocks of
+    together at most `n_min` rows and never makes one of more than `n_max`; the last `n_min` rows are one block, or
+    join the one before. Equal predictions stay together here (the authors split them by row order): a run that begins
+    before the last `n_min` rows is pooled as those before it.
+
+    Weaknesses (it is here for comparison with published numbers): not an error, since it grows from 0 to 100 with n
+    at any fixed miscalibration, and positive under calibration; the tests of different rows share their events, so
+    `level` controls nothing; predictions that vary inside a cell are tested as if all of it had the same one; it
+    jumps by whole cells. For each replicate a loop over rows (PAVA-BC), a thousand times slower than a binned error
+    for many rows, and O(n log n) for the tests. No weights, and no version for known chances; what it estimates is not
+    an error of the population.
+
+    Parameters
+    ----------
+    binning : Binning, optional
+        Cells that do not see outcomes, in place of PAVA-BC.
+    level : float
+    n_min, n_max : int
+        For PAVA-BC.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
+    >>> cs.TCE(cs.EqualWidth(2))(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p))
+    10.0
+    """
+
+    binning: Binning | None = None
+    level: float = 0.05
+    n_min: int = 10
+    n_max: int = 1000
+    quantity: ClassVar[str] = "predictions contradicted by the events of their cell (per cent)"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.level < 1:
+            raise ValueError(f"level is {self.level!r}; it must lie between 0 and 1.")
+        at_least_one("n_min", self.n_min)
+        if at_least_one("n_max", self.n_max) < self.n_min:
+            raise ValueError(f"n_max is {self.n_max}, less than n_min, {self.n_min}.")
+
+    @property
+    def estimand(self) -> TCE:
+        """Itself: on a population it is not defined."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows, or cut the cells."""
+        two_classes(self, predictions)
+        unweighted(self, predictions)
+        return _TestEvaluator(self, predictions)
+
+
+class _TestEvaluator(Evaluator):
+    def __init__(self, estimator: TCE, predictions: Predictions) -> None:
+        self.estimator = estimator
+        self.starts: Ints | None = None
+        if estimator.binning is None:
+            self.order = predictions.order
+            values = one_column(estimator, predictions)[self.order]
+            self.ties = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
+        else:
+            cells = estimator.binning.cut(predictions)
+            self.order, self.starts = cells.order, cells.starts
+        self.predictions = predictions
+        self.event = predictions.chances[self.order, 1]
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        unweighted(self.estimator, self.predictions, weights)
+        if is_chances(outcomes):
+            raise TypeError(f"{self.estimator!r} counts events and cannot be evaluated on known chances.")
+        return in_batches(lambda labels, _: self._batch(labels), outcomes, None)
+
+    def _batch(self, outcomes: Array) -> Floats:
+        return np.array([self._one(np.asarray(row[self.order], dtype=np.intp)) for row in outcomes], dtype=float)
+
+    def _one(self, events: Ints) -> float:
+        n = len(events)
+        if not n:
+            return np.nan
+        starts = self.starts
+        if starts is None:
+            starts = pava_with_limits(events, self.ties, self.estimator.n_min, self.estimator.n_max)
+        rejected = 0
+        for start, stop in pairwise(starts.tolist()):
+            pvalues = binomial_pvalues(int(events[start:stop].sum()), stop - start, self.event[start:stop])
+            rejected += int(np.count_nonzero(pvalues <= self.estimator.level))
+        return 100 * rejected / n
+
+
+def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
+    """Return where the blocks of PAVA-BC begin, and n: (L + 1,) ints.
+
+    Parameters
+    ----------
+    events : (n,) ints
+        In increasing order of the predictions.
+    ties : (m,) ints
+        Where runs of equal predictions begin.
+    n_min, n_max : int
+    """
+    n = len(events)
+    sums = np.concatenate([[0], np.cumsum(events)])
+    bounds = np.append(ties, n).tolist()
+    # the last n_min rows, or as many of them as begin with a run of their own: none if the last run is longer
+    last = next(at for at in bounds if n - at <= n_min)
+    blocks: list[list[int]] = []  # start, stop, events
+    for start, stop in pairwise(bounds):
+        if start >= last:
+            break
+        blocks.append([start, stop, int(sums[stop] - sums[start])])
+        while len(blocks) > 1 and _pooled(blocks[-2], blocks[-1], n_min, n_max):
+            _, reach, more = blocks.pop()
+            blocks[-1][1] = reach
+            blocks[-1][2] += more
+    if last < n:
+        blocks.append([last, n, int(sums[n] - sums[last])])
+        # the authors' condition: their last block is already n_min rows when they add n_min once more
+        if len(blocks) > 1 and 2 * n_min <= n_max:
+            blocks.pop()
+    return np.array([block[0] for block in blocks] + [n])
+
+
+def _pooled(first: list[int], second: list[int], n_min: int, n_max: int) -> bool:
+    """Whether two adjacent blocks become one: together too small, or violating the order and not too large."""
+    sizes = first[1] - first[0], second[1] - second[0]
+    violated = first[2] * sizes[1] >= second[2] * sizes[0]
+    return sum(sizes) <= n_min or (sum(sizes) <= n_max and violated)
+
+
+def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
+    """Return two-sided binomial p-values at several chances: the mass of all counts that are no more likely.
+
+    These are the tail from the count on, away from the mean, and the part of the other tail that begins at the first
+    count that is no more likely; masses fall monotonically on either side of the mean, so that bisection finds it.
+
+    Parameters
+    ----------
+    count, n : int
+        Events, among so many rows.
+    chances : (m,) floats
+    """
+    counts = np.arange(n + 1)
+    coefficients = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+
+    def log_mass(at: Ints) -> Floats:
+        found: Floats = coefficients[at] + xlogy(at, chances) + xlog1py(n - at, -chances)
+        return found
+
+    most = log_mass(np.full(len(chances), count)) + np.log1p(_EQUAL)
+    mean = n * chances
+    below = count < mean
+    # the other side, as distances from the mean outward: at `inner` it is more likely than the count, at `outer` not
+    step = np.where(below, 1, -1)
+    start = np.where(below, np.ceil(mean), np.floor(mean)).astype(np.intp)
+    inner, outer = np.full(len(chances), -1), np.where(below, n + 1 - start, start + 1)
+    while (outer - inner > 1).any():
+        middle = (inner + outer) // 2
+        rare = log_mass(np.clip(start + step * middle, 0, n)) <= most
+        open_ = outer - inner > 1
+        outer, inner = np.where(open_ & rare, middle, outer), np.where(open_ & ~rare, middle, inner)
+    counted = np.full(len(chances), count)
+    found = _tail(counted, n, chances, ~below) + _tail(start + step * outer, n, chances, below)
+    return np.minimum(np.where(count == mean, 1.0, found), 1.0)
+
+
+def _tail(counts: Ints, n: int, chances: Floats, upper: Bools) -> Floats:
+    """P(at least so many events) where `upper`, else P(at most so many)."""
+    found = np.where(upper, 1.0, 0.0)
+    least, most = upper & (counts > 0), ~upper & (counts >= 0)
+    found[least] = bdtrc(counts[least] - 1, n, chances[least])
+    found[most] = bdtr(counts[most], n, chances[most])
+    return found

@@ -1,1 +1,0 @@
-"""Cumulative errors: walks of residuals in the order of the prediction."""

@@ -1,0 +1,243 @@
+"""Composite Gauss-Legendre quadrature, and where to put the borders of its panels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from types import EllipsisType
+from typing import TypeAlias
+
+import numpy as np
+from scipy import special
+
+from calibstat.binnings.base import Binning, Cells
+from calibstat.data.arrays import Array, Bools, Floats
+from calibstat.generators.base import Population, without_warnings
+from calibstat.lenses.base import Lens, View
+
+N_NODES = 16
+_NOISE = 1e-12
+_STEPS = 60
+_EQUAL = 1e-13
+
+
+@cache
+def _rule(n_nodes: int) -> tuple[Floats, Floats]:
+    nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
+    return (nodes + 1) / 2, weights / 2
+
+
+def panels(borders: Floats, n_nodes: int = N_NODES) -> tuple[Floats, Floats]:
+    """Return nodes and weights of a Gauss-Legendre rule on each panel between neighbouring borders.
+
+    Parameters
+    ----------
+    borders : (b,) increasing floats
+    n_nodes : int
+        Nodes in each panel.
+
+    Returns
+    -------
+    nodes, weights : ((b - 1) * n_nodes,) floats
+    """
+    unit, weights = _rule(n_nodes)
+    widths = np.diff(borders)[:, None]
+    return (borders[:-1, None] + widths * unit).ravel(), (widths * weights).ravel()
+
+
+def distinct(borders: Floats, gap: float = _EQUAL) -> Floats:
+    """Sort borders and drop those that hardly differ from the one before."""
+    ordered = np.sort(borders)
+    return ordered[np.concatenate([[True], np.diff(ordered) > gap * np.maximum(1, np.abs(ordered[1:]))])]
+
+
+def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Floats:
+    """Find roots and extrema: where the integrand of an absolute deviation has kinks, or a maximum is reached.
+
+    Parameters
+    ----------
+    function : callable
+        Maps (m,) points to (m,) values; values below 1e-12 are noise.
+    grid : (g,) increasing floats
+        Dense enough to tell roots and extrema apart.
+    """
+    values = function(grid)
+    return np.concatenate([_roots(function, grid, values), _extrema(function, grid, np.abs(values))])
+
+
+def _roots(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
+    kept = np.flatnonzero(np.abs(values) > _NOISE)
+    points, signs = grid[kept], np.sign(values[kept])
+    change = np.flatnonzero(signs[:-1] * signs[1:] < 0)
+    low, high, left = points[change], points[change + 1], signs[change]
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        same = np.sign(function(middle)) == left
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    return (low + high) / 2
+
+
+def _extrema(function: Callable[[Floats], Floats], grid: Floats, sizes: Floats) -> Floats:
+    """Find the local maxima of the absolute value, by ternary search between the neighbours of a largest node."""
+    inner = sizes[1:-1]
+    peaks = 1 + np.flatnonzero((inner > sizes[:-2]) & (inner >= sizes[2:]) & (inner > _NOISE))
+    low, high = grid[peaks - 1], grid[peaks + 1]
+    for _ in range(_STEPS):
+        third = (high - low) / 3
+        rising = np.abs(function(low + third)) < np.abs(function(high - third))
+        low, high = np.where(rising, low + third, low), np.where(rising, high, high - third)
+    return (low + high) / 2
+
+
+def around_changes(values: Floats, index: Array) -> Floats:
+    """Return the four neighbouring values in the midst of which `index` changes: (4, number of changes).
+
+    Two would do for cells with edges. Those of equal mass change at the node that reaches a level, and the quantile
+    itself may lie on either side of that node (Chebyshev, Markov and Stieltjes).
+    """
+    order = np.argsort(values, kind="stable")
+    placed, codes = values[order], index[order]
+    new = np.concatenate([[True], np.diff(placed) > _EQUAL * np.maximum(1, np.abs(placed[1:]))])
+    placed, codes = placed[new], codes[new]
+    change = np.flatnonzero(codes[:-1] != codes[1:])
+    around: Floats = placed[np.clip(change + np.arange(-1, 3)[:, None], 0, len(placed) - 1)]
+    return around
+
+
+# Panels bisected at the borders of cells, until no node stands for mass on both sides of one.
+
+_ROUNDS = 40
+_CLOSE = 1e-9
+_MANY = 0.45
+_WARM_UP = 3  # a coarse first grid may leave cells empty
+Axis: TypeAlias = str | EllipsisType
+Borders: TypeAlias = Mapping[Axis, Floats]
+Build: TypeAlias = Callable[[Borders], Population]
+
+
+def settled(build: Build, lens: Lens, binning: Binning | None, first: Borders | None = None) -> Population:
+    """Build a population whose panels end at the borders of the regions of a lens and of the cells of a binning.
+
+    Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold a
+    round. Cells that still change in number then depend on the number of rows, and have no limit.
+
+    Parameters
+    ----------
+    build : callable
+        Maps additional borders to a population: values of the event's probability under ``...``, and values of
+        variables under their names. Borders of a folded prediction hold for its mirror too.
+    lens : Lens
+    binning : Binning, optional
+    first : dict, optional
+        Borders to begin with: fewer rounds, if cells change there.
+
+    Raises
+    ------
+    ValueError
+        If the cells do not settle.
+    """
+    found, borders = dict(first or {}), dict[Axis, Floats]()
+    size = -1
+    for turn in range(_ROUNDS):
+        population = build(_add(found, borders))
+        view = lens.look(population.predictions)
+        cells = None if binning is None else _cut(binning, view)
+        changes = _region_changes(population, view)
+        if cells is not None:
+            changes.append((_axis(view, binning), _cell_changes(cells, view)))
+        number = sum(around.shape[1] for _, around in changes)
+        borders, previous, size = {}, size, number
+        for axis, around in changes:
+            close = _close(around, found.get(axis, np.empty(0)))
+            found = _add(found, {axis: around[:, close].ravel()})
+            borders = _add(borders, {axis: around[:, ~close].ravel()})
+        if number in (previous, 0) and not any(map(len, borders.values())):
+            return population if cells is None else build(_add(found, _means(view, cells, population)))
+        if _depends_on_rows(cells, view) or (turn >= _WARM_UP and number > previous):
+            break
+    raise ValueError(
+        f"{lens!r} with the cells of {binning!r}: these depend on the number of rows, so that there is no limit with "
+        "fixed cells; ask for the truth of the estimand, or take EqualWidth, EqualMass or FixedEdges."
+    )
+
+
+def _cut(binning: Binning, view: View) -> Cells:
+    with without_warnings():
+        return binning.cut(view.predictions)
+
+
+def _axis(view: View, binning: Binning | None) -> Axis:
+    """Return the one column that is cut: the prediction or a variable."""
+    given = view.predictions.given
+    if len(given) != 1 or isinstance(given[0], int):
+        raise ValueError(
+            f"the limit on the cells of {binning!r} is known for one column only, but {given!r} is conditioned on: "
+            "give one variable, or the prediction."
+        )
+    return given[0]
+
+
+def _cell_changes(cells: Cells, view: View) -> Floats:
+    if cells.moves == "fixed" and cells.edges is not None:
+        return np.tile(cells.edges[1:-1], (4, 1))  # known without a search
+    return around_changes(view.predictions.conditioned[:, 0], cells.index)
+
+
+def _close(around: Floats, found: Floats) -> Bools:
+    """Return which changes are known closely enough; once found, rounding of masses must not lose them again."""
+    slack = _CLOSE * np.maximum(1, np.abs(around[3]))
+    again = np.searchsorted(np.sort(found), around[0] - slack) < np.searchsorted(np.sort(found), around[3] + slack)
+    close: Bools = (around[3] - around[0] <= slack) | again
+    return close
+
+
+def _depends_on_rows(cells: Cells | None, view: View) -> bool:
+    return cells is not None and cells.moves != "fixed" and cells.size > _MANY * len(view.predictions)
+
+
+def _region_changes(population: Population, view: View) -> list[tuple[Axis, Floats]]:
+    """Find where a region begins and ends, along each axis that decides it."""
+    if view.rows is None:
+        return []
+    kept = np.zeros(len(population), dtype=np.intp)
+    kept[view.rows] = 1
+    predictions = population.predictions
+    axes: dict[Axis, Floats] = {...: predictions.event}
+    axes |= {name: variable.values for name, variable in predictions.variables.items()}
+    return [(axis, around_changes(values, kept)) for axis, values in axes.items() if _decides(values, kept)]
+
+
+def _decides(values: Floats, kept: Array) -> bool:
+    _, index = np.unique(values, return_inverse=True)
+    share = np.bincount(index, kept) / np.bincount(index)
+    return bool(np.isin(share, (0, 1)).all() and np.ptp(kept) > 0)
+
+
+def _means(view: View, cells: Cells, population: Population) -> dict[Axis, Floats]:
+    """Return the mean outcome of each cell of predictions: a score may be compared with it, which makes a kink."""
+    if view.predictions.given != (...,) or view.predictions.n_classes != 2 or view.predictions.weights is None:
+        return {}
+    mass = np.bincount(cells.index, view.predictions.weights, minlength=cells.size)
+    chance = view.chances(population.chances)[:, 1] * view.predictions.weights
+    mean = np.bincount(cells.index, chance, minlength=cells.size)[mass > 0] / mass[mass > 0]
+    return {...: mean}
+
+
+def _add(borders: Borders, found: Borders) -> dict[Axis, Floats]:
+    none = np.empty(0)
+    return {axis: np.concatenate([borders.get(axis, none), found.get(axis, none)]) for axis in {*borders, *found}}
+
+
+# The logistic function and its inverse, with their limits.
+
+
+def expit(x: Floats) -> Floats:
+    """Return 1 / (1 + exp(-x))."""
+    values: Floats = special.expit(x)
+    return values
+
+
+def logit(p: Floats) -> Floats:
+    """Return log(p / (1 - p)); infinite at 0 and 1."""
+    values: Floats = special.logit(np.asarray(p, dtype=float))
+    return values

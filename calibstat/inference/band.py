@@ -1,0 +1,372 @@
+"""Between which curves does the chance of the event lie?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv
+
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.sample import Sample
+from calibstat.inference.estimate import level_between
+from calibstat.inference.results import frame, interval_text, number, plain, small_pvalue
+from calibstat.inference.spread import ConfidenceInterval
+from calibstat.inference.test import check_lens, check_number, check_sample
+from calibstat.lenses.base import Lens
+from calibstat.lenses.relabel import Canonical
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Above so many distinct predictions these are grouped; work grows with their square.
+MOST_POINTS = 1000
+
+
+def calibration_band(
+    sample: Sample, *, lens: Lens | None = None, confidence_level: float = 0.95, digits: int | None = None
+) -> CalibrationBand:
+    """Bound the chance of the event at all predictions at once, if it does not decrease with the prediction.
+
+    Each run of neighbouring predictions bounds, by Clopper & Pearson, the chance at its last prediction from below
+    and at its first from above; with monotonicity these hold beyond. All bounds hold together with probability at
+    least `confidence_level`, at every n (Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023). Nothing is assumed but
+    independent rows and monotonicity, and the band can refute the latter. It is wide: it pays for all predictions at
+    once.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows that neither the model nor its calibrator was fitted on; without weights.
+    lens : Lens, optional
+        Looked through first; two outcomes must be left: for example ``TopLabel()``, ``ClassWise("cat")``.
+    confidence_level : float
+    digits : int, optional
+        Treat predictions that agree to so many decimals as a group: the band has steps at the ends of groups, and
+        stays valid. By default there are no groups up to 1000 distinct predictions, and 3 digits beyond.
+
+    Returns
+    -------
+    CalibrationBand
+        With ``lower`` and ``upper`` at each distinct prediction, ``pvalue``, ``maximum_error`` and ``bounds(q)`` of
+        any unbinned calibration error; prints itself in words.
+
+    Raises
+    ------
+    ValueError
+        If more than two outcomes are left, rows have weights, or something else than the prediction is conditioned on.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> from calibstat.inference.band import calibration_band
+    >>> y_true = [1] * 2 + [0] * 8 + [1] * 7 + [0] * 3
+    >>> band = calibration_band(cs.Sample(y_true, [0.3] * 10 + [0.6] * 10))
+    >>> band.lower.round(5), band.upper.round(5)
+    (array([0.01413, 0.2882 ]), array([0.62176, 0.95554]))
+    >>> round(band.maximum_error, 5)
+    0.35554
+    """
+    check_sample(sample)
+    level_between(confidence_level)
+    lens = Canonical() if lens is None else check_lens(lens)
+    seen = lens(sample)
+    _refuse(seen, lens)
+    event = seen.predictions.event
+    prediction, count = np.unique(event, return_counts=True)
+    if digits is None and len(prediction) > MOST_POINTS:
+        digits = 3
+    if digits is not None and not (isinstance(digits, int) and 1 <= digits <= 6):
+        raise ValueError(f"digits is {digits!r}; it must be a whole number from 1 to 6, for example 3, or None.")
+    runs = Runs.of(event, seen.outcomes, digits)
+    # the bound at the nearest end of a group that is not larger, or not smaller; beyond all groups there is none
+    low = np.r_[0.0, runs.lower(1 - confidence_level)][np.searchsorted(runs.last, prediction, side="right")]
+    high = np.r_[runs.upper(1 - confidence_level), 1.0][np.searchsorted(runs.first, prediction, side="left")]
+    return CalibrationBand(
+        prediction=prediction,
+        count=count,
+        lower=low,
+        upper=high,
+        confidence_level=confidence_level,
+        pvalue=min(1.0, runs.pvalue_low(), runs.pvalue_high()),
+        digits=digits,
+        lens=lens,
+        n=len(seen),
+        source=seen.predictions.source,
+    )
+
+
+def _refuse(seen: Sample, lens: Lens) -> None:
+    """Refuse what the band has no theory for."""
+    predictions = seen.predictions
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    if predictions.n_classes != 2:
+        raise ValueError(
+            f"calibration_band: {predictions.n_classes} outcomes are seen through {lens!r}, but a band is for one "
+            "event: pass lens=TopLabel(), or ClassWise(label) for one class."
+        )
+    if predictions.given != (...,):
+        raise ValueError(
+            f"calibration_band: {lens!r} conditions on {predictions.condition}, but the band is of the chance given "
+            "the prediction alone; for groups, look through Region at one after the other."
+        )
+    if predictions.weights is not None:
+        raise ValueError(
+            "calibration_band: the sample has weights, but binomial bounds are of counted rows; leave the weights out, "
+            "or use estimate(sample, ECE(EqualMass(15))), whose interval takes weights."
+        )
+
+
+# Simultaneous bounds of a non-decreasing chance, from binomial bounds of all runs of neighbouring predictions.
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Rows and events of groups of neighbouring predictions, from which all runs of groups are counted.
+
+    Parameters
+    ----------
+    first, last : (N,) floats
+        The smallest and the largest prediction of each group, increasing.
+    before, events_before : (N + 1,) ints
+        Rows and events in the groups before each.
+    """
+
+    first: Floats
+    last: Floats
+    before: Ints
+    events_before: Ints
+
+    @classmethod
+    def of(cls, values: Floats, outcomes: Ints, digits: int | None = None) -> Runs:
+        """Group equal predictions, or those that are equal once cut off after so many decimals."""
+        cut_off = values if digits is None else np.floor(values * 10**digits)
+        found, code = np.unique(cut_off, return_inverse=True)
+        rows = np.bincount(code, minlength=len(found))
+        events = np.bincount(code[outcomes == 1], minlength=len(found))
+        first, last = np.full(len(found), np.inf), np.full(len(found), -np.inf)
+        np.minimum.at(first, code, values)
+        np.maximum.at(last, code, values)
+        return cls(first, last, np.r_[0, np.cumsum(rows)], np.r_[0, np.cumsum(events)])
+
+    @property
+    def share(self) -> float:
+        """What is divided among the bounds: 1 / (N (N + 1)), each of N (N + 1) / 2 runs being used on both sides."""
+        return 1 / (len(self.first) * (len(self.first) + 1))
+
+    def ending(self, i: int) -> tuple[Ints, Ints]:
+        """Rows and events of the runs that end with group i."""
+        return self.before[i + 1] - self.before[: i + 1], self.events_before[i + 1] - self.events_before[: i + 1]
+
+    def starting(self, i: int) -> tuple[Ints, Ints]:
+        """Rows and events of the runs that start with group i."""
+        return self.before[i + 1 :] - self.before[i], self.events_before[i + 1 :] - self.events_before[i]
+
+    def lower(self, alpha: float) -> Floats:
+        """(N,) lower bounds at `last`: what a run says of its last prediction holds for all later ones."""
+        delta = alpha * self.share
+        each = [_clopper_pearson(*self.ending(i), delta).max() for i in range(len(self.first))]
+        return np.maximum.accumulate(each)
+
+    def upper(self, alpha: float) -> Floats:
+        """(N,) upper bounds at `first`: what a run says of its first prediction holds for all earlier ones."""
+        delta = alpha * self.share
+        each = [1 - _clopper_pearson(n, n - s, delta).max() for n, s in map(self.starting, range(len(self.first)))]
+        return np.minimum.accumulate(each[::-1])[::-1]
+
+    def pvalue_low(self) -> float:
+        """Smallest alpha at which a lower bound exceeds its prediction."""
+        each = [_reaches(*self.ending(i), last).min() for i, last in enumerate(self.last)]
+        return float(min(each) / self.share)
+
+    def pvalue_high(self) -> float:
+        """Smallest alpha at which an upper bound is below its prediction."""
+        runs = map(self.starting, range(len(self.first)))
+        each = [_reaches(n, n - s, 1 - first).min() for (n, s), first in zip(runs, self.first, strict=True)]
+        return float(min(each) / self.share)
+
+
+def _clopper_pearson(n: Ints, events: Ints, delta: float) -> Floats:
+    """Lower bounds of level 1 - delta of a chance with so many events in n rows."""
+    bounds = np.zeros(len(n))
+    some = events > 0
+    bounds[some] = betaincinv(events[some], n[some] - events[some] + 1, delta)
+    return bounds
+
+
+def _reaches(n: Ints, events: Ints, chance: float) -> Floats:
+    """Return the probabilities that Binomial(n, chance) is at least as large."""
+    tails = np.ones(len(n))
+    some = events > 0
+    tails[some] = betainc(events[some], n[some] - events[some] + 1, chance)
+    return tails
+
+
+# A band of the chance of the event, in words.
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibrationBand:
+    """What `calibration_band` found.
+
+    Parameters
+    ----------
+    prediction : (L,) floats
+        The distinct predictions, increasing.
+    count : (L,) ints
+        Number of rows of each.
+    lower, upper : (L,) floats
+        Bounds of the chance of the event at each, all at once.
+    confidence_level : float
+    pvalue : float
+        Of the hypothesis that the model is calibrated: the smallest alpha at which the diagonal leaves the band.
+    digits : int or None
+        To how many decimals the predictions of a group agree; None if there are no groups.
+    lens : Lens
+    n : int
+    source : str
+    """
+
+    prediction: Floats
+    count: Ints
+    lower: Floats
+    upper: Floats
+    confidence_level: float
+    pvalue: float
+    digits: int | None
+    lens: Lens
+    n: int
+    source: str
+
+    @property
+    def rejects_calibration(self) -> bool:
+        """Whether the diagonal leaves the band somewhere."""
+        return bool(self._outside.any())
+
+    @property
+    def rejects_monotonicity(self) -> bool:
+        """Whether a lower bound exceeds the upper bound somewhere: then no non-decreasing chance fits."""
+        return bool((self.lower > self.upper).any())
+
+    @property
+    def maximum_error(self) -> float:
+        """Largest distance of chance and prediction that the band allows; NaN if monotonicity is rejected."""
+        return self.bounds(np.inf).high
+
+    def bounds(self, q: float = 1) -> ConfidenceInterval:
+        r"""Bound an unbinned calibration error, for all q at once with the confidence of the band.
+
+        .. math:: \Big(\frac1n \sum_i |\eta(p_i) - p_i|^q\Big)^{1/q}, \qquad \eta(p) = P(Y = 1 \mid p)
+
+        over the predictions of the sample.
+
+        Parameters
+        ----------
+        q : float
+            At least 1; inf is the largest error.
+
+        Returns
+        -------
+        ConfidenceInterval
+            In units of probability; NaN if monotonicity is rejected.
+        """
+        check_number("q", q, "1 (ECE), 2 (RMSCE) or inf (maximum)")
+        if not q >= 1:
+            raise ValueError(f"q is {q!r}, but it must be at least 1: 1 (ECE), 2 (RMSCE) or inf (maximum).")
+        if self.rejects_monotonicity:
+            return ConfidenceInterval(float("nan"), float("nan"))
+        nearest = np.maximum(0.0, np.maximum(self.lower - self.prediction, self.prediction - self.upper))
+        farthest = np.maximum(self.prediction - self.lower, self.upper - self.prediction)
+        return ConfidenceInterval(self._mean(nearest, q), self._mean(farthest, q))
+
+    def at(self, prediction: ArrayLike) -> tuple[Floats, Floats]:
+        """Return the bounds at any predictions, also between those of the sample: the nearest outward ones."""
+        asked = np.asarray(prediction, dtype=float)
+        low = np.r_[0.0, self.lower][np.searchsorted(self.prediction, asked, side="right")]
+        high = np.r_[self.upper, 1.0][np.searchsorted(self.prediction, asked, side="left")]
+        return low, high
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: where the diagonal leaves the band, or no evidence of miscalibration."""
+        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
+        level = f"{100 * self.confidence_level:g} % band"
+        if not self.rejects_calibration:
+            return f"No evidence of miscalibration {where}: the diagonal stays inside the {level}."
+        found = self.prediction[self._outside]
+        spot = f"at {len(found)} of {len(self.prediction)} predictions, {number(found[0])} to {number(found[-1])}"
+        return f"Evidence of miscalibration {where}: the diagonal leaves the {level} {spot}."
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each distinct prediction."""
+        names = ("prediction", "count", "lower", "upper")
+        columns = (self.prediction, self.count, self.lower, self.upper)
+        return frame([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name; errors are None where monotonicity is rejected."""
+        rejected = self.rejects_monotonicity
+        values: dict[str, Any] = plain(
+            {
+                "lens": repr(self.lens),
+                "n": self.n,
+                "source": self.source,
+                "confidence_level": self.confidence_level,
+                "digits": self.digits,
+                "pvalue": self.pvalue,
+                "rejects_calibration": self.rejects_calibration,
+                "rejects_monotonicity": rejected,
+                "maximum_error": None if rejected else self.maximum_error,
+                "ece_bounds": None if rejected else list(self.bounds(1)),
+                "rmsce_bounds": None if rejected else list(self.bounds(2)),
+                "prediction": self.prediction.tolist(),
+                "count": self.count.tolist(),
+                "lower": self.lower.tolist(),
+                "upper": self.upper.tolist(),
+            }
+        )
+        return values
+
+    def __str__(self) -> str:
+        rounded = "" if self.digits is None else f"; predictions grouped to {self.digits} digits"
+        return "\n".join(
+            [
+                self.verdict,
+                f"  band      {100 * self.confidence_level:g} %, simultaneous, finite-sample, of P(event | prediction) "
+                f"if that does not decrease{rounded}",
+                *self._errors(),
+                "  null      given the prediction, the outcome follows the prediction; all runs of neighbouring "
+                "predictions, Bonferroni",
+                f"  data      n = {self.n}, {len(self.prediction)} distinct predictions; {self.source}",
+            ]
+        )
+
+    __repr__ = __str__
+
+    @property
+    def _outside(self) -> Array:
+        return (self.lower > self.prediction) | (self.upper < self.prediction)
+
+    def _mean(self, sizes: Floats, q: float) -> float:
+        if np.isinf(q):
+            return float(sizes.max())
+        return float(np.average(sizes**q, weights=self.count) ** (1 / q))
+
+    def _errors(self) -> list[str]:
+        if self.rejects_monotonicity:
+            worst = number(self.prediction[np.argmax(self.lower - self.upper)])
+            return [
+                "  monotone  evidence that the chance of the event does not increase with the prediction: bounds cross "
+                f"at {worst}, so the band bounds no error"
+            ]
+        level = self.confidence_level
+        return [
+            f"  largest   the chance is nowhere further than {number(self.maximum_error)} from the prediction "
+            f"({100 * level:g} %)",
+            f"  ECE       {interval_text(self.bounds(1), level)} (unbinned, of these predictions)",
+            f"  RMSCE     {interval_text(self.bounds(2), level)} (unbinned, of these predictions)",
+        ]

@@ -1,0 +1,418 @@
+"""Which of several models are better calibrated than others, and which may be the best?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, final
+
+import numpy as np
+from scipy.special import ndtr
+
+from calibstat.data.arrays import RNG, Floats, as_generator
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Sample
+from calibstat.draws.streams import blocks
+from calibstat.estimators.base import Estimator
+from calibstat.inference.compare import ENOUGH_ROWS, cells_of, own_pvalue
+from calibstat.inference.differences import CellResiduals, difference_error, same_labels, same_rows, wrapped_pvalue
+from calibstat.inference.estimate import level_between
+from calibstat.inference.multiplicity import holm, single_step
+from calibstat.inference.results import LEVEL, Asked, counted, frame, number, plain
+from calibstat.inference.spread import standardized
+from calibstat.inference.test import check_asked, describe
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Pairs: TypeAlias = list[tuple[int, int]]
+# Standard errors below this share of the largest influence are what rounding leaves of none.
+_NO_SPREAD = 1e-12
+
+
+def compare_models(
+    models: Mapping[str, Sample],
+    estimator: Estimator,
+    *,
+    adjust: Literal["holm", "max-t"] = "holm",
+    confidence_level: float = 0.95,
+    n_resamples: int = 999,
+    rng: RNG = None,
+) -> ModelComparison:
+    """Test for each pair of models whether they have the same squared calibration error, and find who may be the best.
+
+    Each pair is tested as by `comparison_test`: the p-value is the larger of a normal one and of twice the smaller
+    exact p-value of the two models by themselves, so that it holds whether both errors are zero or not. These are
+    adjusted by Holm's method. With "max-t" the normal ones are adjusted by the largest difference of all pairs, whose
+    joint law is had by multiplying random signs into the rows' influences, and the exact ones by Bonferroni over the
+    models; where some models can all be calibrated while others share an error (four models or more) each part gets
+    half of the level.
+
+    The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model as long as the errors of those left
+    are not equal, by the largest difference (range statistic), wrapped in the same way. It holds the models with the
+    smallest error with probability of at least `confidence_level`, for many rows.
+
+    Parameters
+    ----------
+    models : mapping of str to Sample
+        At least two: what each said about the same rows, in the same order.
+    estimator : Estimator
+        ``DebiasedL2`` with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
+    adjust : {"holm", "max-t"}
+    confidence_level : float
+        Of the model confidence set.
+    n_resamples : int
+        For the exact p-values, and for the joint law.
+    rng : int, Generator or None
+
+    Returns
+    -------
+    ModelComparison
+        With ``pairs``, ``values``, ``confidence_set``; prints itself in words.
+
+    Raises
+    ------
+    ValueError
+        If rows or labels differ, there are fewer than two models, the estimator is not a debiased squared error, or a
+        cell holds too few rows.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> from calibstat.inference.compare_models import compare_models
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(1000)
+    >>> y = rng.random(1000) < p
+    >>> models = {"raw": cs.Sample(y, p), "bold": cs.Sample(y, p**2), "copy": cs.Sample(y, p)}
+    >>> found = compare_models(models, cs.DebiasedL2(cs.EqualMass(15)), rng=0)
+    >>> {(pair.first, pair.second): round(pair.adjusted, 3) for pair in found.pairs}
+    {('raw', 'bold'): 0.006, ('raw', 'copy'): 1.0, ('bold', 'copy'): 0.006}
+    >>> found.confidence_set
+    ('raw', 'copy')
+    """
+    names = _checked(models, estimator, adjust)
+    level_between(confidence_level)
+    at_least_one("n_resamples", n_resamples)
+    seen = [estimator.lens(models[name]) for name in names]
+    asked = tuple(describe(estimator, each) for each in seen)
+    cells = [cells_of(estimator, each, "compare_models") for each in seen]
+    generator = as_generator(rng)
+    own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
+    pairs = list(combinations(range(len(names)), 2))
+    differences, errors = _differences(cells, pairs)
+    sizes = [max(cells[a].size, cells[b].size) for a, b in pairs]
+    z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
+    normal = 2 * ndtr(-np.abs(z))
+    wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
+    drawn = _joint_draws(cells, pairs, errors, n_resamples, generator)
+    adjusted = holm(wrapped) if adjust == "holm" else _max_t(np.abs(z), drawn, own, pairs)
+    columns = zip(pairs, differences, errors, z, normal, wrapped, adjusted, strict=True)
+    return ModelComparison(
+        names=names,
+        values=tuple(each.value for each in cells),
+        own_pvalues=tuple(map(float, own)),
+        pairs=tuple(PairDifference(names[a], names[b], *map(float, rest)) for (a, b), *rest in columns),
+        set_pvalues=set_pvalues(z, drawn, own, pairs),
+        confidence_level=confidence_level,
+        adjust=adjust,
+        n_resamples=n_resamples,
+        asked=asked,
+    )
+
+
+def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) -> tuple[str, ...]:
+    """Refuse what cannot be compared; return the names."""
+    if not isinstance(models, Mapping) or len(models) < 2:
+        found = f"{len(models)}" if isinstance(models, Mapping) else f"a {type(models).__name__}"
+        raise ValueError(
+            f"compare_models needs at least two models by name, got {found}: for example "
+            "{'raw': sample, 'calibrated': other}."
+        )
+    if adjust not in ("holm", "max-t"):
+        raise ValueError(f"adjust is {adjust!r}; it must be 'holm' or 'max-t'.")
+    names = tuple(models)
+    first = models[names[0]]
+    check_asked(first, estimator)
+    for name in names[1:]:
+        check_asked(models[name], estimator)
+        try:
+            same_labels(first, models[name])
+            same_rows(first, models[name], estimator, "give every model's predictions for the same rows")
+        except ValueError as wrong:
+            raise ValueError(f"{names[0]!r} and {name!r}: {wrong}") from wrong
+    return names
+
+
+def _differences(cells: Sequence[CellResiduals], pairs: Pairs) -> tuple[Floats, Floats]:
+    """Differences of values and their standard errors, for each pair."""
+    differences = np.array([cells[a].value - cells[b].value for a, b in pairs])
+    return differences, np.array([difference_error(cells[a], cells[b], paired=True) for a, b in pairs])
+
+
+def _joint_draws(
+    cells: Sequence[CellResiduals], pairs: Pairs, errors: Floats, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """(R, pairs) standardised differences of influences with random signs: noise about equal errors, signs kept.
+
+    Where the standard error of a pair is larger than these show (`difference_error`), normal noise makes up for it.
+    """
+    influence = np.stack([each.influence for each in cells], axis=-1)
+    influence = cells[0].share[:, None] * (influence - np.average(influence, axis=0, weights=cells[0].share))
+    n = len(influence)
+    drawn = [
+        (2.0 * stream.integers(0, 2, size=(size, n))[:kept] - 1.0) @ influence
+        for stream, size, kept in blocks(n_resamples, n, rng)
+    ]
+    sums = np.concatenate(drawn)
+    first, second = np.array(pairs).T
+    spread = np.sqrt(((influence[:, first] - influence[:, second]) ** 2).sum(axis=0))
+    unseen = np.sqrt(np.maximum(errors**2 - spread**2, 0.0))
+    noise = sums[:, first] - sums[:, second]
+    if unseen.any():
+        noise = noise + unseen * rng.standard_normal(noise.shape)
+    scale = np.maximum(errors, spread)
+    known = scale > _NO_SPREAD * np.abs(influence).max(initial=0.0)
+    return np.where(known, noise / np.where(known, scale, 1.0), 0.0)
+
+
+def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: Pairs) -> Floats:
+    """Adjust for pairs of equal errors by the largest difference, and for pairs of calibrated models by Bonferroni.
+
+    Let C be the calibrated models. A pair outside C of equal errors is rejected by the largest difference over the
+    models outside C; a pair inside C only if a model of C is rejected by itself. If both kinds are possible, C and the
+    rest hold two models each, and each kind gets half of alpha. The p-value is the largest over all C.
+    """
+    n_models = len(own)
+    adjusted = single_step(size, np.abs(drawn))
+    for excluded in combinations(range(n_models), 2) if n_models > 3 else ():
+        rest = [k for k, pair in enumerate(pairs) if not set(pair) & set(excluded)]
+        adjusted[rest] = np.maximum(adjusted[rest], 2 * single_step(size[rest], np.abs(drawn[:, rest])))
+    factor = max(n_models, 2 * (n_models - 2))
+    by_itself = np.array([factor * min(own[a], own[b]) for a, b in pairs])
+    return np.minimum(1.0, np.maximum(adjusted, by_itself))
+
+
+# The model confidence set (Hansen, Lunde & Nason 2011).
+
+
+def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> tuple[float, ...]:
+    """Return for each model the level at which it leaves the set of those that may be the best.
+
+    "All models left have the same error" is tested by the largest difference among them. If it is because all are
+    calibrated, its law is another one; so the p-value is the larger of that and of the smallest exact p-value of a
+    model by itself, times the number of models left. Then the model with the largest standardised excess over another
+    one goes, and the p-value of a model is the largest up to its going.
+
+    Parameters
+    ----------
+    z : (P,) floats
+        Standardised difference of each pair, first minus second.
+    drawn : (R, P) floats
+        The same under equal errors.
+    own : (M,) floats
+        Exact p-value of each model by itself.
+    pairs : list of (int, int)
+
+    Returns
+    -------
+    pvalues : tuple of M floats
+        The last model has 1.
+    """
+    left = set(range(len(own)))
+    pvalues, worst = [1.0] * len(own), 0.0
+    while len(left) > 1:
+        kept = [k for k, pair in enumerate(pairs) if set(pair) <= left]
+        largest = single_step(np.abs(z[kept]).max()[None], np.abs(drawn[:, kept]).max(axis=1)[:, None])[0]
+        by_itself = min(1.0, len(left) * float(min(own[m] for m in left)))
+        worst = max(worst, float(largest), by_itself)
+        excess = dict.fromkeys(sorted(left), -np.inf)
+        for k in kept:
+            first, second = pairs[k]
+            excess[first], excess[second] = max(excess[first], z[k]), max(excess[second], -z[k])
+        gone = max(excess, key=lambda m: excess[m])
+        pvalues[gone] = worst
+        left.remove(gone)
+    return tuple(pvalues)
+
+
+# What a comparison of several models found, in words.
+
+_METHODS = {
+    "holm": "Holm's method over pairs",
+    "max-t": "the largest difference of all pairs (random signs), Bonferroni over models",
+}
+
+
+class PairDifference(NamedTuple):
+    """Two models: the debiased squared error of the first minus that of the second, and its test.
+
+    Parameters
+    ----------
+    first, second : str
+        The names of the models.
+    difference, standard_error : float
+    statistic : float
+        Their ratio.
+    normal_pvalue, pvalue, adjusted : float
+        Without the wrap, with it, and adjusted for all pairs.
+    """
+
+    first: str
+    second: str
+    difference: float
+    standard_error: float
+    statistic: float
+    normal_pvalue: float
+    pvalue: float
+    adjusted: float
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelComparison:
+    """What `compare_models` found.
+
+    Parameters
+    ----------
+    names : tuple of str
+    values : tuple of float
+        The debiased squared error of each model, in its own cells.
+    own_pvalues : tuple of float
+        Exact p-value of each model by itself, for "this model is calibrated".
+    pairs : tuple of PairDifference
+        ``pvalue`` is that of the pair by itself, ``adjusted`` that for having looked at all pairs.
+    set_pvalues : tuple of float
+        A model is in the model confidence set of level 1 - alpha if this exceeds alpha.
+    confidence_level : float
+    adjust : str
+    n_resamples : int
+    asked : tuple of Asked
+    """
+
+    names: tuple[str, ...]
+    values: tuple[float, ...]
+    own_pvalues: tuple[float, ...]
+    pairs: tuple[PairDifference, ...]
+    set_pvalues: tuple[float, ...]
+    confidence_level: float
+    adjust: str
+    n_resamples: int
+    asked: tuple[Asked, ...]
+
+    @property
+    def root_values(self) -> tuple[float, ...]:
+        """Roots of the squared errors, those of negative ones zero: in probability units."""
+        return tuple(float(np.sqrt(max(value, 0.0))) for value in self.values)
+
+    @property
+    def confidence_set(self) -> tuple[str, ...]:
+        """The models that may have the smallest error."""
+        alpha = 1 - self.confidence_level
+        return tuple(name for name, p in zip(self.names, self.set_pvalues, strict=True) if p > alpha + 1e-12)
+
+    @property
+    def hypothesis(self) -> str:
+        """Which hypotheses the p-values belong to."""
+        return (
+            f"the two models have the same squared calibration error through {self.asked[0].lens!r}, each binned by "
+            "its own cells (both may be zero)"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """Which models differ, or that they cannot be told apart."""
+        pairs = counted(len(self.pairs), "pair")
+        where = f"through {self.asked[0].lens!r} (n = {self.asked[0].n}, the same rows, {pairs}"
+        differ = [pair for pair in self.pairs if pair.adjusted <= LEVEL]
+        if not differ:
+            smallest = min(pair.adjusted for pair in self.pairs)
+            errors = f"The calibration errors of {', '.join(self.names)} cannot be told apart"
+            return f"{errors} {where}, smallest adjusted p = {smallest:.3g})."
+        found = ", ".join(
+            f"{pair.first} {'<' if pair.difference < 0 else '>'} {pair.second} (p = {pair.adjusted:.3g})"
+            for pair in differ
+        )
+        rest = "" if len(differ) == len(self.pairs) else "; other pairs cannot be told apart"
+        return f"Evidence that calibration errors differ {where}, adjusted): {found}{rest}."
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What limits the result."""
+        found = []
+        if self.asked[0].n < ENOUGH_ROWS:
+            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
+        m = len(self.names)
+        smallest = (2 * len(self.pairs) if self.adjust == "holm" else max(m, 2 * (m - 2))) / (1 + self.n_resamples)
+        if smallest > LEVEL:
+            drawn = counted(self.n_resamples, "resample")
+            found.append(f"with {drawn} no adjusted p-value can be below {min(smallest, 1):.2g}")
+        return tuple(found)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each pair."""
+        return frame([pair._asdict() for pair in self.pairs])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+        parts = (self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.asked)
+        columns = zip(*parts, strict=True)
+        values: dict[str, Any] = plain(
+            {
+                "lens": repr(self.asked[0].lens),
+                "estimator": repr(self.asked[0].estimator.core),
+                "n": self.asked[0].n,
+                "models": [
+                    {
+                        "name": name,
+                        "value": value,
+                        "root": root,
+                        "own_pvalue": own,
+                        "set_pvalue": p,
+                        "source": asked.source,
+                    }
+                    for name, value, root, own, p, asked in columns
+                ],
+                "pairs": [pair._asdict() for pair in self.pairs],
+                "adjust": self.adjust,
+                "n_resamples": self.n_resamples,
+                "confidence_level": self.confidence_level,
+                "confidence_set": list(self.confidence_set),
+                "hypothesis": self.hypothesis,
+                "notes": list(self.notes),
+            }
+        )
+        return values
+
+    def __str__(self) -> str:
+        width = max(5, *map(len, self.names))
+        columns = zip(self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, strict=True)
+        models = [
+            f"  {name:{width}}  {number(value, *self.values):>10}  {number(root):>8}  {own:>6.3g}  {p:>5.3g}"
+            for name, value, root, own, p in columns
+        ]
+        pairs = [
+            f"  {pair.first} - {pair.second}: {number(pair.difference, *self.values)} (standard error "
+            f"{number(pair.standard_error, *self.values)}"
+            f"), p = {pair.pvalue:.3g}, adjusted {pair.adjusted:.3g}"
+            for pair in self.pairs
+        ]
+        return "\n".join(
+            [
+                self.verdict,
+                f"  {'model':{width}}  {'squared':>10}  {'root':>8}  {'own p':>6}  {'set p':>5}",
+                *models,
+                *pairs,
+                f"  set        with {100 * self.confidence_level:g} % confidence the smallest error is among "
+                f"{', '.join(self.confidence_set)} (model confidence set)",
+                "  errors     squared, binned by each model's own cells, unbiased; own p: exact, of each model's "
+                "calibration by itself",
+                f"  adjusted   {_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p",
+                f"  null       {self.hypothesis}",
+                f"  estimator  {self.asked[0].estimator!r}",
+                *(f"  note       {note}" for note in self.notes),
+            ]
+        )
+
+    __repr__ = __str__

@@ -1,0 +1,248 @@
+"""Is the model calibrated, in the sense of this lens?"""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.streams import clusters, how_many
+from calibstat.draws.ties import tie_slack, typical_size
+from calibstat.estimators.base import Estimator, Evaluator, Headline
+from calibstat.inference.results import Asked, CalibrationTest
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
+from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.exact import Exact, ExactNull, NotExact
+from calibstat.nulls.multiplier import Multiplier, Restating
+
+
+def calibration_test(
+    sample: Sample, estimator: Estimator, *, null: Null | None = None, rng: RNG = None
+) -> CalibrationTest:
+    """Test the hypothesis that a model is calibrated, in the sense of the estimator's lens.
+
+    The sample is looked at through ``estimator.lens`` first, and labels are redrawn there. With the default null the
+    p-value is exact at every n and for every estimator: under the null, P(p <= alpha) <= alpha.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows that neither the model nor its calibrator was fitted on.
+    estimator : Estimator
+        The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
+    null : Null, optional
+        How the null distribution is had. By default it is computed (`Exact`) where statistic and data allow that,
+        which does not depend on the labels, and drawn with ``Consistency(999)`` where they do not; the result says
+        which. Through a lens that conditions on a
+        variable that is the *strong* null (calibrated given prediction and variable); ``Weak()`` tests whether the
+        mean residual is zero given the variable.
+    rng : int, Generator or None
+        The same `rng` gives the same p-value; a distribution that is computed needs none.
+
+    Returns
+    -------
+    CalibrationTest
+        With ``statistic``, ``pvalue``, ``null_distribution``; prints itself in words.
+
+    Raises
+    ------
+    ValueError
+        If the estimator does not give a number, no row is left in the lens's region, or ``null=Exact()`` cannot serve.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.random(500)
+    >>> sample = cs.Sample(rng.random(500) < p**2, p)
+    >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
+    >>> print(result.verdict)
+    Evidence of miscalibration through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777 (expected \
+calibration error of cell means, total variation, binned), where 0.04501 is expected of a calibrated model with as \
+many rows.
+    >>> statistic, pvalue = result
+    """
+    check_asked(sample, estimator)
+    if null is not None:
+        check_null(null)
+    seen = estimator.lens(sample)
+    asked = describe(estimator, seen)
+    inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
+    core = Headline(inner)
+    evaluator = core.prepare(seen.predictions)
+    statistic = evaluator(seen.outcomes)
+    if statistic.ndim:
+        raise ValueError(
+            f"{estimator!r} gives an array of shape {statistic.shape}, but a test needs one number; "
+            "test a summary of it, for example ExpectedMiscalibration(binning) or MaximumMiscalibration(binning)."
+        )
+    value = float(statistic)
+    if np.isnan(value):
+        raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
+    null, distribution = _distribution(null, core, seen, as_generator(rng), evaluator)
+    return CalibrationTest(
+        statistic=value,
+        pvalue=distribution.pvalue(value),
+        null_distribution=distribution,
+        pvalue_interval=distribution.pvalue_interval(value),
+        hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
+        null=null,
+        asked=asked,
+        remark=evaluator.remark(seen.outcomes),
+        standardized=None if evaluator.scale is None else value / evaluator.scale,
+        notes=power_note(null, distribution, value) + cluster_note(cluster_count(null, seen.predictions)),
+    )
+
+
+def _distribution(
+    null: Null | None, core: Estimator, seen: Sample, rng: np.random.Generator, evaluator: Evaluator
+) -> tuple[Null, NullDistribution]:
+    """Return the null with its distribution; where none was asked for, the exact one if it is to be had."""
+    if null is not None:
+        return null, null.draw(core, seen, rng, evaluator)
+    exact = exact_law(core, seen, evaluator)
+    return (Exact(), exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
+
+
+def describe(estimator: Estimator, seen: Sample) -> Asked:
+    """Record what is asked, and refuse when the lens leaves no rows."""
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {estimator.lens!r}; widen its region.")
+    predictions = seen.predictions
+    if predictions.weights is not None and not predictions.weights.any():
+        raise ValueError(f"all rows seen through {estimator.lens!r} have weight 0; widen its region.")
+    return Asked(estimator, len(seen), predictions.n_classes, predictions.given, predictions.source)
+
+
+# The exact null distribution of a statistic, where it is to be had.
+
+
+def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull | None:
+    """Return the distribution under labels drawn from the predictions, or None where it must be drawn.
+
+    Which of the two it is depends on the predictions alone, so that a test which draws where nothing can be computed
+    is as valid as its two parts.
+
+    Parameters
+    ----------
+    core : Estimator
+        Of a number, without its lens.
+    seen : Sample
+        As seen through the lens.
+    evaluator : Evaluator
+        Of `core`, prepared on these predictions.
+    """
+    try:
+        return Exact().draw(core, seen, evaluator=evaluator)
+    except NotExact:
+        return None
+
+
+# What the public functions are given: the right kinds of things, or an error that says what was expected.
+
+
+def check_sample(sample: Any) -> None:
+    """Refuse anything but a sample."""
+    if not isinstance(sample, Sample):
+        raise TypeError(f"sample is {_named(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
+
+
+def check_lens(lens: Any) -> Lens:
+    """Return a lens, and refuse anything else."""
+    if not isinstance(lens, Lens):
+        raise TypeError(f"lens is {_named(lens)}, but a lens is expected: for example TopLabel().")
+    return lens
+
+
+def check_asked(sample: Any, estimator: Any) -> None:
+    """Refuse anything but a sample and an estimator."""
+    check_sample(sample)
+    if not isinstance(estimator, Estimator):
+        raise TypeError(
+            f"estimator is {_named(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "
+            "or Generic(function) for a function of your own."
+        )
+
+
+def check_number(name: str, value: Any, example: str) -> None:
+    """Refuse what is no number."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
+
+
+def check_null(null: Any) -> None:
+    """Refuse anything but a null."""
+    if not isinstance(null, Null):
+        raise TypeError(f"null is {_named(null)}, but a null is expected: for example Consistency(999).")
+
+
+def _named(thing: Any) -> str:
+    """A class, or what something is an instance of."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
+
+
+# What limits a result, in words: few events, few clusters, signs that change nothing.
+
+# The noise is had from the rows themselves: with fewer of an outcome it may not show.
+ENOUGH_EVENTS = 10
+# Intervals from signs of fewer clusters are refused, and those of fewer than enough are noted.
+MINIMUM_CLUSTERS = 20
+ENOUGH_CLUSTERS = 50
+
+
+def fewest_rows(seen: Sample) -> int:
+    """Return the number of rows of the rarest outcome."""
+    return int(np.bincount(seen.outcomes, minlength=seen.predictions.n_classes).min())
+
+
+def events_note(fewest: int) -> tuple[str, ...]:
+    """Say that events are too few for a bound to be trusted, if they are."""
+    if fewest >= ENOUGH_EVENTS:
+        return ()
+    return (
+        f"the rarest outcome was seen in {fewest} rows, fewer than {ENOUGH_EVENTS}: the bound may be too small; for "
+        "one event calibration_band bounds the error at every n",
+    )
+
+
+def negative_note(value: float) -> tuple[str, ...]:
+    """Say what a debiased value below zero means."""
+    if not value < 0:
+        return ()
+    return (
+        "the value is below zero by chance (it is unbiased); that is not evidence of an error of zero, so the upper "
+        "bound is not below the one-sided quantile of noise at zero error",
+    )
+
+
+def cluster_count(null: Null, predictions: Predictions) -> int | None:
+    """Return the number of clusters that signs are drawn for; None without clusters."""
+    if not isinstance(null, Multiplier) or null.groups is None:
+        return None
+    return how_many(clusters(predictions, null.groups))
+
+
+def cluster_note(count: int | None) -> tuple[str, ...]:
+    """Say how many clusters there are, and whether they are few."""
+    if count is None:
+        return ()
+    few = "" if count >= ENOUGH_CLUSTERS else f", fewer than {ENOUGH_CLUSTERS}: the signs show too little of the noise"
+    return (f"{count} clusters{few}",)
+
+
+def power_note(null: Null, distribution: NullDistribution, statistic: float) -> tuple[str, ...]:
+    """Say that signs change nothing, if they do not: p = 1 by construction."""
+    if not isinstance(null, Multiplier) or not isinstance(distribution, EmpiricalNull):
+        return ()
+    slack = tie_slack(statistic, typical_size(distribution.samples))
+    if np.isinf(statistic) or not (np.abs(distribution.samples - statistic) <= slack).all():
+        return ()
+    return (
+        "every set of signs gives the same value (so it is where every cell holds a single row or cluster), so that "
+        "this test has no power whatever the model; take fewer cells, or null=Consistency()",
+    )

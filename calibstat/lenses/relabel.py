@@ -1,0 +1,279 @@
+"""The k most probable classes, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import at_least_one
+from calibstat.data.sample import Predictions
+from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
+
+# Numbers that are looked at together, so that they stay in the cache; one maximum needs no copy of the rows, and then
+# these are at least so many.
+_NUMBERS, _ROWS = 2**16, 128
+# Up to so many largest entries are searched for one by one, which is faster than a sort.
+_SEARCHES = 8
+
+
+@final
+@dataclass(frozen=True)
+class TopK(Lens):
+    """At which rank among the k most probable classes is the outcome? (Vaicenavicius et al. 2019, Section 3).
+
+    Code j >= 1 is "the j-th most probable class happened", code 0 "none of the k"; so ``TopK(1)`` asks what
+    `TopLabel` asks. Among equal probabilities the class that comes first is the more probable.
+
+    Parameters
+    ----------
+    k : int
+        1 <= k < number of classes.
+
+    Raises
+    ------
+    ValueError
+        On looking, if there are not more than `k` classes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 2], [[0.1, 0.3, 0.6], [0.2, 0.5, 0.3]])
+    >>> cs.TopK(2)(sample).outcomes
+    array([0, 2])
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        at_least_one("k", self.k)
+
+    def look(self, predictions: Predictions) -> View:
+        """Rank the classes of each row, keep the k largest probabilities and what remains."""
+        return look_at_top(self, self.k, predictions)
+
+
+def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
+    """See predictions through their `k` largest probabilities; `lens` is named in errors."""
+    if predictions.seen:
+        raise ValueError(
+            f"{lens!r}: this sample has already been seen through {predictions.seen}, the other classes are not "
+            "known any more. Leave the lens out: the sample is binary and says whether the top label was right."
+        )
+    if k >= predictions.n_classes:
+        raise ValueError(
+            f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
+        )
+    # only sums need double precision
+    columns, largest = _largest_of_rows(predictions.rows if k == 1 else predictions.probabilities, k)
+    induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
+    induced[:, 1:] = largest
+    total = 1.0 if k == 1 else predictions.probabilities.sum(axis=1)
+    induced[:, 0] = total - largest.sum(axis=1)
+    names = ("other", "top") if k == 1 else ("other", *(f"top {j}" for j in range(1, k + 1)))
+    codes = Ranked(columns, predictions.n_classes)
+    return View(replace(predictions, probabilities=induced, classes=names), codes)
+
+
+def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
+    """Return the columns (n, k) of the k largest entries of each row and these, in one pass: some rows at a time."""
+    rows, (n, n_classes) = _marked_writeable(rows), rows.shape
+    columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
+    step = max(_ROWS if k == 1 else 1, _NUMBERS // n_classes)
+    each = np.arange(step)[:, None]
+    for start in range(0, n, step):
+        block = rows[start : start + step]
+        found = _largest(block, k)
+        columns[start : start + step] = found
+        largest[start : start + step] = block[each[: len(block)], found]
+    return columns, largest
+
+
+def _marked_writeable(rows: Array) -> Array:
+    """Return the same memory, marked writeable if its owner is: nothing is written, but argmax copies what is not."""
+    marked = rows.view()
+    with suppress(ValueError):
+        marked.setflags(write=True)
+    return marked
+
+
+def _largest(rows: Array, k: int) -> Ints:
+    """Return the columns of the k largest entries of each row, the first of equal ones first."""
+    if k > _SEARCHES:
+        return np.argsort(-rows, axis=1, kind="stable")[:, :k]
+    if k == 1:
+        return rows.argmax(axis=1)[:, None]
+    left, each, columns = rows.copy(), np.arange(len(rows)), []
+    for _ in range(k):
+        columns.append(left.argmax(axis=1))
+        left[each, columns[-1]] = -np.inf
+    return np.stack(columns, axis=1)
+
+
+# The top label: is the most probable class right as often as its confidence says?
+
+
+@final
+@dataclass(frozen=True)
+class TopLabel(Lens):
+    """Was the most probable class right? P(Y = argmax | max) = max (Guo et al. 2017; Vaicenavicius et al. 2019, eq. 2).
+
+    Code 1 is "the top class happened"; the first of equally probable classes is the top one. The induced prediction is
+    the confidence and one minus it, as of a sample of confidences (`Sample.from_confidence`).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 2], [[0.1, 0.3, 0.6], [0.2, 0.3, 0.5]])
+    >>> cs.TopLabel()(sample).outcomes
+    array([0, 1])
+    """
+
+    def look(self, predictions: Predictions) -> View:
+        """Keep the confidence and whether the top class happened."""
+        return look_at_top(self, 1, predictions)
+
+
+# One class against the rest: marginal (class-wise) calibration.
+
+
+@final
+@dataclass(frozen=True)
+class ClassWise(Lens):
+    """Did class `label` happen? P(Y = c | prediction_c) = prediction_c (Vaicenavicius et al. 2019, eq. 3, one class).
+
+    Code 1 is "the class happened", code 0 is any other class; the induced prediction is that of the class and one minus
+    it.
+
+    Parameters
+    ----------
+    label : label
+        A *label* of the sample, never a position.
+
+    Raises
+    ------
+    ValueError
+        On looking, if `label` is not among the classes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample(["cat", "dog"], [[0.5, 0.3, 0.2], [0.1, 0.8, 0.1]], labels=["cat", "dog", "car"])
+    >>> cs.ClassWise("dog")(sample).outcomes
+    array([0, 1])
+    """
+
+    label: Hashable
+
+    def look(self, predictions: Predictions) -> View:
+        """Keep the probability of the class and whether it happened; all rows share the codes."""
+        if self.label not in predictions.classes:
+            raise ValueError(
+                f"{self!r}: {self.label!r} is not a label of this sample, whose classes are {predictions.classes!r}; "
+                "name one of these (a label, not a position)."
+            )
+        position = predictions.classes.index(self.label)
+        induced = np.empty((len(predictions), 2), order="F")
+        induced[:, 1] = predictions.rows[:, position]
+        np.subtract(1.0, induced[:, 1], out=induced[:, 0])
+        codes = np.zeros((1, predictions.n_classes), dtype=np.intp)
+        codes[0, position] = 1
+        names = (f"not {self.label}", self.label)
+        return View(replace(predictions, probabilities=induced, classes=names), Listed(codes))
+
+
+# Partitions of the classes: is the model calibrated about groups of labels?
+
+
+@final
+@dataclass(frozen=True)
+class Partition(Relabelling):
+    """Which group of classes does the outcome belong to? (Vaicenavicius et al. 2019, Section 3, partition lens).
+
+    Parameters
+    ----------
+    groups : sequence of sequences of labels
+        Disjoint groups of *labels* (never positions) that together hold every class; code i is the i-th group.
+        A label that stands alone may be given without a sequence around it.
+
+    Raises
+    ------
+    ValueError
+        On looking, if the groups overlap, miss a class, or name a label that is not a class.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample(["cat"], [[0.5, 0.3, 0.2]], labels=["cat", "dog", "car"])
+    >>> cs.Partition([["cat", "dog"], "car"])(sample).y_prob
+    array([[0.8, 0.2]])
+    """
+
+    groups: tuple[tuple[Hashable, ...], ...]
+
+    def __init__(self, groups: Iterable[Iterable[Hashable] | Hashable]) -> None:
+        given = tuple(_group(group) for group in groups)
+        if len(given) < 2 or not all(given):
+            raise ValueError(
+                f"groups are {given!r}, but at least two groups of labels, none of them empty, are expected."
+            )
+        object.__setattr__(self, "groups", given)
+
+    def table(self, predictions: Predictions) -> tuple[Array, tuple[Hashable, ...]]:
+        """Code each class by its group; all rows share the codes."""
+        code = {label: i for i, group in enumerate(self.groups) for label in group}
+        named = [label for group in self.groups for label in group]
+        missing = [label for label in predictions.classes if label not in code]
+        unknown = [label for label in named if label not in predictions.classes]
+        if missing or unknown or len(code) < len(named):
+            raise ValueError(
+                f"{self!r} does not split the classes {predictions.classes!r}: "
+                + "; ".join(_complaints(missing, unknown, named))
+                + ". Give at least two disjoint groups of labels that together hold every class."
+            )
+        names = tuple(group[0] if len(group) == 1 else group for group in self.groups)
+        return np.array([[code[label] for label in predictions.classes]], dtype=np.intp), names
+
+
+def _group(group: Iterable[Hashable] | Hashable) -> tuple[Hashable, ...]:
+    return tuple(group) if isinstance(group, Iterable) and not isinstance(group, str) else (group,)
+
+
+def _complaints(missing: list[Hashable], unknown: list[Hashable], named: list[Hashable]) -> Iterable[str]:
+    if missing:
+        yield f"in no group: {missing!r}"
+    if unknown:
+        yield f"not a class: {unknown!r}"
+    if len(set(named)) < len(named):
+        yield f"in two groups: {sorted({str(label) for label in named if named.count(label) > 1})}"
+
+
+# The canonical lens: all of the prediction, all of the outcome.
+
+
+@final
+@dataclass(frozen=True)
+class Canonical(Lens):
+    """Look at the whole prediction: P(Y = k | p) = p_k for every class k (Vaicenavicius et al. 2019, eq. 1).
+
+    The unit of composition: ``Canonical() | lens == lens``.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> cs.Canonical() | cs.TopLabel()
+    TopLabel()
+    """
+
+    @property
+    def parts(self) -> tuple[Lens, ...]:
+        """None: looking through nothing changes nothing."""
+        return ()
+
+    def look(self, predictions: Predictions) -> View:
+        """See everything as it is."""
+        return View(predictions)

@@ -1,0 +1,136 @@
+"""The state of a monitor in a file of numbers and plain text: nothing in it is executed when it is read."""
+
+from __future__ import annotations
+
+import ast
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from calibstat._files import written_whole
+from calibstat.data.arrays import Array
+from calibstat.estimators.kernels import GaussianKernel, LaplaceKernel
+from calibstat.lenses.relabel import Canonical, ClassWise, Partition, TopK, TopLabel
+from calibstat.monitoring.kernel_bets import KernelBets
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
+
+FORMAT = "calibstat monitor 2"
+_KNOWN: dict[str, Any] = {
+    made.__name__: made
+    for made in (
+        Canonical,
+        ClassWise,
+        Partition,
+        TopK,
+        TopLabel,
+        KernelBets,
+        LikelihoodRatioBets,
+        GaussianKernel,
+        LaplaceKernel,
+    )
+}
+
+
+class Part(Protocol):
+    """A part of a monitor that can be written down."""
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+
+
+def collect(parts: Mapping[str, Part]) -> dict[str, Array]:
+    """Return the states of all parts, each under its name."""
+    return {f"{part}.{name}": array for part, each in parts.items() for name, array in each.state().items()}
+
+
+def distribute(arrays: Mapping[str, Array], parts: Mapping[str, Part]) -> None:
+    """Give each part its own arrays back."""
+    for part, each in parts.items():
+        start = f"{part}."
+        each.restore({name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)})
+
+
+def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
+    """Write settings and arrays; the file is replaced at once, so that an interruption leaves the old one."""
+    target = Path(path)
+    expect_folder(target)
+    described = np.array(json.dumps({"format": FORMAT} | dict(settings)))
+    with written_whole(target) as place, place.open("wb") as file:
+        np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
+
+
+def expect_folder(path: str | Path) -> None:
+    """Refuse a place for a state in a folder that is not there.
+
+    Raises
+    ------
+    FileNotFoundError
+    """
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"the state cannot be kept in {path}: there is no folder {folder}; make it first")
+
+
+def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Read settings and arrays.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If it is not the state of a monitor.
+    """
+    if Path(path).is_file() and not zipfile.is_zipfile(path):
+        raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: name the file that save() wrote")
+    try:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        settings = json.loads(str(arrays.pop("settings")))
+        found = settings.pop("format")
+    except FileNotFoundError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{path} does not hold the state of a monitor, or is damaged ({type(error).__name__})"
+        ) from None
+    if found != FORMAT:
+        raise ValueError(f"{path} has the format {found!r}, but {FORMAT!r} is expected: it is from another version")
+    return settings, arrays
+
+
+def made_of(text: str) -> Any:
+    """Make the lens, or the bets, that printed itself as `text`; only those of this package, with plain values.
+
+    Raises
+    ------
+    ValueError
+        If it is anything else, such as a region given by a function.
+
+    Examples
+    --------
+    >>> made_of("TopLabel()"), made_of("ClassWise(label=2)")
+    (TopLabel(), ClassWise(label=2))
+    """
+    try:
+        return _read(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, TypeError) as error:
+        raise ValueError(
+            f"{text} cannot be made from a file: make the monitor as before, and call its restore(path)"
+        ) from error
+
+
+def _read(node: ast.expr) -> Any:
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _read(node.left) | _read(node.right)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _KNOWN:
+        named = {str(each.arg): _read(each.value) for each in node.keywords}
+        return _KNOWN[node.func.id](*map(_read, node.args), **named)
+    return ast.literal_eval(node)

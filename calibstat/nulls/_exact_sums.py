@@ -1,0 +1,383 @@
+"""Discrete laws as values and masses, and sums of them by enumeration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import final
+
+import numpy as np
+
+from calibstat.data.arrays import Array, Floats
+from calibstat.draws.poisson_binomial import fast_length
+
+# Totals that are equal in exact arithmetic differ in their last digits: by less than this share of themselves, or of
+# the smallest where it is negative. (Not of the largest: in a cell of tiny predictions that may be 1e13.)
+_EQUAL = 1e-14
+# At most exp(-33) = 5e-15 of the mass of a sum lies beyond its reach.
+_BEYOND = 33.0
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """A law with finitely many values.
+
+    Parameters
+    ----------
+    values : (m,) floats
+        Increasing.
+    masses : (m,) floats
+    """
+
+    values: Floats
+    masses: Floats
+
+    @property
+    def mean(self) -> float:
+        """The mean."""
+        return float(self.values @ self.masses)
+
+    @property
+    def variance(self) -> float:
+        """The variance."""
+        return float((self.values - self.mean) ** 2 @ self.masses)
+
+    def tail(self, thresholds: Array) -> Floats:
+        """Return P(X >= threshold) for each threshold."""
+        return self._tails[np.searchsorted(self.values, thresholds)]
+
+    @cached_property
+    def _tails(self) -> Floats:
+        tails = np.zeros(len(self.masses) + 1)
+        np.cumsum(self.masses[::-1], out=tails[-2::-1])
+        return tails
+
+    def map(self, function: Callable[[Floats], Floats]) -> Atoms:
+        """Return the law of an increasing function of the value."""
+        return Atoms(function(self.values), self.masses)
+
+    def compressed(self, n_atoms: int) -> Atoms:
+        """Return a law of the same mean with at most so many atoms: means over equal pieces of the range."""
+        if len(self.values) <= n_atoms:
+            return self
+        pieces = np.linspace(self.values[0], self.values[-1], n_atoms, endpoint=False)
+        starts = np.unique(np.searchsorted(self.values, pieces))
+        masses, sums = (np.add.reduceat(each, starts) for each in (self.masses, self.masses * self.values))
+        kept = masses > 0
+        return Atoms(sums[kept] / masses[kept], masses[kept])
+
+
+CERTAINLY_ZERO = Atoms(np.zeros(1), np.ones(1))
+
+
+def pooled(values: Array, masses: Array) -> Atoms:
+    """Sort, and put atoms of equal values together, at the largest of these; atoms without mass are left out."""
+    kept = masses > 0
+    values, masses = values[kept], masses[kept]
+    order = np.argsort(values, kind="stable")
+    values, masses = values[order], masses[order]
+    last = np.append(np.diff(values) > _EQUAL * np.maximum(np.abs(values[1:]), abs(values[0])), True)
+    starts = np.append(0, np.flatnonzero(last)[:-1] + 1)
+    return Atoms(values[last], np.add.reduceat(masses, starts))
+
+
+def enumerate_sum(laws: Sequence[Atoms]) -> Atoms:
+    """Return the law of the sum of independent terms; equal totals are put together after each."""
+    whole = CERTAINLY_ZERO
+    for law in sorted(laws, key=lambda each: len(each.values)):
+        whole = pooled(np.add.outer(whole.values, law.values).ravel(), np.outer(whole.masses, law.masses).ravel())
+    return whole
+
+
+def maximum(laws: Sequence[Atoms]) -> Atoms:
+    """Return the law of the largest of independent terms: the product of their distribution functions."""
+    jumps = [_log_jumps(law) for law in laws]
+    values = np.concatenate([law.values for law in laws])
+    order = np.argsort(values, kind="stable")
+    # below the smallest value of some term the product is zero
+    begun = np.cumsum(np.concatenate([np.arange(len(jump)) == 0 for jump in jumps])[order]) == len(laws)
+    product = np.where(begun, np.exp(np.minimum(np.cumsum(np.concatenate(jumps)[order]), 0.0)), 0.0)
+    return pooled(values[order], np.maximum(np.diff(product, prepend=0.0), 0.0))
+
+
+def _log_jumps(law: Atoms) -> Floats:
+    """By how much the logarithm of the distribution function rises at each atom, from log 1 at the first."""
+    logs: Floats = np.log(np.cumsum(law.masses) / law.masses.sum())
+    return np.diff(logs, prepend=0.0)
+
+
+def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:
+    """Return how far above its smallest value the sum gets but for a chance of exp(-beyond), by Chernoff's bound."""
+    deviation = np.sqrt(sum(law.variance for law in laws))
+    widest = sum(float(law.values[-1] - law.values[0]) for law in laws)
+    if deviation == 0:
+        return widest
+    rates = np.geomspace(0.05, 20, 24) / deviation
+    logs = np.zeros(len(rates))
+    for law in laws:
+        exponents = np.outer(rates, law.values - law.values[0])
+        top = exponents[:, -1:].copy()
+        exponents -= top
+        logs += top[:, 0] + np.log(np.exp(exponents, out=exponents) @ law.masses)
+    return min(widest, float(((logs + beyond) / rates).min()))
+
+
+# Sums of terms that move in steps of one size, such as absolute differences: exact by fast Fourier transforms.
+#
+# A term |count - expected| runs through one arithmetic progression below and one above its kink, with the same step
+# but offsets of its own. Given the side on which each cell falls, the sum lives on a lattice; all sides of half of the
+# cells are gone through at once, and the two halves meet in `ExactNull`.
+
+# Offsets closer than this share of a step are one: the rounding of counts below 10^7 stays under it.
+_NOISE = 1e-8
+# Remainders below this share of a divisor are none: its own rounding, so many times over. Whether all terms lie on the
+# lattice is decided by the finer comparison above.
+_REMAINDER = 1e-4
+_OFFSETS = 2
+# Masses below the rounding of the transforms are left out at both ends.
+_NEGLIGIBLE = 1e-19
+# Sides that are transformed back at once, so that they stay in the cache.
+_TOGETHER = 32
+_NUMBERS = 2**20
+# The lattice of a common divisor may have so many points.
+_POINTS = 2**19
+
+
+@dataclass(frozen=True, eq=False)
+class Progression:
+    """The part of a cell's law on one arithmetic progression: offset + step * (0, 1, ...), with these masses."""
+
+    offset: float
+    masses: Floats
+
+
+def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, Atoms] | None:
+    """Return laws of two independent parts of the sum, or None if its terms lie on no small lattices.
+
+    Parameters
+    ----------
+    cells : sequence of Atoms
+        The law of the term of each cell.
+    largest_step : float
+        The largest difference between terms of consecutive counts, a candidate for the step.
+    """
+    for step in _candidates(cells, largest_step):
+        found = [_progressions(cell, step) for cell in cells] if step else [None]
+        progressions = [each for each in found if each is not None]
+        if len(progressions) == len(found):
+            halves = _halves(cells, progressions, step)
+            if halves is not None:
+                return halves
+    return None
+
+
+def _candidates(cells: Sequence[Atoms], largest_step: float) -> Iterator[float]:
+    yield largest_step
+    yield _common_divisor(cells)
+
+
+def _common_divisor(cells: Sequence[Atoms]) -> float:
+    """Return the step of the coarsest lattice that holds all terms, up to an offset for each; 0 if it is too fine."""
+    least = reach(cells) / _POINTS
+    divisor = 0.0
+    for cell in cells:
+        for difference in np.unique(np.diff(cell.values)):
+            larger, smaller = max(divisor, difference), min(divisor, difference)
+            while smaller > _REMAINDER * larger:
+                larger, smaller = smaller, abs(larger - smaller * round(larger / smaller))
+                if larger < least:
+                    return 0.0
+            divisor = float(larger)
+    # long ranges know the divisor better than short differences
+    for width in sorted(float(np.ptp(cell.values)) for cell in cells):
+        divisor = width / round(width / divisor)
+    return divisor
+
+
+def _progressions(cell: Atoms, step: float) -> list[Progression] | None:
+    """Split a cell's law by the offset of its terms from a lattice; None if there are too many offsets."""
+    scaled = (cell.values - cell.values[0]) / step
+    whole = np.floor(scaled + _NOISE).astype(np.intp)
+    part = scaled - whole
+    order = np.argsort(part)
+    rows = np.split(order, np.flatnonzero(np.diff(part[order]) > _NOISE) + 1)
+    if len(rows) > _OFFSETS or any(part[row[-1]] - part[row[0]] > _NOISE for row in rows):
+        return None
+    return [Progression(float(part[row[-1]]), np.bincount(whole[row], cell.masses[row]).astype(float)) for row in rows]
+
+
+def _halves(cells: Sequence[Atoms], parts: list[list[Progression]], step: float) -> tuple[Atoms, Atoms] | None:
+    """Go through the sides of either half, unless there are too many."""
+    order = sorted(range(len(cells)), key=lambda cell: -len(parts[cell]))
+    half: list[list[int]] = [[], []]
+    for cell in order:
+        half[int(_sides(parts, half[0]) > _sides(parts, half[1]))].append(cell)
+    lengths = [int(reach([cells[cell] for cell in each]) / step) + 2 * len(each) + 1 for each in half]
+    if any(length * _sides(parts, each) > _NUMBERS for length, each in zip(lengths, half, strict=True)):
+        return None
+    first, second = (
+        _sum_of_half([cells[cell] for cell in each], [parts[cell] for cell in each], step, length)
+        for length, each in zip(lengths, half, strict=True)
+    )
+    return first, second
+
+
+def _sides(parts: list[list[Progression]], cells: list[int]) -> int:
+    return prod(len(parts[cell]) for cell in cells)
+
+
+def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float, length: int) -> Atoms:
+    """Multiply the transforms of the progressions of all sides."""
+    if not cells:
+        return CERTAINLY_ZERO
+    length, middle = fast_length(length), len(cells) // 2
+    (left, some), (right, others) = _product(parts[:middle], length), _product(parts[middle:], length)
+    offset = np.add.outer(some, others).ravel()
+    whole = np.floor(offset).astype(np.intp)
+    part = offset - whole
+    order = np.argsort(part, kind="stable")
+    # rows are lattice points and columns go by offset, so the table is sorted as it stands
+    table = np.empty((length + int(whole.max()) + 1, len(order)))
+    for start in range(0, len(order), _TOGETHER):
+        sides = order[start : start + _TOGETHER]
+        at, beside = np.divmod(sides, len(right))
+        shifted = np.zeros((len(sides), len(table)))
+        waves = np.fft.irfft(left[at] * right[beside], length)
+        for row, first, masses in zip(shifted, whole[sides], waves, strict=True):
+            row[first : first + length] = masses
+        table[:, start : start + len(sides)] = shifted.T
+    masses = np.maximum(table, 0.0, out=table).ravel()
+    lowest = sum(float(cell.values[0]) for cell in cells)
+    values = np.add.outer(step * np.arange(len(table)), step * part[order] + lowest).ravel()
+    kept = masses > _NEGLIGIBLE
+    inside = slice(int(kept.argmax()), len(kept) - int(kept[::-1].argmax()))
+    masses = masses[inside]
+    masses /= masses.sum()
+    return Atoms(values[inside], masses)
+
+
+def _product(parts: list[list[Progression]], length: int) -> tuple[Array, Floats]:
+    """Return the product of transforms on each of the sides (s, length // 2 + 1), and the offsets (s,)."""
+    transform, offset = np.ones((1, length // 2 + 1), dtype=complex), np.zeros(1)
+    for progressions in parts:
+        waves = np.fft.rfft([_cut(each.masses, length) for each in progressions], length)
+        transform = (transform[:, None] * waves).reshape(-1, waves.shape[1])
+        offset = np.add.outer(offset, [each.offset for each in progressions]).ravel()
+    return transform, offset
+
+
+def _cut(masses: Floats, length: int) -> Floats:
+    """Pad with zeros, or leave out what lies beyond the reach of the sum."""
+    kept = np.zeros(length)
+    kept[: len(masses)] = masses[:length]
+    return kept
+
+
+# Sums of any terms on a grid, all mass rounded up: one law that gives rigorous upper and lower tails.
+#
+# With M roundings S <= S_up < S + M * step, so P(S_up >= v + M * step) <= P(S >= v) <= P(S_up >= v). Splitting mass
+# between neighbouring grid points instead would keep the mean, but where the observed value is an atom of the law half
+# of that atom would fall below it, and the p-value would be too small.
+
+# Cells with at most so many combinations of counts are rounded together.
+_COMBINATIONS = 2**19
+# Grid points times roundings, and combinations: about half a second.
+_GRID_NUMBERS = 2**25
+# Grid points of some groups that are held at once.
+_HELD = 2**22
+# Combinations that are rounded at once, so that they stay in the cache.
+_GRID_TOGETHER = 2**14
+# Points of the first and the second look. If the difference of upper and lower tail is not about a quarter at the
+# second, then single values have much mass, and no grid is fine enough.
+_LOOKS = (2**12, 2**14)
+_SHRINKS = 0.45
+_TRIES = 3
+# At most exp(-25) = 1.4e-11 of the mass lies beyond the grid.
+_GRID_BEYOND = 25.0
+
+
+def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | None:
+    """Return the law of the sum, rounded up, and by how much at most; None if bounds this close cost too much.
+
+    Parameters
+    ----------
+    cells : sequence of Atoms
+    tolerance : float
+        The largest difference of upper and lower tail.
+    """
+    farthest, groups = reach(cells, _GRID_BEYOND), _grouped(cells)
+    alone = [[cell] for cell in cells]
+    looks = [
+        _excess(_convolve(alone, farthest / points, points + len(cells) + 1), len(cells), tolerance)
+        for points in _LOOKS
+    ]
+    if looks[1] > max(1.0, _SHRINKS * looks[0]):
+        return None
+    # the difference is in proportion to the roundings and their size
+    step = 0.9 * farthest / _LOOKS[1] * len(cells) / (looks[1] * len(groups))
+    combinations = sum(prod(len(cell.values) for cell in group) for group in groups)
+    for _ in range(_TRIES):
+        n_points = int(farthest / step) + len(groups) + 2
+        if n_points * len(groups) + combinations > _GRID_NUMBERS:
+            return None
+        law = _convolve(groups, step, n_points)
+        excess = _excess(law, len(groups), tolerance)
+        if excess <= 1:
+            return law, step * len(groups)
+        step *= 0.8 / excess
+    return None
+
+
+def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
+    """Put cells together, large ones first, each into the first group that has room."""
+    groups: list[list[Atoms]] = []
+    sizes: list[int] = []
+    for cell in sorted(cells, key=lambda each: -len(each.values)):
+        n_values = len(cell.values)
+        home = next((at for at, size in enumerate(sizes) if size * n_values <= _COMBINATIONS), None)
+        if home is None:
+            groups.append([cell])
+            sizes.append(n_values)
+        else:
+            groups[home].append(cell)
+            sizes[home] *= n_values
+    return groups
+
+
+def _convolve(groups: list[list[Atoms]], step: float, n_points: int) -> Atoms:
+    """Round the sum of each group up, and multiply transforms."""
+    length = fast_length(n_points)
+    transform = np.ones(length // 2 + 1, dtype=complex)
+    some = max(1, _HELD // n_points)
+    for first in range(0, len(groups), some):
+        grids = np.zeros((len(groups[first : first + some]), n_points))
+        for grid, group in zip(grids, groups[first:], strict=False):
+            _round_up(group, step, grid)
+        transform *= np.prod(np.fft.rfft(grids, length), axis=0)
+    masses: Floats = np.maximum(np.fft.irfft(transform, length), 0.0)
+    lowest = sum(float(cell.values[0]) for group in groups for cell in group)
+    return Atoms(lowest + step * np.arange(length, dtype=float), masses / masses.sum())
+
+
+def _round_up(group: list[Atoms], step: float, grid: Floats) -> None:
+    """Add the mass of a sum of some terms, less its smallest value, to an empty grid."""
+    values, masses, last = np.zeros(1), np.ones(1), group[-1]
+    for cell in group[:-1]:
+        values = np.add.outer(values, (cell.values - cell.values[0]) / step).ravel()
+        masses = np.outer(masses, cell.masses).ravel()
+    steps = (last.values - last.values[0]) / step
+    n_rows = max(1, _GRID_TOGETHER // len(steps))
+    for start in range(0, len(values), n_rows):
+        rows = slice(start, start + n_rows)
+        point = np.minimum(np.ceil(np.add.outer(values[rows], steps)).ravel(), len(grid) - 1).astype(np.intp)
+        np.add.at(grid, point, np.outer(masses[rows], last.masses).ravel())
+
+
+def _excess(law: Atoms, width: int, tolerance: float) -> float:
+    """Return how often the tolerance goes into the difference of upper and lower tail, where that is most."""
+    upper = np.cumsum(law.masses[::-1])[::-1]
+    upper[:-width] -= upper[width:]
+    return float(upper.max() / tolerance)

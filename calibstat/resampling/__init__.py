@@ -1,1 +1,0 @@
-"""Resamplers: row weights, for uncertainty."""

@@ -1,0 +1,297 @@
+"""Dask: on the threads of this process, or on a cluster."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from multiprocessing import resource_tracker
+from typing import Any, TextIO, TypeAlias
+
+import dask
+import distributed
+import numpy as np
+from distributed import Client
+
+from calibstat._progress import LiveLine, bar, listener_of_this_thread
+from calibstat.sweeps._compute import LANES, Estimates, Found, Study, Unit, compute, repeats_of, work
+from calibstat.sweeps._slots import one_blas_thread, quiet
+
+# Dask has no types.
+_dask: Any = dask
+_distributed: Any = distributed
+# Dask has its workers give every freed array back to the system at once (MALLOC_TRIM_THRESHOLD_), and the page faults
+# then take as long as the work; arrays of up to 256 MiB are kept instead.
+_KEEP_MEMORY = {f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": 2**28 for name in ("TRIM", "MMAP")}
+Take: TypeAlias = Callable[[Found], None]
+
+
+def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
+    """Compute on threads; each block is taken as soon as it is finished, and none once this call has ended."""
+    ended = threading.Event()
+
+    def run(bundle: Sequence[Unit]) -> None:
+        for unit in bundle:
+            if ended.is_set():
+                return
+            found = work(study, unit, block)
+            if not ended.is_set():
+                take(found)
+
+    tasks = [_dask.delayed(partial(run, bundle), pure=False)() for bundle in bundles]
+    try:
+        with one_blas_thread:
+            _dask.compute(*tasks, scheduler="threads", optimize_graph=False)
+    finally:
+        ended.set()
+
+
+def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
+    """Compute on the workers of a client; results come here, so that workers need no common disk.
+
+    The study is the result of a task: it is made again if the workers that hold it are lost.
+    """
+    shared = client.submit(_itself, study, pure=False)
+    futures = {client.submit(_work_all, shared, bundle, block, pure=False): bundle for bundle in bundles}
+    try:
+        for future in _distributed.as_completed(list(futures)):
+            bundle = futures.pop(future)
+            for found in _results(future, bundle):
+                take(found)
+    finally:
+        client.cancel([*futures, shared])
+
+
+def _results(future: Any, bundle: Sequence[Unit]) -> list[Found]:
+    """Return what a task found; if its worker died again and again, that is the error of its units."""
+    if future.status == "finished":
+        found: list[Found] = future.result()
+        return found
+    error = future.exception()
+    return [Found(unit, {}, f"{type(error).__name__}: {error}") for unit in bundle]
+
+
+def _itself(study: Study) -> Study:
+    return study
+
+
+def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[Found]:
+    with one_blas_thread:
+        return [work(study, unit, block) for unit in bundle]
+
+
+@contextmanager
+def connected(client: Client | str | None = None, n_workers: int | None = None) -> Iterator[Client | None]:
+    """Give a client for a client, an address, or a number of processes on this machine; None for threads.
+
+    Parameters
+    ----------
+    client : Client, str or None
+        What is made here from an address is closed afterwards; a client is left open.
+    n_workers : int, optional
+        Start a cluster of as many processes, one thread each.
+    """
+    if n_workers is not None:
+        with _dask.config.set(_KEEP_MEMORY), _interrupts_held():
+            local = _distributed.LocalCluster(
+                n_workers=n_workers, threads_per_worker=1, processes=True, dashboard_address=":0"
+            )
+        with local as cluster, _distributed.Client(cluster) as own:
+            own.run(_quiet_at_the_end)
+            yield own
+    elif isinstance(client, str):
+        with _distributed.Client(client) as own:
+            yield own
+    elif client is None or isinstance(client, Client):
+        yield client
+    else:
+        raise TypeError(
+            f"client is of type {type(client).__name__}, but a Client or the address of a scheduler is expected: for "
+            "example distributed.Client(cluster)"
+        )
+
+
+def _quiet_at_the_end() -> None:
+    """Have a worker that is stopped while it computes say nothing about it."""
+    logging.getLogger("distributed.worker.state_machine").setLevel(logging.ERROR)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back while worker processes start: the keyboard sends it to all of them, and one of us is enough.
+
+    What is held back is inherited by the threads and processes that start here, and by workers that these start anew.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # it lets Ctrl-C through again when it starts
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# How long a repeat takes, and how work is cut accordingly: into blocks, and bundles of about half a second.
+
+_SECONDS = 0.5
+_ROWS_OF_THE_TRIAL = 2000
+_LEAST = 0.25
+_QUICK = 0.005
+_BUNDLES = 32
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds of one repeat: a constant, and a part that grows with n."""
+
+    constant: float
+    per_row: float
+
+    def __call__(self, n: int) -> float:
+        """Return the seconds of a repeat with n rows."""
+        return self.constant + self.per_row * n
+
+
+@lru_cache(maxsize=1)
+def measure_pace(study: Study) -> Pace:
+    """Time a repeat of few rows and one of more; decides how work is cut, never what is computed."""
+    if study.draws == "cells":  # whatever n is
+        return Pace(_seconds(study, min(study.n)), 0.0)
+    sizes = sorted({min(study.n), min(max(study.n), _ROWS_OF_THE_TRIAL)})
+    seconds = [_seconds(study, n) for n in sizes]
+    if len(sizes) == 1:
+        return Pace(0.0, seconds[0] / sizes[0])
+    slope = max(0.0, (seconds[1] - seconds[0]) / (sizes[1] - sizes[0]))
+    return Pace(max(1e-4, seconds[0] - slope * sizes[0]), slope)
+
+
+def _seconds(study: Study, n: int) -> float:
+    """Return the seconds of a repeat, after one that pays for what is done once; of a group where that is quick."""
+    estimates = Estimates(study.estimators, n)
+
+    def took(repeats: range) -> float:
+        start = time.perf_counter()
+        with _forgiving(), quiet:
+            compute(study, study.names[0], n, repeats, estimates)
+        return max((time.perf_counter() - start) / len(repeats), 1e-6)
+
+    whole = range(estimates.lanes)
+    if study.draws == "cells":
+        return took(whole)
+    took(range(1))
+    alone = took(range(1))
+    return took(whole) if alone < _QUICK else alone
+
+
+@contextmanager
+def _forgiving() -> Iterator[None]:
+    """Let errors pass: they will come again where they are recorded."""
+    try:
+        yield
+    except Exception:
+        return
+
+
+def block_size(study: Study, pace: Pace) -> int:
+    """Return how many repeats of the largest samples take half a second; less where there is little to do.
+
+    Whole groups, where there is more than one.
+    """
+    total = sum(map(pace, study.n)) * len(study.models) * study.n_repeats
+    found = round(_goal(total) / pace(max(study.n)))
+    return int(np.clip(found - found % LANES if found > LANES else found, 1, study.n_repeats))
+
+
+def _goal(total: float) -> float:
+    """Return the seconds that a task should take, of a study that takes `total` seconds."""
+    return float(np.clip(total / _BUNDLES, _LEAST, _SECONDS))
+
+
+def bundles(study: Study, units: Sequence[Unit], block: int, pace: Pace) -> list[list[Unit]]:
+    """Put units together until they take half a second, or half that where there is little to do."""
+    costs = [pace(study.n[unit.n]) * len(repeats_of(study, unit, block)) for unit in units]
+    goal = _goal(sum(costs))
+    found: list[list[Unit]] = []
+    filled = goal
+    for unit, cost in zip(units, costs, strict=True):
+        if filled + cost > goal * 1.5 or filled >= goal:
+            found.append([])
+            filled = 0.0
+        found[-1].append(unit)
+        filled += cost
+    return found
+
+
+# Progress of a sweep on standard error: a bar on a terminal, now and then a line elsewhere.
+
+_PATIENCE, _NEW_LINE = 0.5, 10.0
+
+
+class Bar:
+    """Counts finished units inside a ``with`` block, and tells the listener of the thread that made it.
+
+    Parameters
+    ----------
+    visible : bool
+    stream : text stream, optional
+        By default standard error.
+    """
+
+    def __init__(self, visible: bool, stream: TextIO | None = None) -> None:
+        self.visible = visible and (stream or sys.stderr) is not None
+        self.stream = sys.stderr if stream is None else stream
+        self.listener = listener_of_this_thread()
+        self.total: int | None = None
+        self.done = self.failed = 0
+        self.started = self.said = time.monotonic()
+        self.lock = threading.Lock()
+        self.line = LiveLine(self.text, _PATIENCE, self.stream)
+
+    def __enter__(self) -> Bar:
+        if self.visible:
+            self.line.__enter__()
+        return self
+
+    def __exit__(self, raised: object, *rest: object) -> None:
+        if self.visible:
+            self.line.__exit__()
+        if self.done and raised is None:
+            self.say(self.text(time.monotonic() - self.started))
+            if self.failed:
+                self.say(f"{self.failed} of {self.total} blocks failed: their first errors are in the variable 'error'")
+
+    def begin(self, total: int) -> None:
+        """Say how many units there are."""
+        self.total = total
+
+    def say(self, line: str) -> None:
+        """Print a line, unless invisible."""
+        if self.visible:
+            self.line.say(line)
+
+    def advance(self, failed: bool) -> None:
+        """Count a unit; called from any thread."""
+        with self.lock:
+            self.done += 1
+            self.failed += failed
+            if self.listener is not None and self.total:
+                self.listener(self.done / self.total)
+            now = time.monotonic()
+            if self.visible and not self.stream.isatty() and now - self.said >= _NEW_LINE and self.done != self.total:
+                self.said = now
+                self.say(self.text(now - self.started))
+
+    def text(self, seconds: float) -> str:
+        """Return how far the sweep is."""
+        if self.total is None:
+            return f"sweep: getting ready, {seconds:.0f} s"
+        failed = f", {self.failed} failed" if self.failed else ""
+        return f"sweep {bar(self.done / self.total)} {self.done} of {self.total} blocks, {seconds:.0f} s{failed}"
