@@ -39,9 +39,10 @@ def test_a_null_gives_the_same_draws_again_and_others_for_another_seed(entry, es
 @pairs
 def test_fewer_replicates_of_a_null_are_a_prefix_of_more(entry, estimator):
     sample = make_sample(2)
-    fewer, more = (drawn(replace(entry.thing, n_resamples=size), estimator, sample) for size in (7, 40))
+    one, fewer, more = (drawn(replace(entry.thing, n_resamples=size), estimator, sample) for size in (1, 7, 40))
     assert fewer.shape == (7,)
     np.testing.assert_array_equal(more[:7], fewer)
+    np.testing.assert_array_equal(more[:1], one)
 
 
 @pytest.mark.parametrize("shortcuts", [True, False])
@@ -55,6 +56,22 @@ def test_fewer_replicates_are_a_prefix_across_blocks(shortcuts):
     fewer, more = drawn(null, estimator, sample), drawn(replace(null, n_resamples=5), estimator, sample)
     np.testing.assert_array_equal(more[:3], fewer)
     assert len(set(more)) == 5
+
+
+@pytest.mark.parametrize("binning", [cs.EqualMass(15), cs.EqualWidth(100), cs.UniqueValues(0.01)], ids=repr)
+@pytest.mark.parametrize("kind", [cs.ECE, cs.DebiasedL2, cs.DebiasedCE])
+def test_fewer_draws_of_whole_cells_are_a_prefix_of_more(kind, binning):
+    """A single one too, whose sums lie in memory as those of many do."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    p = rng.random(4000).round(3)
+    sample, estimator = cs.Sample((rng.random(4000) < p).astype(int), p), kind(binning)
+    for draw in (
+        lambda size: cs.Bootstrap(size).replicates(estimator, sample, rng=0),
+        lambda size: drawn(cs.Consistency(size, resample_predictions=True), estimator, sample),
+    ):
+        more = draw(40)
+        for size in (1, 7):
+            np.testing.assert_array_equal(draw(size), more[:size])
 
 
 @every(RESAMPLERS)
