@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from calibstat import calibrators
 from calibstat._files import written_whole
 from calibstat.binnings import intervals
 from calibstat.binnings.base import Binning
@@ -122,7 +122,7 @@ def _read(content: Any) -> Any:
         return content
     kind = content["is"]
     if kind == "calibrator":
-        made = _named(CALIBRATORS, calibrators, content["name"])
+        made = _named(CALIBRATORS, import_module("calibstat.calibrators"), content["name"])
         found = made.__new__(made)
         for key, value in content["state"].items():
             if not key.isidentifier() or key.startswith("__") or callable(getattr(made, key, None)):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.kernels.sums import LineSums
+from calibstat.estimators._kernel_sums import LineSums
 from registry import ESTIMATORS, every, make_sample, parts
 
 # Estimators that multiply all replicates by one matrix; SKCE and KCE do so unless two classes stand on a line.
