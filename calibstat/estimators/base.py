@@ -57,7 +57,10 @@ class Evaluator(ABC):
     scale: float | None = None
     """What the value is divided by to be standardised under the null, known from the predictions alone."""
     batch_size: int = 1
-    """How many replicates to pass at once, at least, where they share costly work; it changes no value."""
+    """How many replicates to pass at once, at least, where they share costly work.
+
+    It changes no value but the rounding of matrix products.
+    """
 
     @abstractmethod
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
