@@ -14,6 +14,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import blocks
 from calibstat.estimators.glm import orthonormal
@@ -191,7 +192,7 @@ def _covariance(
     stops = np.append(np.flatnonzero(np.diff(event) > 0), len(event) - 1)
     centred = product - product.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
-    scale = np.where(scale > 1e-12, scale, np.inf)
+    scale = np.where(scale > ROUNDING, scale, np.inf)
     # With two groups the second one is the first, negated.
     used = range(1 if n_groups == 2 else n_groups)
     values = np.array([_range(product[None, :, g], stops)[0] / scale[g] for g in used])
@@ -409,14 +410,13 @@ def _reason(count: int, expected: float, min_size: int, min_expected: float) -> 
 
 # Smooth functions of the prediction: a spline basis, its least-squares fits and its logistic regressions.
 
-_CLIP = 1e-9
 _MOST_KNOTS = 20
 _MOST_STEPS = 50
 
 
 def logits(event: Floats) -> Floats:
     """Return the logits of predictions, clipped to [1e-9, 1 - 1e-9]."""
-    clipped: Floats = np.clip(event, _CLIP, 1 - _CLIP)
+    clipped: Floats = np.clip(event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     return logit(clipped)
 
 

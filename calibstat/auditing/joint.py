@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw, label_batches
 from calibstat.draws.streams import blocks
@@ -207,8 +208,8 @@ def few_resamples(adjust: str, m: int, n_resamples: int, level: float) -> str:
 
 def _wanted(adjust: str, m: int, level: float) -> str:
     smallest = (1 if adjust in ("max-t", "step-down") else m) / level
-    least = int(np.ceil(smallest - 1e-9)) - 1
-    return f"Take n_resamples of at least {least} (better {int(np.ceil(20 * smallest - 1e-9)) - 1})"
+    least = rounded_up(smallest) - 1
+    return f"Take n_resamples of at least {least} (better {rounded_up(20 * smallest) - 1})"
 
 
 # Every group measured on the same draws: values, p-values and intervals that hold together.

@@ -7,12 +7,13 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import SmallCellsWarning
+from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import Given, Predictions
 
 if TYPE_CHECKING:
@@ -231,9 +232,6 @@ def closed_right(values: Floats, edges: Floats) -> Ints:
 
 # Ties: which values count as equal. This is the one place of the rule, for cells, ranks and walks.
 
-ROUNDING: Final = 4 * float(np.finfo(float).eps)
-"""Four units in the last place, relative to a value (8.9e-16)."""
-
 
 def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
     """Return where each group of equal values begins, in values that are sorted.
@@ -281,7 +279,7 @@ def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
 
 def _limits(values: Floats, tolerance: float) -> Floats:
     """Return the largest value that is equal to each."""
-    reach: Floats = np.abs(values) * ROUNDING
+    reach: Floats = np.abs(values) * TIE_OF_PREDICTIONS
     if tolerance:
         np.maximum(reach, tolerance, out=reach)
     reach += values

@@ -25,6 +25,7 @@ from calibstat.binnings.base import (
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
 # From so many rows on a histogram finds the same cells faster than a partial sort.
@@ -109,7 +110,7 @@ def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[F
     """Return the lower and the upper weighted quantile at each of the inner levels, of sorted values."""
     mass = np.cumsum(weights)
     levels = np.arange(1, n_bins) * (mass[-1] / n_bins)
-    slack = 1e-12 * mass[-1]  # rounding must not tell a level from the mass that reaches it
+    slack = ROUNDING * mass[-1]  # rounding must not tell a level from the mass that reaches it
     lower = np.searchsorted(mass, levels - slack, side="left")
     upper = np.searchsorted(mass, levels + slack, side="right")
     return values[lower], values[np.minimum(upper, len(values) - 1)]

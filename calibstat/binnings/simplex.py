@@ -11,10 +11,8 @@ import numpy as np
 from calibstat.binnings.base import Binning, Cells, closed_right, occupied, warn_of_small_cells
 from calibstat.data.arrays import Bools, Floats, Ints
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
-
-# A value this little above an edge lies on it: 25 * 0.28 is more than 7 in floats, and so are many sums of thirds.
-_NOISE = 1e-12
 
 
 @final
@@ -52,7 +50,8 @@ class SimplexGrid(Binning):
                 f"{self!r} cuts probabilities, but {variables[0]!r} is a variable; cut it by another binning: "
                 f"{self!r} * EqualMass(10)."
             )
-        steps = closed_right(predictions.conditioned - _NOISE, np.arange(self.n_bins + 1) / self.n_bins)
+        # A value just above an edge lies on it: 25 * 0.28 is more than 7 in floats, and so are many sums of thirds.
+        steps = closed_right(predictions.conditioned - ROUNDING, np.arange(self.n_bins + 1) / self.n_bins)
         index = np.zeros(len(predictions), dtype=np.intp)
         for column in steps.T:
             # renumbering after each axis keeps the numbers small: n_bins ** K would overflow
@@ -119,6 +118,6 @@ class VarianceTree(Binning):
 
     def _below(self, points: Floats) -> Bools:
         spread = points.var(axis=0)
-        column = points[:, np.argmax(spread >= spread.max() * (1 - _NOISE))]
+        column = points[:, np.argmax(spread >= spread.max() * (1 - ROUNDING))]
         centre = column.mean() if self.split == "mean" else np.median(column)
-        return column < centre - _NOISE * max(1.0, abs(centre))
+        return column < centre - ROUNDING * max(1.0, abs(centre))

@@ -7,8 +7,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from calibstat.binnings.base import ROUNDING, Binning, Cells, Moves, first_of_ties, occupied
+from calibstat.binnings.base import Binning, Cells, Moves, first_of_ties, occupied
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import Predictions
 
 
@@ -52,7 +53,7 @@ class UniqueValues(Binning):
         index = np.zeros(len(predictions), dtype=np.intp)
         whole = sum(not isinstance(key, str) for key in predictions.keys) > 1
         for key, column in zip(predictions.keys, predictions.conditioned.T, strict=True):
-            rounding = ROUNDING if whole and not isinstance(key, str) else 0.0
+            rounding = TIE_OF_PREDICTIONS if whole and not isinstance(key, str) else 0.0
             pooled = _pool(column, max(self.tolerance, rounding))
             index = occupied(index * (int(pooled.max(initial=0)) + 1) + pooled, "data").index
         return Cells(int(index.max(initial=0)) + 1, index, "data")

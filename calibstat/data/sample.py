@@ -14,6 +14,7 @@ from calibstat.data.arrays import Array, Floats, Ints, Variable
 from calibstat.data.checks import Examined, examine
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
+from calibstat.data.rounding import SAME
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -288,8 +289,6 @@ class Sample:
 # Everything known before the outcomes: the type that keeps binnings and lenses from peeking.
 
 Given: TypeAlias = tuple[str | int | EllipsisType, ...]
-# Rows whose probabilities sum to one up to this are taken to sum to one.
-_ROUNDING = 1e-9
 # Rows that are looked at together, so that they stay in the cache.
 _ROWS = 2**15
 
@@ -379,7 +378,7 @@ class Predictions:
         for start in range(0, len(self), _ROWS):
             rows = self.probabilities[start : start + _ROWS]
             sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
-            if rows.min() < 0 or sums.min() < 1 - _ROUNDING or sums.max() > 1 + _ROUNDING:
+            if rows.min() < 0 or sums.min() < 1 - SAME or sums.max() > 1 + SAME:
                 return False
         return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, final
@@ -16,6 +15,7 @@ from matplotlib.lines import Line2D
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
+from calibstat.data.rounding import ROUNDING, rounded_down, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
@@ -102,7 +102,7 @@ class ReliabilityDisplay:
     @property
     def outside(self) -> Bools:
         """(L,) whether the point lies outside its bar; rounding is not enough for that."""
-        found: Bools = (self.deviation < self.low - 1e-12) | (self.deviation > self.high + 1e-12)
+        found: Bools = (self.deviation < self.low - ROUNDING) | (self.deviation > self.high + ROUNDING)
         return found
 
     def plot(
@@ -381,9 +381,6 @@ def _two_classes(lens: Lens, sample: Sample) -> Sample:
 
 # Where the point of each cell falls if the model is calibrated: exact for counts, drawn for weighted rows.
 
-# Rounding of sums of probabilities must not widen a bar by an event.
-_ROUNDING = 1e-12
-
 
 def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> tuple[Floats, Floats]:
     """Return the ends of the bars from the law of the number of events in each cell (Poisson-binomial).
@@ -424,7 +421,7 @@ def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> t
 def _ends(first: int, masses: Floats, tail: float) -> tuple[float, float]:
     """Return the largest count with at most `tail` below it, and the smallest one with at most `tail` above it."""
     upto, onwards = np.cumsum(masses), np.cumsum(masses[::-1])
-    limit = tail + _ROUNDING
+    limit = tail + ROUNDING  # rounding of sums of probabilities must not widen a bar by an event
     low = np.searchsorted(upto / upto[-1], limit, side="right")
     high = np.searchsorted(onwards / onwards[-1], limit, side="right")
     return float(first + low), float(first + len(masses) - 1 - high)
@@ -456,11 +453,11 @@ def drawn_bars(
         If there are too few redraws for the coverage.
     """
     tail = (1 - coverage) / 2
-    rank = math.floor((n_resamples + 1) * tail + _ROUNDING)
+    rank = rounded_down((n_resamples + 1) * tail)
     if rank < 1:
         raise ValueError(
             f"n_resamples is {n_resamples!r}, too few for bars of coverage {coverage!r}: take "
-            f"{math.ceil(1 / tail - _ROUNDING) - 1} or more."
+            f"{rounded_up(1 / tail) - 1} or more."
         )
     null = Consistency(n_resamples).draw(estimator, sample, as_generator(rng))
     ordered = np.sort(null.samples[..., -1], axis=0)

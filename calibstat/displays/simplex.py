@@ -19,6 +19,7 @@ from matplotlib.quiver import Quiver
 from calibstat.binnings.base import Binning, closed_right
 from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
+from calibstat.data.rounding import ROUNDING, rounded_down, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.displays.reliability import ReliabilityDisplay
 from calibstat.estimators.histogram import HistogramRegression
@@ -243,8 +244,6 @@ Drawn: TypeAlias = tuple[Quiver, Quiver | None, Collection, Colorbar]
 _WITHIN, _OUTSIDE, _LINE = "#0072B2", "#D55E00", "#B0B0B0"
 # Shades that arrows can be seen on.
 _SHADES = LinearSegmentedColormap.from_list("light greys", ["white", "#9A9A9A"])
-# The same rounding as where the grid is cut.
-_NOISE = 1e-12
 
 
 def draw_simplex(ax: Axes, display: SimplexDisplay, options: dict[str, Any]) -> Drawn:
@@ -306,7 +305,7 @@ def grid_cell(prediction: Floats, n_bins: int) -> Floats:
            [0.5, 0.5, 0. ],
            [0.5, 0. , 0.5]])
     """
-    steps = closed_right(prediction - _NOISE, np.arange(n_bins + 1) / n_bins)
+    steps = closed_right(prediction - ROUNDING, np.arange(n_bins + 1) / n_bins)
     missing = n_bins - int(steps.sum())
     shifts = {1: np.eye(3), 2: 1 - np.eye(3)}.get(missing, np.ones((3, 3)))
     return (steps + shifts) / n_bins
@@ -330,8 +329,6 @@ def _draw_legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
 
 # The numbers of a simplex diagram; nothing is drawn here.
 
-_ROUNDING = 1e-12
-
 
 def simplex_cells(sample: Sample, binning: Binning, *, lens: Lens, n_resamples: int, coverage: float, rng: RNG) -> Any:
     """Cut a sample of three classes into cells, and work out how long arrows may be by noise alone.
@@ -353,7 +350,7 @@ def simplex_cells(sample: Sample, binning: Binning, *, lens: Lens, n_resamples: 
     drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples
     limit = np.sort(arrow_length(drawn), axis=0)[-rank]
     length = arrow_length(cells["deviation"].values)
-    outside = length > limit + _ROUNDING
+    outside = length > limit + ROUNDING
     found = cells.assign(length=("cell", length), limit=("cell", limit), outside=("cell", outside))
     return found.isel(cell=found["count"].values > 0)
 
@@ -379,11 +376,11 @@ def _rank(n_resamples: int, coverage: float) -> int:
     """Return which of the longest arrows of redraws is the limit, or say how many redraws there must be."""
     if not 0 < coverage < 1:
         raise ValueError(f"coverage is {coverage!r}, but it must lie between 0 and 1, for example 0.9.")
-    rank = math.floor((n_resamples + 1) * (1 - coverage) + _ROUNDING)
+    rank = rounded_down((n_resamples + 1) * (1 - coverage))
     if rank < 1:
         raise ValueError(
             f"n_resamples is {n_resamples!r}, too few for limits of coverage {coverage!r}: take "
-            f"{math.ceil(1 / (1 - coverage) - _ROUNDING) - 1} or more."
+            f"{rounded_up(1 / (1 - coverage)) - 1} or more."
         )
     return rank
 

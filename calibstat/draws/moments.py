@@ -15,11 +15,9 @@ import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.rounding import above_rounding
 from calibstat.draws.streams import blocks
 from calibstat.estimators.tally import Tally, ratio
-
-# Variances this small beside the mean square are rounding: sums of a million squares keep ten digits.
-_ROUNDING = 1e-12
 
 
 @final
@@ -154,8 +152,7 @@ def _mixed(events: Array, event: Floats, others: Array, other: Floats) -> Floats
 
 
 def _variance(mean_square: Floats, mean: Floats) -> Floats:
-    variance = mean_square - mean**2
-    return np.where(variance > _ROUNDING * mean_square, variance, 0.0)
+    return above_rounding(mean_square - mean**2, mean_square)
 
 
 # Sums of powers of the predictions in cells: all that draws of whole cells need to know of rows.

@@ -7,11 +7,8 @@ from typing import TypeVar
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import TIE_SHARE
 
-# Values that are equal in exact arithmetic may differ in the last digits; without this an exact example goes from
-# p = 0.84 to 0.68. Residuals of a million rows in one cell are summed to 1e-10 of their spread (of equal predictions to
-# 1e-7: then a tie with the other side of a lattice may be lost, which leaves the test exact for the sum as it is had).
-TIE_SHARE = 1e-9
 # Most replicates are at most so large; the largest ones may be larger by any factor.
 _MOST = 0.75
 _Value = TypeVar("_Value", float, Floats)

@@ -16,6 +16,7 @@ import numpy as np
 from calibstat._compiled import has_twin
 from calibstat._progress import track
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import NUMBERS_IN_A_BATCH, NUMBERS_IN_CACHE
 from calibstat.estimators.kernels import Kernel
 
@@ -60,8 +61,7 @@ class PairSums(ABC):
     def pairs(self, weights: Floats) -> Floats:
         """Return the weight of all pairs, of weights (R, n): (R,); exactly zero for a single row despite rounding."""
         whole = weights.sum(axis=-1) ** 2
-        weight = whole - (weights**2).sum(axis=-1)
-        return np.where(weight > 1e-12 * whole, weight, 0.0)
+        return above_rounding(whole - (weights**2).sum(axis=-1), whole)
 
 
 def _residuals(labels: Array, chances: Floats) -> Floats:
@@ -255,8 +255,7 @@ class BlockSums(PairSums):
         """Return the weight of all pairs inside blocks."""
         blocks = weights.reshape(len(weights), len(self.features), self.size)
         whole = blocks.sum(axis=-1) ** 2
-        weight = whole - (blocks**2).sum(axis=-1)
-        return np.where(weight > 1e-12 * whole, weight, 0.0).sum(axis=-1)
+        return above_rounding(whole - (blocks**2).sum(axis=-1), whole).sum(axis=-1)
 
 
 # The exact third cumulant of sums over pairs, :math:`S = \sum_{i \ne j} k_{ij} \langle e_i, e_j \rangle`.

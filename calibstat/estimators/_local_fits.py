@@ -15,6 +15,7 @@ import numpy as np
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.tally import TallyPlan, ratio
@@ -68,7 +69,7 @@ class LocalOperator:
     def _blocks(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         """Yield points in blocks, the cells they reach, and tricube weights times powers of the relative distance."""
         size = max(1, min(_POINTS, _NUMBERS // max(len(self.centres), 1)))
-        rounding = 1e-12 * (self.centres[-1] - self.centres[0])
+        rounding = ROUNDING * (self.centres[-1] - self.centres[0])
         for start in range(0, len(self.points), size):
             part = slice(start, start + size)
             points, widths = self.points[part, None], np.maximum(self.widths[part, None], max(rounding, _TINY))
@@ -127,11 +128,11 @@ def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n
     target = min(max(np.floor(n * span + 1e-5), 1.0), n) / n * mass.sum()
     # For a window that begins at a cell, the first cell at which it holds enough.
     sums = np.cumsum(mass)
-    last = np.searchsorted(sums, sums - mass + target * (1 - 1e-9))
+    last = np.searchsorted(sums, sums - mass + target * (1 - SAME))
     ends = np.append(centres, np.inf)[last]
     # Further to the right its left end comes nearer and its right end goes away: the best is where the two are level.
     level = np.searchsorted(centres + ends, 2 * points)
-    snap = 1e-12 * (centres[-1] - centres[0])
+    snap = ROUNDING * (centres[-1] - centres[0])
     width = np.full(len(points), np.inf)
     for begin in (np.maximum(level - 1, 0), np.minimum(level, len(centres) - 1)):
         reach = np.maximum(np.abs(points - centres[begin]), np.abs(ends[begin] - points))
@@ -178,8 +179,6 @@ BAND_CELLS = 256
 MOST_CELLS = 2**15
 # Rows that are added up at once, so that they stay in the cache.
 _ROWS = 2**15
-# A mean that is as near to a value as this is that value: a sum of many equal values is rounded.
-_ROUNDING = 1e-9
 
 
 class Smooth(Protocol):
@@ -322,7 +321,8 @@ def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, 
             break
     if sums is not None:
         means = sums / mass
-        return np.where(np.abs(means - member) <= _ROUNDING * np.abs(member), member, means)
+        # a sum of many equal values is rounded
+        return np.where(np.abs(means - member) <= SAME * np.abs(member), member, means)
     moved = np.zeros(len(mass))
     for rows in parts:
         cell = index[rows]

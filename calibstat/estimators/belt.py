@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import chdtr, chdtrc, chdtri, expit, logit
 
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
@@ -17,7 +18,6 @@ from calibstat.estimators.glm import fit_logistic, information, log_likelihood, 
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
 
 _N_POINTS = 200
-_SMALLEST = 1e-9
 
 
 @final
@@ -126,7 +126,7 @@ class _BeltEvaluator(Evaluator):
         self.predictions = predictions
         self.belt = belt
         self.shape = (belt.max_degree + 3,)
-        self.linear = logit(np.clip(predictions.event, _SMALLEST, 1 - _SMALLEST))
+        self.linear = logit(np.clip(predictions.event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
         self.basis, self.transform = orthonormal(self._powers(self.linear))
         self.bisector = self.basis.T @ self.linear / max(len(self.linear), 1)
 

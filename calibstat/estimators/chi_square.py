@@ -14,6 +14,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator, ResidualForm, two_classes
 from calibstat.estimators.binned import CellwiseEstimator
@@ -218,9 +219,6 @@ class _CellChiSquares(Evaluator):
 
 # Pearson's chi-square distance as a calibration error.
 
-# The square of 1e-12.
-_ROUNDING = 1e-24
-
 
 @final
 @dataclass(frozen=True)
@@ -276,5 +274,5 @@ def in_units_of(squares: Floats, variances: Floats, largest: Array | float = 1.0
         The largest possible squared gaps: 1e-24 of them is what rounding leaves of none.
     """
     uncertain = variances > 0
-    impossible = np.where(squares > _ROUNDING * largest, np.inf, 0.0)
+    impossible = np.where(squares > ROUNDING**2 * largest, np.inf, 0.0)
     return np.where(uncertain, squares / np.where(uncertain, variances, 1.0), impossible)

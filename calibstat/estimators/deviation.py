@@ -12,6 +12,7 @@ from calibstat.binnings.base import Binning, Cells, expect_binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered
 from calibstat.estimators.base import Estimator, Evaluator
@@ -102,10 +103,6 @@ class _DeviationEvaluator(Evaluator):
 
 # ECE-sweep: the binned error with as many cells as keep the curve increasing.
 
-# Rounding must not tell a row from the border that it lies on, nor make a flat curve fall.
-_SLACK = 1e-9
-_FLAT = 1e-12
-
 
 @final
 @dataclass(frozen=True)
@@ -164,8 +161,8 @@ class _SweepEvaluator(Evaluator):
         self.below: Floats = mass[:-1] / mass[-1] if mass[-1] > 0 else np.zeros(0)
         gaps = np.diff(self.below, append=1.0)
         # With so many cells each block is alone in one, and more cells change nothing.
-        self.most = int(np.ceil(1 / gaps[gaps > _SLACK].min())) if len(gaps) else 1
-        self.finest = np.append(0, np.flatnonzero(np.diff(self.below) > _SLACK) + 1)
+        self.most = int(np.ceil(1 / gaps[gaps > SAME].min())) if len(gaps) else 1
+        self.finest = np.append(0, np.flatnonzero(np.diff(self.below) > SAME) + 1)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         ordered = self.ordered
@@ -192,7 +189,7 @@ class _SweepEvaluator(Evaluator):
 
     def _starts(self, m: int) -> Ints:
         """Return where each of m cells begins: the first block that reaches its border; empty ones left out."""
-        return np.unique(np.searchsorted(self.below, (np.arange(m) - _SLACK) / m))
+        return np.unique(np.searchsorted(self.below, (np.arange(m) - SAME) / m))
 
     def _cells(self, sums: Floats, starts: Ints) -> Floats:
         """Return the sums (3, R, m) of the cells."""
@@ -209,4 +206,4 @@ def _increasing(cells: Floats) -> Array:
     mass, events, _ = cells
     means = ratio(events, mass, empty=-np.inf)
     before = np.maximum.accumulate(means, axis=-1)[:, :-1]
-    return ((means[:, 1:] >= before - _FLAT) | (mass[:, 1:] <= 0)).all(axis=-1)
+    return ((means[:, 1:] >= before - ROUNDING) | (mass[:, 1:] <= 0)).all(axis=-1)

@@ -12,6 +12,7 @@ from calibstat.binnings.base import Binning, expect_binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.scores import BrierScore
@@ -271,5 +272,4 @@ def _uncertainty(mean: Floats) -> Floats:
 
 def _inverse_size(weight: Floats, weight2: Floats) -> Floats:
     """Return 1 / (n - 1), with weights sum w^2 / (W^2 - sum w^2); zero for a single row, despite rounding."""
-    pairs = weight**2 - weight2
-    return ratio(weight2, np.where(pairs > 1e-12 * weight**2, pairs, 0.0))
+    return ratio(weight2, above_rounding(weight**2 - weight2, weight**2))

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import all_weights, happened
 from calibstat.estimators.combined import leading_shape
@@ -23,7 +24,6 @@ _KNOTS = {
     6: (0.05, 0.23, 0.41, 0.59, 0.77, 0.95),
     7: (0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975),
 }
-SMALLEST = 1e-9
 
 
 @final
@@ -79,7 +79,7 @@ class GapsOfRows:
 
     def __init__(self, predictions: Predictions, n_knots: int) -> None:
         self.predictions = predictions
-        linear = logit(np.clip(predictions.event, SMALLEST, 1 - SMALLEST))
+        linear = logit(np.clip(predictions.event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
         columns = [np.ones(len(linear)), linear]
         if len(linear):
             columns += restricted_cubic(linear, np.unique(np.quantile(linear, _KNOTS[n_knots])))

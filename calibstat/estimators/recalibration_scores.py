@@ -10,10 +10,10 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances, two_classes
 from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
-from calibstat.estimators.score_tests import CLIP
 
 _ROWS_IN_A_CHUNK = 2**13
 
@@ -107,7 +107,7 @@ def _polynomials(values: Floats, masses: Floats, degree: int) -> Floats:
 
 def logits(predictions: Predictions) -> Floats:
     """Return the clipped logit of the event (n,)."""
-    event = np.clip(predictions.event, CLIP, 1 - CLIP)
+    event = np.clip(predictions.event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     return np.log(event) - np.log1p(-event)
 
 
@@ -153,7 +153,7 @@ class VectorScalingScore(Estimator):
         directions = np.ones((2 * n_classes, len(predictions)))
         for start in range(0, len(predictions), _ROWS_IN_A_CHUNK):
             rows = slice(start, start + _ROWS_IN_A_CHUNK)
-            clipped = np.clip(predictions.chances[rows].T, CLIP, 1 - CLIP)
+            clipped = np.clip(predictions.chances[rows].T, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
             np.log(clipped, out=directions[n_classes:, rows])
         return ScoreForm(predictions, list(range(n_classes)) * 2, directions)
 
@@ -162,8 +162,6 @@ class VectorScalingScore(Estimator):
 
 # Directions with less than this share of the largest variance (of unit-variance sums) are not new ones.
 _RANK = 1e-10
-# Known chances below this are none.
-_ROUNDING = 1e-12
 
 
 @final
@@ -227,7 +225,7 @@ class ScoreForm(Evaluator):
             return np.zeros(len(outcomes), dtype=bool)
         chances = self.predictions.chances[rows]
         if is_chances(outcomes):
-            found = ((np.abs(outcomes[:, rows]) > _ROUNDING) & (chances == 0)).any(axis=-1)
+            found = ((np.abs(outcomes[:, rows]) > ROUNDING) & (chances == 0)).any(axis=-1)
         else:
             found = chances[np.arange(len(rows)), outcomes[:, rows]] == 0
         return (found & (masses[:, rows] > 0)).any(axis=-1)

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances, two_classes
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
@@ -146,8 +147,6 @@ class LogLossZ(Estimator):
 # Mean scores against what the predictions promise: sums of one number for each row and each label it may have.
 
 Score: TypeAlias = Literal["brier", "log"]
-# Predictions are kept this far from 0 and 1 where their logarithm is taken.
-CLIP = 1e-9
 
 
 @final
@@ -245,10 +244,10 @@ def excess(predictions: Predictions, score: Score) -> Floats:
     """Return each label's score minus the mean score that its row promises: (n, K)."""
     rows = predictions.chances
     # |onehot(k) - p|^2 = 1 - 2 p_k + sum p^2, of which only -2 p_k depends on the label
-    scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, CLIP, 1 - CLIP))
+    scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
     gaps = scores - (rows * scores).sum(axis=1, keepdims=True)
     # where all labels score alike, rounding must not pass for a variance
-    return np.where(np.abs(gaps) > 1e-12 * np.abs(scores).max(axis=1, keepdims=True), gaps, 0.0)
+    return np.where(np.abs(gaps) > ROUNDING * np.abs(scores).max(axis=1, keepdims=True), gaps, 0.0)
 
 
 class TableEvaluator(Evaluator):

@@ -14,6 +14,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Floats
+from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.tally import Tally, over_components, ratio
@@ -216,5 +217,4 @@ def _squared_gaps(tally: Tally) -> Floats:
 
 def _pair_weight(tally: Tally) -> Floats:
     """Weight of all pairs i != j of each cell, W^2 - sum w^2; exactly zero for a single row despite rounding."""
-    pairs = tally.weight**2 - tally.weight2
-    return np.where(pairs > 1e-12 * tally.weight**2, pairs, 0.0)
+    return above_rounding(tally.weight**2 - tally.weight2, tally.weight**2)

@@ -11,6 +11,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, midpoints, weighted_neighbours
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import one_column
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances
@@ -146,7 +147,7 @@ class ScalesEvaluator(Evaluator):
             pairs = whole**2 - _between(weight2, starts)
             below = pairs if self.denominator == "pairs" else whole**2
             # a single row has no pairs, whatever rounding says
-            factor = ratio(ratio(whole, total), np.where(pairs > 1e-12 * whole**2, below, 0.0))
+            factor = ratio(ratio(whole, total), np.where(pairs > ROUNDING * whole**2, below, 0.0))
             variance = 2 * (factor**2 * np.maximum(spreads - _between(spread2, starts), 0.0)).sum(axis=-1)
             found.append((factor, np.where(variance > 0, np.sqrt(variance), 1.0)))
         return found

@@ -11,6 +11,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators._local_fits import smoothed_column
 from calibstat.estimators.base import Estimator, Evaluator, all_weights, happened, two_classes
@@ -18,9 +19,6 @@ from calibstat.estimators.binned import BinnedEstimator
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.miscalibration import ECE
 from calibstat.estimators.tally import Tally, TallyPlan, ratio
-
-# Distances and deviations that differ by less are the same.
-TIES = 1e-12
 
 
 @final
@@ -47,7 +45,7 @@ class ValidityCurve:
 
     def __call__(self, tolerance: float | Floats) -> Floats:
         """Return the share of rows off by no more than each tolerance."""
-        place = np.searchsorted(self.deviation, np.asarray(tolerance) + TIES, side="right")
+        place = np.searchsorted(self.deviation, np.asarray(tolerance) + ROUNDING, side="right")
         return np.concatenate([[0.0], self.share])[place]
 
     @property
@@ -189,7 +187,7 @@ class _NeighborEvaluator(Evaluator):
         mass = np.take(np.broadcast_to(all_weights(self.predictions, weights), shape), order, axis=-1)
         events = mass * np.take(happened(outcomes), order, axis=-1)
         total, count = (self._window(each) for each in (events, mass))
-        held = np.where(count > TIES * mass.sum(axis=-1, keepdims=True), count, 0.0)
+        held = np.where(count > ROUNDING * mass.sum(axis=-1, keepdims=True), count, 0.0)
         return np.abs(ratio(total, held) - self.predictions.event[order]), mass
 
     def _window(self, values: Floats) -> Floats:
@@ -212,6 +210,6 @@ def _neighbours(values: Floats, wanted: int) -> tuple[Ints, Ints]:
         move = (values - values[middle] > values[behind] - values) & (low < high)
         low, high = np.where(move, middle + 1, low), np.where(move, high, middle)
     farthest = np.maximum(values - values[low], values[low + wanted - 1] - values) if n else values
-    first = np.searchsorted(values, values - farthest - TIES, side="left")
-    last = np.searchsorted(values, values + farthest + TIES, side="right")
+    first = np.searchsorted(values, values - farthest - ROUNDING, side="left")
+    last = np.searchsorted(values, values + farthest + ROUNDING, side="right")
     return first, last

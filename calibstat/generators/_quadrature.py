@@ -12,11 +12,11 @@ from scipy import special
 
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Array, Bools, Floats
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.generators.base import Population, without_warnings
 from calibstat.lenses.base import Lens, View
 
 N_NODES = 16
-_NOISE = 1e-12
 _STEPS = 60
 _EQUAL = 1e-13
 
@@ -66,7 +66,7 @@ def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Float
 
 
 def _roots(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
-    kept = np.flatnonzero(np.abs(values) > _NOISE)
+    kept = np.flatnonzero(np.abs(values) > ROUNDING)
     points, signs = grid[kept], np.sign(values[kept])
     change = np.flatnonzero(signs[:-1] * signs[1:] < 0)
     low, high, left = points[change], points[change + 1], signs[change]
@@ -80,7 +80,7 @@ def _roots(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -
 def _extrema(function: Callable[[Floats], Floats], grid: Floats, sizes: Floats) -> Floats:
     """Find the local maxima of the absolute value, by ternary search between the neighbours of a largest node."""
     inner = sizes[1:-1]
-    peaks = 1 + np.flatnonzero((inner > sizes[:-2]) & (inner >= sizes[2:]) & (inner > _NOISE))
+    peaks = 1 + np.flatnonzero((inner > sizes[:-2]) & (inner >= sizes[2:]) & (inner > ROUNDING))
     low, high = grid[peaks - 1], grid[peaks + 1]
     for _ in range(_STEPS):
         third = (high - low) / 3
@@ -107,7 +107,6 @@ def around_changes(values: Floats, index: Array) -> Floats:
 # Panels bisected at the borders of cells, until no node stands for mass on both sides of one.
 
 _ROUNDS = 40
-_CLOSE = 1e-9
 _MANY = 0.45
 _WARM_UP = 3  # a coarse first grid may leave cells empty
 Axis: TypeAlias = str | EllipsisType
@@ -185,7 +184,7 @@ def _cell_changes(cells: Cells, view: View) -> Floats:
 
 def _close(around: Floats, found: Floats) -> Bools:
     """Return which changes are known closely enough; once found, rounding of masses must not lose them again."""
-    slack = _CLOSE * np.maximum(1, np.abs(around[3]))
+    slack = SAME * np.maximum(1, np.abs(around[3]))
     again = np.searchsorted(np.sort(found), around[0] - slack) < np.searchsorted(np.sort(found), around[3] + slack)
     close: Bools = (around[3] - around[0] <= slack) | again
     return close

@@ -19,6 +19,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator
 from calibstat.data.parameters import SmallCellsWarning, at_least_one
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator
 from calibstat.lenses.base import Lens
@@ -333,7 +334,6 @@ def without_warnings() -> Iterator[None]:
 _BLOCKS = 20
 _REPEATS = 30
 _FEW_ROWS = (300, 500)
-_ROUNDING = 1e-12
 
 
 def evaluate(estimator: Estimator, population: Population) -> float | Array:
@@ -364,7 +364,7 @@ def zero_where_calibrated(
             values.append(np.asarray(evaluate(estimand, rows(n, as_generator(seed)))))
         except ValueError:  # it needs more rows, or what these have not
             return None
-    if values[0].shape != values[1].shape or not all((np.abs(each) <= _ROUNDING).all() for each in values):
+    if values[0].shape != values[1].shape or not all((np.abs(each) <= ROUNDING).all() for each in values):
         return None
     return np.zeros(values[0].shape) if values[0].ndim else 0.0
 
@@ -433,8 +433,6 @@ def _pools(lens: Lens, block: Population) -> bool:
 
 # The calibration function read off a population.
 
-_SAME = 1e-9
-
 
 def induced_chances(population: Population, lens: Lens, probabilities: Floats) -> Floats:
     """Look up the mean chances of the rows whose induced prediction is the one asked for.
@@ -490,4 +488,4 @@ def _distinct(population: Population, lens: Lens) -> tuple[Floats, Floats]:
 def _nearest(known: Floats, chances: Floats, point: Floats) -> Floats:
     gaps = np.abs(known - point).max(axis=1)
     nearest = int(gaps.argmin())
-    return chances[nearest] if gaps[nearest] < _SAME else np.full(len(point), np.nan)
+    return chances[nearest] if gaps[nearest] < SAME else np.full(len(point), np.nan)

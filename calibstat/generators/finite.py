@@ -11,6 +11,7 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats, Variable
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.recalibrations import EventMap, Identity, chances_of
@@ -145,7 +146,7 @@ def _law(name: str, given: Any) -> Floats:
     rows = np.stack([1 - values, values], axis=1) if values.ndim == 1 else values
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 2:
         raise ValueError(f"{name} have shape {values.shape}; pass (m,) probabilities of the event, or (m, K) rows.")
-    bad = ~((rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) < 1e-9))
+    bad = ~((rows >= 0).all(axis=1) & (np.abs(rows.sum(axis=1) - 1) < SAME))
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(f"{name}, row {row}: {rows[row].tolist()} is not a law; values must be >= 0 and sum to 1.")

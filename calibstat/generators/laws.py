@@ -14,6 +14,7 @@ from scipy import special
 from calibstat.binnings.base import borders
 from calibstat.binnings.intervals import EqualWidth
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.rounding import SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator
 from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
@@ -75,7 +76,7 @@ def _check_rows(model: SyntheticModel, n: int, rng: np.random.Generator) -> None
     _require(len(drawn) == n, f"rows({n}) returned {len(drawn)} rows")
     _check_laws(drawn, "rows")
     if model.calibrated:
-        same = np.allclose(drawn.chances, drawn.predictions.chances, rtol=0, atol=1e-9)
+        same = np.allclose(drawn.chances, drawn.predictions.chances, rtol=0, atol=SAME)
         _require(same, "calibrated: it says that chances are the predictions, but in some rows they are not")
 
 
@@ -93,7 +94,7 @@ def _check_population(population: Population) -> None:
     _require(weights is not None, "population: masses are missing (predictions.weights)")
     if weights is not None:
         _require(bool((weights >= 0).all()), "population: a mass is negative")
-        _require(abs(weights.sum() - 1) < 1e-9, f"population: masses sum to {weights.sum()!r}, not to 1")
+        _require(abs(weights.sum() - 1) < SAME, f"population: masses sum to {weights.sum()!r}, not to 1")
     _check_laws(population, "population")
 
 
@@ -101,7 +102,7 @@ def _check_laws(population: Population, where: str) -> None:
     for name, rows in (("predictions", population.predictions.probabilities), ("chances", population.chances)):
         _require(rows.shape == population.predictions.probabilities.shape, f"{where}: {name} have shape {rows.shape}")
         _require(bool((rows >= 0).all()), f"{where}: {name} are negative or not numbers")
-        _require(bool((np.abs(rows.sum(axis=1) - 1) < 1e-9).all()), f"{where}: {name} do not sum to one")
+        _require(bool((np.abs(rows.sum(axis=1) - 1) < SAME).all()), f"{where}: {name} do not sum to one")
 
 
 def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Generator) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Bools, Floats, Ints
+from calibstat.data.rounding import ROUNDING
 from calibstat.generators._quadrature import Borders, critical_points, distinct, expit, logit, panels, settled
 from calibstat.generators.base import Population, SyntheticModel, as_points, population_of, two_columns
 from calibstat.lenses.base import Lens, View
@@ -26,7 +27,6 @@ from calibstat.lenses.relabel import Canonical
 _FAR = 8 * 1.15 ** np.arange(1, 33)
 _WIDE = np.concatenate([np.arange(0, 8.25, 0.25), _FAR[_FAR < 700], [700]])
 _FINE = np.arange(1, 64) / 64
-_SAME = 1e-12
 _NEAR = 1e-10
 
 
@@ -86,7 +86,7 @@ class LineModel(SyntheticModel):
         chances = view.chances(both.chances)[:, 1]
         row = np.arange(2 * len(odds)) if view.rows is None else view.rows
         asked = row % len(odds)
-        fits = np.abs(view.predictions.event - points[asked, 1]) < _SAME
+        fits = np.abs(view.predictions.event - points[asked, 1]) < ROUNDING
         mass = np.where(fits, np.maximum(_masses(view), 1e-300), 0.0)
         total = np.bincount(asked, mass, minlength=len(odds))
         happened = np.bincount(asked, mass * chances, minlength=len(odds))
@@ -160,7 +160,7 @@ class LineModel(SyntheticModel):
         table[2, kept] = _masses(view)
         gaps, values, mass = table.reshape(3, 2, -1)
         total = mass.sum(axis=0)
-        folded = (np.abs(values[0] - values[1]) < _SAME) & (mass > 0).all(axis=0)
+        folded = (np.abs(values[0] - values[1]) < ROUNDING) & (mass > 0).all(axis=0)
         pooled = np.divide((gaps * mass).sum(axis=0), total, out=np.zeros(len(odds)), where=total > 0)
         return np.where(folded, pooled, gaps[side])
 
@@ -180,7 +180,7 @@ _PARTS = 16
 _NODES = 4
 _STEPS = 12
 # A Newton step this small leaves an error of its square; a bisection has to be as small as the error.
-_CLOSE_BY_NEWTON, _CLOSE = 1e-8, 1e-12
+_CLOSE_BY_NEWTON = 1e-8
 
 
 def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: Floats) -> Floats:
@@ -226,7 +226,7 @@ def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, pa
         inside = (moved >= low) & (moved <= high)
         moved = np.where(inside, moved, (low + high) / 2)
         found[open_] = moved
-        close = np.where(inside, _CLOSE_BY_NEWTON, _CLOSE) * np.maximum(1, np.abs(moved))
+        close = np.where(inside, _CLOSE_BY_NEWTON, ROUNDING) * np.maximum(1, np.abs(moved))
         still = np.flatnonzero(np.abs(moved - points) > close)
         if len(still) == 0:
             break

@@ -15,10 +15,10 @@ import numpy as np
 
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.generators._quadrature import expit, logit
 
 _GRID = np.concatenate([[0.0], expit(np.linspace(-40, 40, 2001)), np.linspace(0, 1, 2001)])
-_SLACK = 1e-12
 EventMap: TypeAlias = Callable[[Floats], Any]
 
 
@@ -56,8 +56,8 @@ def chances_of(recalibration: EventMap, p: Floats) -> Floats:
     values = np.asarray(recalibration(p), dtype=float)
     if values.shape != p.shape:
         raise ValueError(f"{recalibration!r} maps shape {p.shape} to {values.shape}; it must keep the shape.")
-    if not (values.min(initial=0.0) >= -_SLACK and values.max(initial=1.0) <= 1 + _SLACK):
-        row = int(np.argmin((values >= -_SLACK) & (values <= 1 + _SLACK)))
+    if not (values.min(initial=0.0) >= -ROUNDING and values.max(initial=1.0) <= 1 + ROUNDING):
+        row = int(np.argmin((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
         raise ValueError(
             f"{recalibration!r} leaves [0, 1]: it maps {p[row]:.6g} to {values[row]:.6g}; take a smaller amplitude."
         )

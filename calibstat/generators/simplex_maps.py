@@ -11,8 +11,8 @@ import numpy as np
 from scipy import special
 
 from calibstat.data.arrays import Floats
+from calibstat.data.rounding import SAME
 
-_SLACK = 1e-9
 RowMap: TypeAlias = Callable[[Floats], Any]
 
 
@@ -55,13 +55,13 @@ def laws_of(recalibration: RowMap, rows: Floats) -> Floats:
     if laws.shape != rows.shape:
         raise ValueError(f"{recalibration!r} maps rows of shape {rows.shape} to {laws.shape}; it must keep the shape.")
     least = laws.min(initial=0.0)
-    if not (least >= -_SLACK and np.abs(np.einsum("ij->i", laws) - 1).max(initial=0.0) <= _SLACK):
+    if not (least >= -SAME and np.abs(np.einsum("ij->i", laws) - 1).max(initial=0.0) <= SAME):
         _refuse(recalibration, rows, laws)
     return laws if least == 0 else np.maximum(laws, 0.0)
 
 
 def _refuse(recalibration: RowMap, rows: Floats, laws: Floats) -> None:
-    row = int(np.argmin((laws >= -_SLACK).all(axis=1) & (np.abs(laws.sum(axis=1) - 1) <= _SLACK)))
+    row = int(np.argmin((laws >= -SAME).all(axis=1) & (np.abs(laws.sum(axis=1) - 1) <= SAME)))
     raise ValueError(
         f"{recalibration!r} leaves the simplex: it maps {rows[row].round(6).tolist()} to "
         f"{laws[row].round(6).tolist()}; chances must be >= 0 and sum to 1."
@@ -90,7 +90,7 @@ class Mixture(SimplexMap):
         law = np.asarray(distribution, dtype=float)
         if not 0 <= weight <= 1:
             raise ValueError(f"weight is {weight!r}, but it must be in [0, 1].")
-        if law.ndim != 1 or len(law) < 2 or not (law >= 0).all() or abs(law.sum() - 1) > _SLACK:
+        if law.ndim != 1 or len(law) < 2 or not (law >= 0).all() or abs(law.sum() - 1) > SAME:
             raise ValueError(f"distribution is {distribution!r}, but it must be >= 0 and sum to 1.")
         object.__setattr__(self, "weight", float(weight))
         object.__setattr__(self, "distribution", tuple(law.tolist()))

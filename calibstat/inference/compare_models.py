@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import blocks
 from calibstat.estimators.base import Estimator
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Pairs: TypeAlias = list[tuple[int, int]]
-# Standard errors below this share of the largest influence are what rounding leaves of none.
-_NO_SPREAD = 1e-12
 
 
 def compare_models(
@@ -173,7 +172,7 @@ def _joint_draws(
     if unseen.any():
         noise = noise + unseen * rng.standard_normal(noise.shape)
     scale = np.maximum(errors, spread)
-    known = scale > _NO_SPREAD * np.abs(influence).max(initial=0.0)
+    known = scale > ROUNDING * np.abs(influence).max(initial=0.0)
     return np.where(known, noise / np.where(known, scale, 1.0), 0.0)
 
 
@@ -310,7 +309,7 @@ class ModelComparison:
     def confidence_set(self) -> tuple[str, ...]:
         """The models that may have the smallest error."""
         alpha = 1 - self.confidence_level
-        return tuple(name for name, p in zip(self.names, self.set_pvalues, strict=True) if p > alpha + 1e-12)
+        return tuple(name for name, p in zip(self.names, self.set_pvalues, strict=True) if p > alpha + ROUNDING)
 
     @property
     def hypothesis(self) -> str:

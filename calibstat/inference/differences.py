@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.inference.spread import NO_NOISE, NoInterval, Normal
@@ -107,7 +108,7 @@ class CellResiduals:
     def fewer(self) -> Floats:
         """(L,) weight of pairs over weight of rows: rows of each cell less one; one for a single row."""
         pairs = self.mass**2 - self._sums(self.weights**2)
-        some = pairs > 1e-12 * self.mass**2
+        some = pairs > ROUNDING * self.mass**2
         return np.where(some, pairs / np.where(some, self.mass, 1.0), 1.0)
 
     @cached_property

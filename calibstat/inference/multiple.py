@@ -10,6 +10,7 @@ import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import blocks
@@ -166,7 +167,7 @@ def _standardized(evidence: Floats) -> Floats:
     count = np.maximum(known.sum(axis=0), 1)
     centre = np.where(known, evidence, 0.0).sum(axis=0) / count
     spread = np.sqrt(np.where(known, (evidence - centre) ** 2, 0.0).sum(axis=0) / count)
-    varies = spread > 1e-12 * np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
+    varies = spread > ROUNDING * np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
     return np.where(varies, (evidence - centre) / np.where(varies, spread, 1.0), np.where(known, 0.0, evidence))
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from calibstat.data.arrays import Floats
-from calibstat.draws.ties import TIE_SHARE
+from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.estimators.base import Estimator
 from calibstat.inference.spread import ConfidenceInterval
 from calibstat.lenses.base import Lens
@@ -312,10 +312,8 @@ def plain(value: Any) -> Any:
 # How numbers and verdicts are put into words. Words never accept a null hypothesis.
 
 LEVEL = 0.05
-# Smaller p-values are printed as a bound: the tails of laws are not known that well.
-SMALLEST = 1e-12
-# What rounding leaves of a zero, at most and at least; in between ties tell it.
-_ROUNDING, _LEAST = 1e-12, 1e-16
+# What rounding leaves of a zero, at least; it is at most ROUNDING, and in between ties tell it.
+_LEAST = 1e-16
 
 
 def number(value: float, *beside: float) -> str:
@@ -334,7 +332,7 @@ def number(value: float, *beside: float) -> str:
     ('0.1235', '0', '0', '3e-15')
     """
     known = beside and all(map(isfinite, beside))
-    noise = min(_ROUNDING, TIE_SHARE * max(map(abs, (value, *beside)))) if known else _ROUNDING
+    noise = min(ROUNDING, TIE_SHARE * max(map(abs, (value, *beside)))) if known else ROUNDING
     return f"{0.0 if abs(value) < max(noise, _LEAST) else value:.4g}"
 
 
@@ -363,7 +361,7 @@ def at_floor(pvalue: float, null: NullDistribution) -> bool:
     return not null.monte_carlo and pvalue <= null.floor
 
 
-def small_pvalue(pvalue: float, floor: float = SMALLEST) -> str:
+def small_pvalue(pvalue: float, floor: float = SMALLEST_PVALUE) -> str:
     """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero.
 
     Examples

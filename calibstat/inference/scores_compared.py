@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from calibstat.data.arrays import Floats
+from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import blocks
@@ -127,7 +128,7 @@ def _basis(seen: Sample) -> Floats:
     """(n, d) orthonormal columns that span 1 and the prediction; one where all predictions are equal."""
     event = seen.predictions.event
     columns, lengths, _ = np.linalg.svd(np.column_stack([np.ones(len(event)), event]), full_matrices=False)
-    return columns[:, lengths > 1e-9 * lengths[0]]
+    return columns[:, lengths > SAME * lengths[0]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from calibstat.data.arrays import Floats
+from calibstat.data.rounding import rounded_up
 from calibstat.draws.ties import tie_slack
 
 
@@ -109,9 +110,9 @@ def lower_end(value: float, reach: float) -> float:
 
 def _quantile(noise: Floats, level: float) -> float:
     """Return the value of rank ceil(level (R + 1)): the data are one of R + 1 sets; NaN counts as largest."""
-    rank = int(np.ceil(level * (len(noise) + 1) - 1e-9))
+    rank = rounded_up(level * (len(noise) + 1))
     if rank > len(noise):
-        need = int(np.ceil(1 / (1 - level) - 1e-9)) - 1
+        need = rounded_up(1 / (1 - level)) - 1
         raise NoInterval(f"{len(noise)} resamples are too few for level {level:g}; take at least {need}")
     return float(np.sort(noise)[rank - 1])
 

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Floats
+from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import Given, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.draws.ties import tie_slack, typical_size
@@ -185,8 +186,6 @@ def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
 
 _ATOMS_FOR_MEAN = 1024
 _ATOMS_FOR_SIZE = 64
-# What rounding leaves of a probability, and a share of a value that is not told from the value.
-_ROUNDING = 1e-12
 
 
 @final
@@ -210,7 +209,7 @@ class ExactNull(NullDistribution):
     second: Atoms
     link: Callable[[Floats], Floats]
     rounding: float = 0.0
-    floor_pvalue: float = 1e-12
+    floor_pvalue: float = SMALLEST_PVALUE
 
     def pvalue(self, value: float) -> float:
         """Return P(statistic >= value), ties included; the upper bound of it where the sum was rounded up."""
@@ -225,13 +224,13 @@ class ExactNull(NullDistribution):
     def quantile(self, q: float) -> Floats:
         """Return the smallest value v with P(statistic <= v) >= q (of the law that was rounded up)."""
         if len(self.second.values) == 1:
-            reached = np.cumsum(self.first.masses) >= q - _ROUNDING
+            reached = np.cumsum(self.first.masses) >= q - ROUNDING
             at = int(np.argmax(reached)) if reached.any() else len(reached) - 1
             return np.asarray(self.link(self.first.values[[at]] + self.second.values)[0])
         low, high = self._ends
         if self._reached(low) >= q:
             high = low
-        while high - low > _ROUNDING * max(abs(low), abs(high)):
+        while high - low > ROUNDING * max(abs(low), abs(high)):
             middle = (low + high) / 2
             if middle in (low, high):
                 break

@@ -14,6 +14,7 @@ import numpy as np
 from calibstat._progress import track
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
@@ -240,7 +241,7 @@ class PlannedTest:
     def rejections(self, model: SyntheticModel, n: int, runs: int, rng: np.random.Generator) -> int:
         """Count rejections in fresh samples of n rows; where the search begins, cells may hold few of them."""
         with without_warnings():
-            found = [self.pvalue(model.sample(n, rng), rng) <= self.level + 1e-12 for _ in track(range(runs), runs)]
+            found = [self.pvalue(model.sample(n, rng), rng) <= self.level + ROUNDING for _ in track(range(runs), runs)]
         return int(np.count_nonzero(found))
 
     def __str__(self) -> str:

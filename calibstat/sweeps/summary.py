@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.sweeps.store import DONE, FAILED
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ _LONG_NAMES = {
     "size": "share of rejections where the null is true",
     "power": "share of rejections where the null is false",
 }
-# A true error below this is rounding: the null is true.
-_NOTHING = 1e-9
 
 
 def summarise(ds: xr.Dataset, level: float = 0.05) -> xr.Dataset:
@@ -93,9 +92,9 @@ def _of_intervals(low: Any, high: Any, truth: Any) -> dict[str, Any]:
 
 def _of_pvalues(pvalue: Any, miscalibration: Any, level: float) -> dict[str, Any]:
     # A p-value is a ratio of integers: k/(1 + R) must not be above the level it equals because of rounding.
-    share, error = _share((pvalue <= level + 1e-12).where(pvalue.notnull()))
+    share, error = _share((pvalue <= level + ROUNDING).where(pvalue.notnull()))
     found = {"rejection": share, "rejection_se": error, "n_pvalues": pvalue.notnull().sum("repeat")}
-    null, other = abs(miscalibration) <= _NOTHING, abs(miscalibration) > _NOTHING
+    null, other = abs(miscalibration) <= SAME, abs(miscalibration) > SAME
     found |= {"size": share.where(null), "size_se": error.where(null)}
     return found | {"power": share.where(other), "power_se": error.where(other)}
 

@@ -13,8 +13,8 @@ from scipy import stats
 import calibstat as cs
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import as_generator
+from calibstat.data.rounding import TIE_SHARE
 from calibstat.draws.poisson_binomial import CellCounts
-from calibstat.draws.ties import TIE_SHARE
 from calibstat.estimators.base import Headline
 from calibstat.nulls import _exact_sums as exact_lattice
 from calibstat.nulls import exact
