@@ -11,8 +11,7 @@ moves, and judge the observed value by where it falls.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from calibstat._lazy import lazy_names
 
 __version__ = "0.1.0"
 
@@ -102,20 +101,5 @@ _MODULES = {
     "sweeps.sweep": ["Sweep"],
 }
 _SUBPACKAGES = ("calibrators", "generators")
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBPACKAGES:
-        return import_module(f"calibstat.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'calibstat' has no attribute {name!r}")
-    value = getattr(import_module(f"calibstat.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *_SUBPACKAGES, "__version__"])
+__getattr__, __dir__, __all__ = lazy_names(__name__, _MODULES, _SUBPACKAGES, ["__version__"])

@@ -30,13 +30,14 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BELOW = {"_compiled", "_progress", "_files"}
+BELOW = {"_compiled", "_progress", "_files", "_lazy"}
 MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
 WORLDS = JUDGED | {"generators", "calibrators"}
 LAYERS = {
-    "__init__": set(),
+    "__init__": {"_lazy"},
+    "_lazy": set(),
     "__main__": {"cli"},
     "_progress": set(),
     "_compiled": set(),

@@ -13,6 +13,7 @@ import pytest
 import calibstat as cs
 
 STUB = Path(cs.__file__).with_suffix(".pyi")
+HOME = {name: f"calibstat.{module}" for module, names in cs._MODULES.items() for name in names}
 public = pytest.mark.parametrize("name", cs.__all__)
 
 # What nobody makes by hand: what one derives from, gets back, or is warned by.
@@ -75,8 +76,8 @@ def test_the_stub_has_the_same_names_from_the_same_modules():
     body = ast.parse(STUB.read_text(encoding="utf-8")).body
     stub = {each.asname: node.module for node in body if isinstance(node, ast.ImportFrom) for each in node.names}
     packages = dict.fromkeys(cs._SUBPACKAGES, "calibstat")
-    assert stub == packages | {name: f"calibstat.{module}" for name, module in cs._HOME.items()}
-    assert len(cs._HOME) == sum(len(names) for names in cs._MODULES.values())
+    assert stub == packages | HOME
+    assert len(HOME) == sum(len(names) for names in cs._MODULES.values())
     plain = [node.target.id for node in body if isinstance(node, ast.AnnAssign)]
     assert plain == ["__version__"]
 
@@ -99,7 +100,7 @@ def test_unknown_names_are_attribute_errors():
 
 @public
 def test_every_name_is_found_where_the_table_says(name):
-    found, home = getattr(cs, name), f"calibstat.{cs._HOME[name]}"
+    found, home = getattr(cs, name), HOME[name]
     assert getattr(import_module(home), name) is found
     assert f"{found.__module__}.".startswith(f"{home}.")
     assert found.__name__ == name

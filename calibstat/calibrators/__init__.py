@@ -13,8 +13,7 @@ array([[0.7, 0.3],
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from calibstat._lazy import lazy_names
 
 # Every public name and the module that defines it; a module is imported when one of its names is first used.
 _MODULES = {
@@ -28,18 +27,5 @@ _MODULES = {
     "trees": ["DecisionTree", "CalibrationTree", "VariableBased"],
     "_storage": ["save", "load"],
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'calibstat.calibrators' has no attribute {name!r}")
-    value = getattr(import_module(f"calibstat.calibrators.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = lazy_names(__name__, _MODULES)

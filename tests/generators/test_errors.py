@@ -97,4 +97,4 @@ def test_stub_names_what_the_package_exports():
 
     tree = ast.parse(Path(gen.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
     found = {(each.module, alias.asname) for each in tree.body for alias in each.names}
-    assert found == {(f"calibstat.generators.{home}", name) for name, home in gen._HOME.items()}
+    assert found == {(f"calibstat.generators.{home}", name) for home, names in gen._MODULES.items() for name in names}

@@ -1,0 +1,42 @@
+"""Names of a package that are imported when they are first used (PEP 562).
+
+The package lazy_loader does the same; it would be a dependency of `import calibstat` that saves these few lines. Its
+tables read from the type stubs would save the tables too, but parsing them takes three times as long as the import.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+
+def lazy_names(
+    package: str, modules: Mapping[str, Sequence[str]], subpackages: Sequence[str] = (), plain: Sequence[str] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a package.
+
+    Parameters
+    ----------
+    package : str
+        Its ``__name__``.
+    modules : mapping of str to sequence of str
+        Every public name, by the module of the package that defines it.
+    subpackages, plain : sequence of str
+        Packages below that are reached by attribute, and names defined in the package itself.
+    """
+    home = {name: f"{package}.{module}" for module, names in modules.items() for name in names}
+    public = sorted(home)
+
+    def get(name: str) -> Any:
+        if name in subpackages:
+            return import_module(f"{package}.{name}")
+        if name not in home:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=sys.modules[package])  # Python then suggests a similar name
+        value = getattr(import_module(home[name]), name)
+        setattr(sys.modules[package], name, value)  # the next use finds it without asking here
+        return value
+
+    return get, lambda: sorted([*public, *subpackages, *plain]), public
