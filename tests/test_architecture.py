@@ -95,6 +95,7 @@ INSIDE = {
     ("inference/multiplicity.py", "scipy.stats"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
+    ("inference/results.py", "xarray"),
     ("inference/spread.py", "scipy.special"),
     ("monitoring/monitor.py", "xarray"),
     ("nulls/base.py", "scipy.special"),

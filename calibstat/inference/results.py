@@ -1,16 +1,20 @@
-"""Results: frozen records that print themselves in words."""
+"""Results: frozen records that print themselves in words, and give themselves as values, tables and pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
+from html import escape
+from importlib import import_module
 from math import isfinite
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.estimators.base import Estimator
 from calibstat.inference.spread import ConfidenceInterval
@@ -19,12 +23,175 @@ from calibstat.nulls.base import Null, NullDistribution
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
+
+# The level of tests that are not told another one, and the confidence level of intervals.
+LEVEL = 0.05
+CONFIDENCE_LEVEL = 1 - LEVEL
+# Texts stand behind names of at least so many letters, so that most results are aligned alike.
+_NAME_WIDTH = 9
+
+
+class Result(ABC):
+    """What was found: a frozen record that prints itself and gives itself as plain values, table, dataset and picture.
+
+    A result class is a final, frozen dataclass (``@dataclass(frozen=True, eq=False, repr=False)``) that declares its
+    fields and says what is special about it: its first sentence and its plain values, and where it has more to show
+    the other methods with an underscore.
+    """
+
+    _display: ClassVar[str] = ""
+    """Name of the public display that draws it, with ``from_result``."""
+    _row: ClassVar[str] = ""
+    """What a row of `to_frame` is, where that has several: the name of the column that names the rows, or of none."""
+    _text_columns: ClassVar[tuple[int, ...]] = (0,)
+    """Which columns of the printed table hold text; all others hold numbers, which end together."""
+    _width: ClassVar[int | None] = None
+    """Number of letters after which printed texts are wrapped; None for long lines."""
+
+    @property
+    @abstractmethod
+    def verdict(self) -> str:
+        """The answer in one sentence."""
+
+    @abstractmethod
+    def _values(self) -> dict[str, Any]:
+        """Return what `to_dict` holds, before it is made plain."""
+
+    def _rows(self) -> Sequence[Mapping[str, Any]]:
+        """Return the rows of `to_frame`; by default one, of all values."""
+        return [self.to_dict()]
+
+    def _sentences(self) -> list[str]:
+        """Return the first lines of the text: the verdict, and what belongs to it."""
+        return [self.verdict]
+
+    def _table(self) -> list[list[str]]:
+        """Return the cells of the printed table, where there is one: the names of the columns, then row by row."""
+        return []
+
+    def _details(self) -> list[tuple[str, str]]:
+        """Return what stands below: names and texts; a text without a name goes on with the one before."""
+        return []
+
+    @final
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name, as JSON can hold them; a number that is not finite is None."""
+        values: dict[str, Any] = plain(self._values())
+        return values
+
+    @final
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame: a row for each part of the result, or one row of all values."""
+        table = frame([plain(row) for row in self._rows()])
+        return table.set_index(self._row) if self._row in table.columns else table
+
+    @final
+    def to_dataset(self) -> xr.Dataset:
+        """Return an xarray Dataset: the columns of `to_frame`, with texts and settings as attributes.
+
+        Columns lie along a dimension named for the rows; of a result that is one row, numbers have no dimension.
+        """
+        import xarray as xr
+
+        values, rows = self.to_dict(), [plain(row) for row in self._rows()]
+        if not self._row:
+            numbers = {name: value for name, value in values.items() if _is_number(value)}
+            texts = {name: value for name, value in values.items() if name not in numbers}
+            return xr.Dataset(
+                {name: _column([value]).squeeze() for name, value in numbers.items()}, attrs=_attrs(texts)
+            )
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        columns = {name: (self._row, _column([row.get(name) for row in rows])) for name in names}
+        coordinates = {self._row: columns.pop(self._row)} if self._row in columns else {}
+        return xr.Dataset(columns, coordinates, _attrs(values))
+
+    @final
+    def plot(self, **options: Any) -> Any:
+        """Draw the result by the display of its class.
+
+        Parameters
+        ----------
+        **options
+            Of the display.
+
+        Raises
+        ------
+        NotImplementedError
+            If there is no such display yet.
+        """
+        display = getattr(import_module("calibstat"), self._display, None) if self._display else None
+        if display is None:
+            missing = f", {self._display}," if self._display else ""
+            raise NotImplementedError(
+                f"the picture of a {type(self).__name__}{missing} is not there yet; its numbers are in to_frame()."
+            )
+        return display.from_result(self, **options)
+
+    def __str__(self) -> str:
+        details = self._details()
+        indent = max([_NAME_WIDTH, *(len(name) for name, _ in details)]) + 1
+        cells = self._table()
+        table = layout(cells, [k for k in range(len(cells[0]) if cells else 0) if k not in self._text_columns])
+        if self._width is None:
+            return "\n".join(
+                [*self._sentences(), *(f"  {line}" for line in [*table, *(n.ljust(indent) + t for n, t in details)])]
+            )
+        lines = [line for name, text in details for line in hang(name, text, indent, self._width)]
+        parts = [[line for each in self._sentences() for line in hang("", each, 0, self._width)], table, lines]
+        return "\n\n".join("\n".join(part) for part in parts if part)
+
+    __repr__ = __str__
+
+    @final
+    def _repr_html_(self) -> str:
+        """Return the first sentence and the tables, escaped, for notebooks."""
+        tables = _html(self._table(), heading=True) + _html(self._details(), heading=False)
+        return f"<div><p>{escape(self.verdict)}</p>{tables}</div>"
+
+
+def noted(notes: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the lines of a text that say what limits the result."""
+    return [("note", note) for note in notes]
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or isinstance(value, (bool, int, float))
+
+
+def _column(values: Sequence[Any]) -> Array:
+    """Return numbers as floats (truth values and whole numbers as such), and anything else as text."""
+    if all(map(_is_number, values)):
+        missing = any(value is None for value in values)
+        return np.array([np.nan if value is None else value for value in values], dtype=float if missing else None)
+    return np.array([value if isinstance(value, str) else json.dumps(value) for value in values])
+
+
+def _attrs(values: Mapping[str, Any]) -> dict[str, str | int | float]:
+    """Return what files can hold as attributes: numbers and texts, lists as JSON; what is None is left out."""
+    kept = {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
+    return {
+        name: value if isinstance(value, (str, int, float)) else json.dumps(value)
+        for name, value in kept.items()
+        if value is not None
+    }
+
+
+def _html(rows: Sequence[Sequence[str]], heading: bool) -> str:
+    """Return a table of escaped cells; its first row is the heading where there is one."""
+    columns = _filled(rows) if heading else [0, 1]
+    lines = [
+        "".join(f"<{tag}>{escape(row[column])}</{tag}>" for column in columns)
+        for row, tag in zip(rows, ["th" if heading else "td", *["td"] * len(rows)], strict=False)
+    ]
+    return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""
+
 
 # A value of several numbers is printed if its text is not longer.
 _LONGEST = 400
 
 
-def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Return a pandas DataFrame of these rows."""
     import pandas as pd
 
@@ -33,7 +200,7 @@ def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationTest:
+class CalibrationTest(Result):
     """What `calibration_test` found; unpacks to ``(statistic, pvalue)``.
 
     Parameters
@@ -92,47 +259,36 @@ class CalibrationTest:
         """The methods section: estimator, null, and how its distribution was had."""
         return f"{self.asked.estimator!r}; null: {self.hypothesis}; {self.null!r}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; a number that is not finite is None."""
+    def _values(self) -> dict[str, Any]:
         return self.asked.to_dict() | {
-            "statistic": plain(self.statistic),
-            "standardized": plain(self.standardized),
-            "null_mean": plain(self.null_mean),
+            "statistic": self.statistic,
+            "standardized": self.standardized,
+            "null_mean": self.null_mean,
             "pvalue": self.pvalue,
             "pvalue_low": self.pvalue_interval[0],
             "pvalue_high": self.pvalue_interval[1],
             "remark": self.remark,
             "hypothesis": self.hypothesis,
             "method": self.method,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame of one row."""
-        return frame([self.to_dict()])
-
-    def __str__(self) -> str:
+    def _details(self) -> list[tuple[str, str]]:
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
-        where = [f"  where     {self.remark}"] if self.remark else []
         value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
-        return "\n".join(
-            [
-                self.verdict,
-                *self.asked.lines(value + standardized, mean),
-                *where,
-                f"  p-value   {pvalue_text(self.pvalue, self.null_distribution).removeprefix('= ')}, "
-                + error_text(self.pvalue_interval, self.null_distribution),
-                f"  null      {self.hypothesis}",
-                *(f"  note      {note}" for note in self.notes),
-            ]
-        )
-
-    __repr__ = __str__
+        pvalue = pvalue_text(self.pvalue, self.null_distribution).removeprefix("= ")
+        return [
+            *self.asked.details(value + standardized, mean),
+            *([("where", self.remark)] if self.remark else []),
+            ("p-value", f"{pvalue}, {error_text(self.pvalue_interval, self.null_distribution)}"),
+            ("null", self.hypothesis),
+            *noted(self.notes),
+        ]
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Result):
     """What `estimate` found.
 
     Parameters
@@ -167,56 +323,48 @@ class Estimate:
     headline_null_mean: float | None = None
     notes: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; a number that is not finite is None.
+    @property
+    def verdict(self) -> str:
+        """What was looked through: an estimate is no test."""
+        return f"Estimate through {self.asked.lens!r}"
 
-        ``estimate`` and ``null_mean`` are those of the headline, where there is one; what an estimator gives besides
-        (a record, an array) is in ``values``, and the means of its numbers in ``null_means``.
+    def _values(self) -> dict[str, Any]:
+        """``estimate`` and ``null_mean`` are those of the headline, where there is one.
+
+        What an estimator gives besides (a record, an array) is in ``values``, the means of its numbers in
+        ``null_means``.
         """
-        single = self.headline is not None
         several = not isinstance(self.estimate, float)
         return self.asked.to_dict() | {
-            "estimate": plain(self.headline) if single else None,
-            "null_mean": plain(self.headline_null_mean) if single else None,
-            "values": plain(self.estimate) if several else None,
-            "null_means": plain(self.null_mean) if several else None,
-            "confidence_interval": plain(self.confidence_interval),
+            "estimate": self.headline,
+            "null_mean": self.headline_null_mean,
+            "values": self.estimate if several else None,
+            "null_means": self.null_mean if several else None,
+            "confidence_interval": self.confidence_interval,
             "confidence_level": self.confidence_level,
             "interval_note": self.interval_note,
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame of one row."""
-        return frame([self.to_dict()])
-
-    def __str__(self) -> str:
+    def _details(self) -> list[tuple[str, str]]:
         if self.headline is None or self.headline_null_mean is None:
-            lines = self.asked.lines("several numbers, see .estimate", "see .null_mean")
+            shown = self.asked.details("several numbers, see .estimate", "see .null_mean")
         else:
             both = self.headline, self.headline_null_mean
-            lines = self.asked.lines(number(*both), number(*reversed(both)))
-        return "\n".join(
-            [
-                f"Estimate through {self.asked.lens!r}",
-                *lines,
-                *self._record_lines(),
-                f"  interval  {self._interval_text()}",
-                *(f"  note      {note}" for note in self.notes),
-            ]
-        )
-
-    def _record_lines(self) -> list[str]:
-        """The whole value in one line, where it is more than one number and short enough."""
-        text = " ".join(repr(self.estimate).split())
-        return [] if isinstance(self.estimate, float) or len(text) > _LONGEST else [f"  all       {text}"]
+            shown = self.asked.details(number(*both), number(*reversed(both)))
+        whole = " ".join(repr(self.estimate).split())
+        several = not isinstance(self.estimate, float) and len(whole) <= _LONGEST
+        return [
+            *shown,
+            *([("all", whole)] if several else []),
+            ("interval", self._interval_text()),
+            *noted(self.notes),
+        ]
 
     def _interval_text(self) -> str:
         if self.confidence_interval is None:
             return f"none: {self.interval_note}"
         return f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
-
-    __repr__ = __str__
 
 
 # What was asked of which data: the part that every result shares.
@@ -262,13 +410,13 @@ class Asked:
             "source": self.source,
         }
 
-    def lines(self, value: str, null_mean: str) -> list[str]:
-        """Return the lines of text that every result shows."""
+    def details(self, value: str, null_mean: str) -> list[tuple[str, str]]:
+        """Return the names and texts that results of one number show."""
         return [
-            f"  value     {value}: {self.estimator.quantity}",
-            f"            expected of a calibrated model with as many rows: {null_mean}",
-            f"  estimator {self.estimator!r}",
-            f"  data      n = {self.n}, {self.n_classes} classes seen through {self.lens!r}; {self.source}",
+            ("value", f"{value}: {self.estimator.quantity}"),
+            ("", f"expected of a calibrated model with as many rows: {null_mean}"),
+            ("estimator", f"{self.estimator!r}"),
+            ("data", f"n = {self.n}, {self.n_classes} classes seen through {self.lens!r}; {self.source}"),
         ]
 
 
@@ -311,7 +459,6 @@ def plain(value: Any) -> Any:
 
 # How numbers and verdicts are put into words. Words never accept a null hypothesis.
 
-LEVEL = 0.05
 # What rounding leaves of a zero, at least; it is at most ROUNDING, and in between ties tell it.
 _LEAST = 1e-16
 
@@ -423,7 +570,7 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
     >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
     ['a   n', 'b  10']
     """
-    filled = [column for column in range(len(rows[0])) if any(row[column] for row in rows[1:])]
+    filled = _filled(rows)
     widths = {column: max(len(row[column]) for row in rows) for column in filled}
     return [
         "  ".join(
@@ -434,11 +581,16 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
     ]
 
 
-def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
+def _filled(rows: Sequence[Sequence[str]]) -> list[int]:
+    """Return the columns with content below the first row."""
+    return [column for column in range(len(rows[0]) if rows else 0) if any(row[column] for row in rows[1:])]
+
+
+def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list[str]:
     """Wrap a text behind its name."""
     return wrap(
         text,
-        WIDTH,
+        width,
         initial_indent=name.ljust(indent),
         subsequent_indent=" " * indent,
         break_long_words=False,

@@ -1,0 +1,98 @@
+"""Every result prints itself, and gives itself as values, table, dataset and picture."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import pandas as pd
+import pytest
+import xarray as xr
+
+import calibstat as cs
+from calibstat.inference.results import Result
+
+
+@cache
+def sample():
+    return cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.5)).sample(300, rng=0)
+
+
+RESULTS = {
+    "CalibrationTest": lambda: cs.calibration_test(sample(), cs.ECE(cs.EqualMass(5)), null=cs.Consistency(99), rng=0),
+    "Estimate": lambda: cs.estimate(sample(), cs.ECE(cs.EqualMass(5)), n_resamples=99, rng=0),
+    "Estimate of several": lambda: cs.estimate(sample(), cs.Cox(), n_resamples=19, rng=0),
+}
+
+
+def every_result():
+    """Walk over the classes, those of classes that no module has imported yet included."""
+    for name in cs.__all__:
+        getattr(cs, name)
+    return {each.__name__ for each in _below(Result) if not each.__abstractmethods__}
+
+
+def _below(parent):
+    for child in parent.__subclasses__():
+        yield child
+        yield from _below(child)
+
+
+@pytest.fixture(scope="module", params=RESULTS)
+def result(request):
+    return RESULTS[request.param]()
+
+
+def test_every_result_class_is_looked_at():
+    assert {name.split()[0] for name in RESULTS} == every_result()
+
+
+def test_it_prints_its_answer_first(result):
+    text = str(result)
+    assert text == repr(result)
+    assert " ".join(text.split()).startswith(" ".join(result.verdict.split()))
+
+
+def test_its_values_are_plain(result):
+    values = result.to_dict()
+    assert values
+    assert json.loads(json.dumps(values, allow_nan=False)) == values
+
+
+def test_it_gives_a_table_and_a_dataset(result, tmp_path):
+    table, dataset = result.to_frame(), result.to_dataset()
+    assert isinstance(table, pd.DataFrame)
+    assert len(table) >= 1
+    assert isinstance(dataset, xr.Dataset)
+    assert dataset.data_vars
+    if dataset.sizes:
+        assert list(dataset.sizes.values()) == [len(table)]
+    for name in dataset.data_vars:
+        assert dataset[name].dtype.kind in "fiubU", name
+    assert all(isinstance(each, (str, int, float)) for each in dataset.attrs.values())
+
+
+def test_it_has_a_page_for_notebooks_whose_text_is_escaped(result):
+    page = result._repr_html_()
+    assert page.startswith("<div><p>")
+    assert "<table>" in page
+    assert "<lambda>" not in page
+    assert page.count("<tr>") == page.count("</tr>") >= 2
+
+
+def test_markup_in_names_is_escaped():
+    given = sample()
+    marked = cs.Sample(given.y_true, given.y_prob, variables={"<b>age</b>": given.y_prob[:, 1]})
+    found = cs.calibration_test(
+        marked, cs.Given("<b>age</b>") | cs.ECE(cs.EqualMass(5)), null=cs.Consistency(19), rng=0
+    )
+    assert "&lt;b&gt;age" in found._repr_html_()
+    assert "<b>" not in found._repr_html_()
+
+
+def test_plot_draws_or_says_which_picture_is_not_there_yet(result):
+    if hasattr(cs, result._display):
+        assert result.plot() is not None
+    else:
+        with pytest.raises(NotImplementedError, match=f"{type(result).__name__}.* is not there yet"):
+            result.plot()
