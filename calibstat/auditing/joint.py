@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import final
 
@@ -11,8 +11,8 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Sample
-from calibstat.draws.labels import LabelLaw, label_batches
-from calibstat.draws.streams import blocks
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.tally import ratio
 from calibstat.inference.multiplicity import benjamini_hochberg, holm, single_step, step_down
@@ -71,8 +71,7 @@ class Member:
 def redraw(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
     """Evaluate all members on the same labels drawn from the predictions: (R, m)."""
     law, n = LabelLaw(seen.predictions), len(seen)
-    batches = label_batches(law, n, n_resamples, rng, _batch_size(n))
-    return np.concatenate([_each(members, labels, _on_labels) for labels in batches])
+    return replicate(lambda labels: _each(members, labels, _on_labels), law.draw, n_resamples, n, rng, _batch_size(n))
 
 
 def multiply(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
@@ -80,8 +79,12 @@ def multiply(members: Sequence[Member], seen: Sample, n_resamples: int, rng: np.
 
     The signs are centred over the rows of each member: that is the noise of a mean over these rows.
     """
-    batches = _sign_batches(len(seen), n_resamples, rng)
-    return np.concatenate([_each(members, signs, _on_signs) for signs in batches])
+    n = len(seen)
+
+    def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
+        return 2 * stream.integers(0, 2, size=(size, n))[:kept].astype(np.int8) - np.int8(1)
+
+    return replicate(lambda signs: _each(members, signs, _on_signs), draw, n_resamples, n, rng, _batch_size(n))
 
 
 def _each(members: Sequence[Member], rows: Array, evaluate: Callable[[Member, Array], Floats]) -> Floats:
@@ -96,18 +99,6 @@ def _on_labels(member: Member, labels: Array) -> Floats:
 def _on_signs(member: Member, signs: Array) -> Floats:
     centred = signs - np.average(signs, axis=-1, weights=member.sample.predictions.weights)[:, None]
     return signed_values(member.evaluator, member.sample, centred)
-
-
-def _sign_batches(n_rows: int, n_resamples: int, rng: np.random.Generator) -> Iterator[Array]:
-    """Draw signs (R, n) as small integers, several blocks at a time."""
-    waiting: list[Array] = []
-    for stream, size, kept in blocks(n_resamples, n_rows, rng):
-        waiting.append(2 * stream.integers(0, 2, size=(size, n_rows))[:kept].astype(np.int8) - np.int8(1))
-        if sum(map(len, waiting)) >= _batch_size(n_rows):
-            yield np.concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield np.concatenate(waiting)
 
 
 def _batch_size(n_rows: int) -> int:

@@ -17,7 +17,8 @@ import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Bools, Floats, Ints
-from calibstat.draws.moments import Drawn, Moments, PowerSums, add_up_terms, cell_blocks, degree_for, power_terms
+from calibstat.draws.moments import Drawn, Moments, PowerSums, add_up_terms, degree_for, numbers_for_cells, power_terms
+from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.tally import ratio
 
 # From so many rows on only those near the edges are sorted.
@@ -85,11 +86,13 @@ def draw_recut(
         The sum of predictions of each of these cells, where it is known.
     """
     n, degree, some = len(column), degree_for(squares), cells if len(column) >= _MANY else None
-    rows, group, deviations = None, None, 0.0
-    for stream, size, kept in cell_blocks(n_resamples, 6 * (len(ranks) + 1), rng):
+    rows: SortedRows | None = None
+    deviations = 0.0
+
+    def cut_anew(stream: np.random.Generator, size: int, kept: int) -> Drawn:
+        nonlocal rows, deviations
         position = _draw_positions(n, ranks, size, stream)
-        if rows is not None:
-            group = rows.group_at(position)
+        group = None if rows is None else rows.group_at(position)
         if rows is None or group is None:
             window = _window(n, ranks, position, deviations)
             rows = SortedRows.near_edges(column, prediction, chance, window, some, degree, prediction_sums)
@@ -97,7 +100,9 @@ def draw_recut(
             group, deviations = rows.group_at(position), _DEVIATIONS
         assert group is not None, "all rows that edges fall on are sorted"
         edges = _draw_edges(rows, ranks, position, group, stream)
-        yield _fill(rows, edges, stream, squares).first(kept)
+        return _fill(rows, edges, stream, squares).first(kept)
+
+    return draw_blocks(cut_anew, n_resamples, numbers_for_cells(6 * (len(ranks) + 1)), rng)
 
 
 def _draw_positions(n: int, ranks: Ints, size: int, stream: np.random.Generator) -> Floats:

@@ -13,7 +13,7 @@ import numpy as np
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import blocks, clusters, how_many, spread
+from calibstat.draws.streams import clusters, draw_blocks, how_many, spread
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
 from calibstat.estimators.base import Estimator
 
@@ -109,9 +109,12 @@ class Bootstrap(Resampler):
 
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Yield blocks of counts that sum to n."""
-        for stream, size, kept in blocks(self.n_resamples, n, rng):
+
+        def counts(stream: np.random.Generator, size: int, kept: int) -> Floats:
             rows = stream.integers(0, n, size=(size, n))[:kept]
-            yield np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
+            return np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
+
+        return draw_blocks(counts, self.n_resamples, n, rng)
 
     def whole_cells(self, estimator: Estimator, sample: Sample, rng: np.random.Generator) -> Floats | None:
         """Draw how many rows of each cell and label there are; None where rows must be weighted."""

@@ -10,7 +10,7 @@ from calibstat._compiled import has_twin
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
-from calibstat.draws.streams import blocks
+from calibstat.draws.streams import draw_blocks, replicate
 from calibstat.estimators.base import Evaluator
 from calibstat.estimators.tally import TallyPlan
 
@@ -35,40 +35,16 @@ class LabelLaw:
         sums = self.chances[:, 1] if self.binary else _cumulative(self.chances)
         self.cumulative: Floats = np.ascontiguousarray(sums.T if self.few else sums)
 
+    def draw(self, stream: np.random.Generator, size: int, kept: int) -> Array:
+        """Draw labels (kept, n): the first of `size` replicates."""
+        return self.invert(stream.random((size, len(self.chances)))[:kept])
+
     def invert(self, uniforms: Floats) -> Array:
         """Turn uniforms (..., n) into labels (..., n)."""
         if self.binary:
             return (uniforms < self.cumulative).view(np.int8)
         count = _count_reached if self.few else _bisect_reached
         return count(self.cumulative, uniforms)
-
-
-def label_batches(
-    law: LabelLaw, n_rows: int, n_resamples: int, rng: np.random.Generator, batch_size: int = 1
-) -> Iterator[Array]:
-    """Draw labels, several blocks of `blocks` at a time where an evaluator asks for them.
-
-    Parameters
-    ----------
-    law : LabelLaw
-    n_rows, n_resamples : int
-    rng : Generator
-    batch_size : int
-        How many replicates to yield at once, at least (`Evaluator.batch_size`); the labels do not depend on it.
-
-    Yields
-    ------
-    labels : (R, n) ints
-        In all `n_resamples` replicates.
-    """
-    waiting: list[Array] = []
-    for stream, size, kept in blocks(n_resamples, n_rows, rng):
-        waiting.append(law.invert(stream.random((size, n_rows))[:kept]))
-        if sum(map(len, waiting)) >= batch_size:
-            yield np.concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield np.concatenate(waiting)
 
 
 def _cumulative(chances: Floats) -> Floats:
@@ -123,9 +99,9 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
     n_resamples : int
     rng : Generator
 
-    Yields
-    ------
-    counts : (R, L, K) floats
+    Returns
+    -------
+    counts : iterator of (R, L, K) floats
         Of some replicates; of two classes only the event, (R, L, 1), as `Evaluator.from_tally` expects.
     """
     if not plan.from_counts:
@@ -134,8 +110,7 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
             "evaluate it on labels instead."
         )
     law, n = LabelLaw(plan.predictions), len(plan.predictions)
-    for stream, size, kept in blocks(n_resamples, n, rng):
-        yield plan(law.invert(stream.random((size, n))[:kept])).outcome
+    return (plan(labels).outcome for labels in draw_blocks(law.draw, n_resamples, n, rng))
 
 
 # Replicates with the predictions kept: labels drawn anew, row by row or whole cells at a time.
@@ -157,20 +132,11 @@ def redraw_labels(
         Whether counts of events in cells are drawn whole where they suffice.
     """
     plan = evaluator.tally if shortcuts else None
-    if plan is not None and plan.from_counts:
-        if sample.predictions.n_classes == 2:
-            return evaluator.from_tally(_counts(plan, n_resamples, rng))
-        return np.concatenate([evaluator.from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])
-    law, n = LabelLaw(sample.predictions), len(sample)
-    return np.concatenate(
-        [evaluator(labels) for labels in label_batches(law, n, n_resamples, rng, evaluator.batch_size)]
-    )
-
-
-def _counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Array:
-    """Draw the number of events in each cell: (R, L, 1)."""
-    law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
-    drawn = [
-        law.invert(stream.random((size, n_cells))[:kept]) for stream, size, kept in blocks(n_resamples, n_cells, rng)
-    ]
-    return np.concatenate(drawn)[..., None]
+    if plan is None or not plan.from_counts:
+        draw, n = LabelLaw(sample.predictions).draw, len(sample)
+        return replicate(evaluator, draw, n_resamples, n, rng, evaluator.batch_size)
+    if sample.predictions.n_classes == 2:
+        law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
+        counts = replicate(lambda events: events[..., None], law.draw, n_resamples, n_cells, rng)
+        return evaluator.from_tally(counts)
+    return np.concatenate([evaluator.from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])

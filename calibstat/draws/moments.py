@@ -16,7 +16,7 @@ import numpy as np
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.rounding import above_rounding
-from calibstat.draws.streams import blocks
+from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.tally import Tally, ratio
 
 
@@ -340,11 +340,9 @@ class Drawn:
         return self.each(lambda part: add_up_cells(part, home, size))
 
 
-def cell_blocks(
-    n_resamples: int, n_cells: int, rng: np.random.Generator
-) -> Iterator[tuple[np.random.Generator, int, int]]:
-    """Split replicates of cells into blocks, as `blocks` does those of rows."""
-    return blocks(n_resamples, max(_AS_MANY_ROWS, n_cells), rng)
+def numbers_for_cells(n_cells: int) -> int:
+    """Return how many numbers a replicate of cells counts for when replicates are cut into blocks."""
+    return max(_AS_MANY_ROWS, n_cells)
 
 
 def draw_fixed(
@@ -365,14 +363,17 @@ def draw_fixed(
     members = np.stack([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
     n, occupied = int(moments.rows.sum()), members.ravel() > 0
     chances = members.ravel()[occupied] / members.sum()
-    for stream, size, kept in cell_blocks(n_resamples, members.size, rng):
+
+    def cells(stream: np.random.Generator, size: int, kept: int) -> Drawn:
         drawn = np.zeros((members.size, size))  # cell by cell in memory, where sums over replicates are fast
         drawn[occupied] = stream.multinomial(n, chances, size=size).T
         counts = drawn.reshape(*members.shape, size).transpose(2, 0, 1)
         rows, events = counts[:, 0] + counts[:, 1], counts[:, 0]
         prediction, square = moments.draw(rows, events, stream, squares)
         weight2 = sum_of_squares(counts, members, stream) if repeats else rows
-        yield Drawn(rows, events, prediction, weight2, square).first(kept)
+        return Drawn(rows, events, prediction, weight2, square).first(kept)
+
+    return draw_blocks(cells, n_resamples, numbers_for_cells(members.size), rng)
 
 
 def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator) -> Floats:

@@ -6,16 +6,18 @@ then cut. So the same ``rng`` gives the same draws whatever the scheduler, and f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 import numpy as np
 
 from calibstat._progress import track
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions
 
 # Draws held in memory at once: 2 MiB of floats stay in the cache of most processors.
 _DRAWS_IN_A_BLOCK = 2**18
+_Block = TypeVar("_Block")
 
 
 class Streams:
@@ -52,6 +54,59 @@ def blocks(n_resamples: int, n_rows: int, rng: np.random.Generator) -> Iterator[
     starts = range(0, n_resamples, size)
     for number, start in enumerate(track(starts, len(starts))):
         yield streams[number], size, min(size, n_resamples - start)
+
+
+def draw_blocks(
+    draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
+) -> Iterator[_Block]:
+    """Yield what moves, block after block: the only loop over `blocks`.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes a stream, how many replicates to draw from it, and how many of them to return, the first ones.
+    n_resamples : int
+    n_rows : int
+        Random numbers for each replicate, by which blocks are cut.
+    rng : Generator
+    """
+    for stream, size, kept in blocks(n_resamples, n_rows, rng):
+        yield draw(stream, size, kept)
+
+
+def replicate(
+    evaluate: Callable[[Array], Floats],
+    draw: Callable[[np.random.Generator, int, int], Array],
+    n_resamples: int,
+    n_rows: int,
+    rng: np.random.Generator,
+    batch_size: int = 1,
+) -> Floats:
+    """Evaluate what `draw_blocks` draws: (R, ...).
+
+    Parameters
+    ----------
+    evaluate : callable
+        Takes replicates (r, ...) of what moves and returns their values (r, ...).
+    draw, n_resamples, n_rows, rng
+        As for `draw_blocks`.
+    batch_size : int
+        How many replicates to pass at once, at least; what is drawn does not depend on it.
+    """
+    drawn = draw_blocks(draw, n_resamples, n_rows, rng)
+    return np.concatenate([evaluate(batch) for batch in joined_blocks(drawn, batch_size)])
+
+
+def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
+    """Join blocks until each holds at least so many replicates."""
+    waiting: list[Array] = []
+    for block in drawn:
+        waiting.append(block)
+        if sum(map(len, waiting)) >= batch_size:
+            yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
 
 
 # Clusters: rows that are drawn together.

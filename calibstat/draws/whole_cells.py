@@ -17,13 +17,13 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.moments import (
     Drawn,
     Moments,
-    cell_blocks,
     degree_for,
     draw_fixed,
+    numbers_for_cells,
     sum_of_squares,
     sums_are_near_normal,
 )
-from calibstat.draws.streams import blocks
+from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.tally import Tally, TallyPlan, ratio
 
@@ -218,7 +218,8 @@ class Pairs:
     def draw(self, n_resamples: int, rng: np.random.Generator, repeats: bool) -> Iterator[tuple[Drawn, Drawn]]:
         """Draw as many rows as there are, with replacement, some replicates at a time."""
         n = int(self.rows.sum())
-        for stream, size, kept in cell_blocks(n_resamples, len(self.rows), rng):
+
+        def both(stream: np.random.Generator, size: int, kept: int) -> tuple[Drawn, Drawn]:
             counts = stream.multinomial(n, self.rows / n, size=size).astype(float)
             noise = stream.standard_normal((2, *counts.shape))
             noise[1] = self.correlation * noise[0] + np.sqrt(1 - self.correlation**2) * noise[1]
@@ -228,7 +229,9 @@ class Pairs:
                 Drawn(counts, counts * event, sums[model].clip(0, counts), weight2).first(kept).added(home, n_cells)
                 for model, (home, n_cells, event) in enumerate(zip(self.home, self.size, self.event, strict=True))
             )
-            yield one, other
+            return one, other
+
+        return draw_blocks(both, n_resamples, numbers_for_cells(len(self.rows)), rng)
 
 
 def _number(codes: Ints) -> tuple[Ints, Ints]:
@@ -350,7 +353,13 @@ def redraw_predictions(
         whole = _whole_cells(evaluator or estimator.prepare(sample.predictions), sample.predictions, n_resamples, rng)
         if whole is not None:
             return whole
-    return np.array(list(_row_by_row(estimator, sample, n_resamples, rng)))
+    n = len(sample)
+
+    def rows_and_uniforms(stream: np.random.Generator, size: int, kept: int) -> tuple[Ints, Floats]:
+        return stream.integers(0, n, size=(size, n))[:kept], stream.random((size, n))[:kept]
+
+    drawn = draw_blocks(rows_and_uniforms, n_resamples, n, rng)
+    return np.array([_drawn_anew(estimator, sample, *each) for both in drawn for each in zip(*both, strict=True)])
 
 
 def _whole_cells(
@@ -381,11 +390,7 @@ def _whole_cells(
     return np.concatenate([each for each in values if each is not None])
 
 
-def _row_by_row(estimator: Estimator, sample: Sample, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    n = len(sample)
-    for stream, size, kept in blocks(n_resamples, n, rng):
-        rows, uniforms = stream.integers(0, n, size=(size, n)), stream.random((size, n))
-        for row, uniform in zip(rows[:kept], uniforms[:kept], strict=True):
-            predictions = sample.predictions.take(row)
-            outcomes = LabelLaw(predictions).invert(uniform)
-            yield estimator.prepare(predictions)(outcomes)
+def _drawn_anew(estimator: Estimator, sample: Sample, rows: Ints, uniforms: Floats) -> Floats:
+    """Prepare the estimator on these rows, and evaluate it on labels drawn from their predictions."""
+    predictions = sample.predictions.take(rows)
+    return estimator.prepare(predictions)(LabelLaw(predictions).invert(uniforms))

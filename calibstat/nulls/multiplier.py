@@ -9,10 +9,10 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.data.sample import Given, Predictions, Sample
-from calibstat.draws.streams import blocks, clusters, how_many, spread
+from calibstat.draws.streams import clusters, how_many, replicate, spread
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
@@ -74,13 +74,22 @@ class Multiplier(Null):
                 "use Consistency(), or a statistic of residuals, for example ECE(EqualMass(15)) or "
                 "DebiasedL2(EqualMass(15)). An estimator of your own says residual_form = 'function'."
             )
-        codes = clusters(sample.predictions, self.groups)
-        evaluator = evaluator or estimator.prepare(sample.predictions)
-        drawn = [
-            signed_values(evaluator, sample, self._signs(stream, size, codes, sample.predictions)[:kept])
-            for stream, size, kept in blocks(self.n_resamples, len(sample), rng)
-        ]
-        values = np.concatenate(drawn)
+        codes, weights = clusters(sample.predictions, self.groups), sample.predictions.weights
+        prepared = evaluator or estimator.prepare(sample.predictions)
+
+        def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
+            coins = stream.integers(0, 2, size=(size, how_many(codes)))[:kept].astype(float)
+            each = spread(2.0 * coins - 1.0, codes)
+            return each - np.average(each, axis=-1, weights=weights)[:, None] if self.centred else each
+
+        values = replicate(
+            lambda each: signed_values(prepared, sample, each),
+            signs,
+            self.n_resamples,
+            len(sample),
+            rng,
+            prepared.batch_size,
+        )
         if np.isinf(values).any():
             raise ValueError(
                 f"{estimator!r} is infinite on this sample: an outcome was seen where all predictions of a cell say "
@@ -98,13 +107,6 @@ class Multiplier(Null):
             f"given {names}, the mean of outcome - prediction seen through {lens!r} is zero{weak}; one random sign for "
             f"each {each} (asymptotic: at least 500 rows, 10 events and 10 non-events expected in each cell){exact}"
         )
-
-    def _signs(self, stream: np.random.Generator, size: int, codes: Array, predictions: Predictions) -> Floats:
-        coins = stream.integers(0, 2, size=(size, how_many(codes))).astype(np.float64)
-        signs = spread(2.0 * coins - 1.0, codes)
-        if not self.centred:
-            return signs
-        return signs - np.average(signs, axis=-1, weights=predictions.weights)[:, None]
 
 
 def signed_values(evaluator: Evaluator, sample: Sample, signs: Floats) -> Floats:

@@ -10,7 +10,8 @@ from scipy.stats import chi2
 
 import calibstat as cs
 from calibstat.draws import labels as labels_module
-from calibstat.draws.labels import LabelLaw, draw_label_counts, label_batches
+from calibstat.draws.labels import LabelLaw, draw_label_counts
+from calibstat.draws.streams import draw_blocks, joined_blocks
 
 
 def make_sample(n_classes, n, seed=0):
@@ -25,7 +26,7 @@ def all_counts(plan, n_resamples, seed=0):
 
 def all_labels(sample, n_resamples, seed=0, batch_size=1):
     law, rng = LabelLaw(sample.predictions), np.random.default_rng(seed)
-    return list(label_batches(law, len(sample), n_resamples, rng, batch_size))
+    return list(joined_blocks(draw_blocks(law.draw, n_resamples, len(sample), rng), batch_size))
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 70])
