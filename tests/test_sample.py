@@ -149,7 +149,7 @@ def test_single_precision_is_kept_until_all_probabilities_are_asked_for():
     probabilities = single.y_prob
     assert probabilities.dtype == np.float64
     assert not probabilities.flags.writeable
-    assert single.y_prob is single.predictions.rows is probabilities  # only once in memory
+    assert single.y_prob is probabilities  # converted only once
     assert_the_same(single, double)
 
 
@@ -170,8 +170,7 @@ def test_sums_of_single_precision_are_had_in_double():
         Sample([0], rows, labels=range(3))
 
 
-def test_the_field_has_no_default_and_its_class_a_description():
-    with pytest.raises(TypeError, match="probabilities"):
+def test_predictions_need_rows_and_describe_themselves():
+    with pytest.raises(TypeError, match="rows"):
         cs.Predictions()
-    assert not hasattr(cs.Predictions, "probabilities")
     assert "class Predictions" in pydoc.render_doc(cs.Predictions)

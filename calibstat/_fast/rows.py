@@ -293,7 +293,7 @@ def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> Any:
 
 def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> Any:
     """Twin of the function of `calibstat.estimators.tally`."""
-    finder, size = cells.finder, cells.size
+    finder, size = cells.placed, cells.size
     if isinstance(finder, ByArithmetic):
         return _in_pieces(_by_arithmetic, (finder.values,), equal_steps(finder.edges, finder.bits), codes, values, size)
     if isinstance(finder, BySteps):

@@ -7,7 +7,8 @@ import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
@@ -66,11 +67,6 @@ class Cells:
     def index(self) -> Ints:
         """(n,) the cell of each row."""
         return self.placed.index() if isinstance(self.placed, Finder) else self.placed
-
-    @property
-    def finder(self) -> Finder | None:
-        """What may be followed row by row in place of `index`, as long as nobody has asked for that."""
-        return self.placed if isinstance(self.placed, Finder) and "index" not in vars(self) else None
 
     @cached_property
     def order(self) -> Ints:
@@ -168,7 +164,7 @@ def one_column(binning: Binning, predictions: Predictions) -> Floats:
     """Return the only conditioned column, or say which lens would leave one."""
     if len(predictions.keys) == 1:
         variable = predictions.column(predictions.keys[0])
-        if variable.categorical:
+        if variable.levels is not None:
             raise ValueError(
                 f"{binning!r} cuts numbers, but the variable {predictions.keys[0]!r} is categorical with levels "
                 f"{variable.levels!r}; use Categories()."
@@ -186,6 +182,12 @@ def one_column(binning: Binning, predictions: Predictions) -> Floats:
     )
 
 
+# From Python 3.12 on a warning points to the line outside the package that led here.
+_POINTING: dict[str, Any] = (
+    {"skip_file_prefixes": (str(Path(__file__).parents[1]),)} if sys.version_info >= (3, 12) else {"stacklevel": 3}
+)
+
+
 def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
     """Warn when fewer than ten rows a cell can be expected."""
     if n_cells > n_rows / 10:
@@ -193,16 +195,8 @@ def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
             f"{binning!r} makes {n_cells} {'cell' if n_cells == 1 else 'cells'} of {n_rows} rows, fewer than 10 rows a "
             "cell: binned errors are then mostly noise (their null mean says how much); take fewer cells.",
             SmallCellsWarning,
-            stacklevel=_callers_inside(),
+            **_POINTING,
         )
-
-
-def _callers_inside() -> int:
-    """Count the calls inside the package, so that the warning points to the line of the user that led here."""
-    frame, inside = sys._getframe(1), 0
-    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("calibstat."):
-        frame, inside = frame.f_back, inside + 1  # type: ignore[assignment]
-    return inside + 1
 
 
 # What cuts into intervals share: the borders of a column, and the side on which cells are closed.

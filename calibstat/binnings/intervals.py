@@ -71,7 +71,7 @@ class EqualMass(Binning):
         numbered, near = Numbered.of(values, (low, high)) if len(values) >= _MANY else None, None
         if predictions.weights is None:
             ranks = group_ranks(len(values), self.n_bins)
-            below, above, near = _neighbours(predictions, values, ranks, numbered)
+            below, above, near = _neighbours(values, ranks, numbered)
         else:
             ranks, order = None, predictions.order
             below, above = weighted_neighbours(values[order], predictions.weights[order], self.n_bins)
@@ -91,14 +91,10 @@ def group_ranks(n: int, n_bins: int) -> Ints:
     return np.cumsum(sizes)[:-1]
 
 
-def _neighbours(
-    predictions: Predictions, values: Floats, firsts: Ints, numbered: Numbered | None
-) -> tuple[Floats, Floats, Ints | None]:
+def _neighbours(values: Floats, firsts: Ints, numbered: Numbered | None) -> tuple[Floats, Floats, Ints | None]:
     """Return the last value of each group but the last, the first one of the next, and all rows in their steps."""
     if not len(firsts):
         return np.empty(0), np.empty(0), None
-    if "order" in vars(predictions):  # cached by whoever sorted before
-        return values[predictions.order[firsts - 1]], values[predictions.order[firsts]], None
     ranks = np.stack([firsts - 1, firsts])
     if numbered is None:
         return *np.partition(values, ranks.ravel())[ranks], None

@@ -284,7 +284,7 @@ def sample_of(sample: Sample, rows: Ints, prob: Floats, how: str) -> Sample:
     """Return the sample at these rows with other probabilities, and say in its source how they were made."""
     kept = sample.predictions.take(rows)
     source = "; ".join(part for part in (kept.source, how) if part)
-    return Sample.of(replace(kept, probabilities=prob, source=source), sample.outcomes[rows])
+    return Sample.of(replace(kept, rows=prob, source=source), sample.outcomes[rows])
 
 
 def _asked(model: Any) -> Sequence[str | int]:

@@ -96,7 +96,7 @@ def examine(
     )
     return Examined(
         probabilities,
-        _locked(found.columns(classes)),
+        locked(found.columns(classes)),
         classes,
         _weights(raw.weights),
         {name: as_variable(each) for name, each in raw.variables.items()},
@@ -120,10 +120,11 @@ def _weights(found: Column | None) -> Floats | None:
         )
     if high == 0:
         raise ValueError("sample_weight is zero in every row: at least one weight must be positive")
-    return None if low == high else _locked(weights)
+    return None if low == high else locked(weights)
 
 
-def _locked(array: Array) -> Array:
+def locked(array: Array) -> Array:
+    """Return an array that nobody else holds, which cannot be written to any more."""
     array.setflags(write=False)
     return array
 
@@ -305,9 +306,7 @@ def own(rows: Array, single: bool = False) -> Array:
         owned = np.empty((len(rows), 2), order="F")
         owned[:, 1] = rows
         np.subtract(1.0, owned[:, 1], out=owned[:, 0])
-    held = owned.view()  # not the owner itself: what is only read may then be marked writeable again (see TopK)
-    held.setflags(write=False)
-    return held
+    return locked(owned)
 
 
 def check_range(rows: Array) -> None:
@@ -449,12 +448,6 @@ def as_variable(found: Column) -> Variable:
     if found.boolean:
         positions, names = found.values.astype(np.intp), ("False", "True")
     if names is None:
-        return Variable(_own(found.values))
+        return Variable(locked(np.array(found.values, dtype=np.float64)))
     positions, levels = occurring(positions, names)
-    return Variable(_own(positions), levels)
-
-
-def _own(values: Array) -> Array:
-    owned = np.array(values, dtype=np.float64)
-    owned.setflags(write=False)
-    return owned
+    return Variable(locked(np.array(positions, dtype=np.float64)), levels)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints, Variable
-from calibstat.data.checks import Examined, examine
+from calibstat.data.checks import Examined, examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
 from calibstat.data.rounding import SAME
@@ -27,8 +27,8 @@ class Sample:
         The labels.
     y_prob : (n,) or (n, K) floats
         Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
-        float32 of more than two classes is kept so, in half the memory, until all probabilities are asked for (the top
-        label needs only the largest); values are those of the same numbers in double precision, bit for bit.
+        float32 of more than two classes is kept, and converted only if all probabilities are asked for (the top label
+        needs only the largest); values are those of the same numbers in double precision, bit for bit.
     variables : mapping or data frame, optional
         What else is known of each row, by name: numbers, or names of categories.
     sample_weight : (n,) non-negative floats, optional
@@ -293,32 +293,15 @@ Given: TypeAlias = tuple[str | int | EllipsisType, ...]
 _ROWS = 2**15
 
 
-class _Probabilities:
-    """The field of that name: what was given in single precision is converted, exactly, when it is first asked for."""
-
-    def __get__(self, predictions: Predictions | None, owner: type | None = None) -> Floats:
-        if predictions is None:
-            raise AttributeError("probabilities belong to an instance")
-        rows = predictions.rows
-        if rows.dtype == np.float32:
-            rows = rows.astype(np.float64).view()  # the owner stays writeable, see TopK
-            rows.setflags(write=False)
-            self.__set__(predictions, rows)
-        return rows
-
-    def __set__(self, predictions: Predictions, rows: Array) -> None:
-        vars(predictions)["probabilities"] = rows
-
-
 @dataclass(frozen=True, eq=False)
 class Predictions:
     """What a model said and what else was known, row by row.
 
     Parameters
     ----------
-    probabilities : (n, K) floats
-        One row for each prediction, one column for each class, as given (rows sum to one up to 1e-4). If these are
-        float32, `rows` are kept so until probabilities are asked for.
+    rows : (n, K) floats
+        Probabilities, one row for each prediction and one column for each class, as given: in single or double
+        precision, and summing to one up to 1e-4. Arithmetic is done with `probabilities`.
     classes : tuple
         The label of each column.
     weights : (n,) floats, optional
@@ -334,7 +317,7 @@ class Predictions:
         The lens through which the rows had already been looked when they were handed to us, if any.
     """
 
-    probabilities: Floats
+    rows: Array
     classes: tuple[Hashable, ...]
     weights: Floats | None = None
     variables: Mapping[str, Variable] = field(default_factory=dict)
@@ -345,10 +328,10 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.rows)
 
-    @property
-    def rows(self) -> Array:
-        """(n, K) the probabilities in the precision that they are kept in, for what needs no arithmetic."""
-        return vars(self)["probabilities"]
+    @cached_property
+    def probabilities(self) -> Floats:
+        """(n, K) the rows in double precision; those given in single precision are converted, exactly, only once."""
+        return self.rows if self.rows.dtype != np.float32 else locked(self.rows.astype(np.float64))
 
     @property
     def n_classes(self) -> int:
@@ -423,11 +406,7 @@ class Predictions:
         """The predictions at `rows` (indices, or a mask of length n)."""
         return replace(
             self,
-            probabilities=self.rows[rows],
+            rows=self.rows[rows],
             weights=None if self.weights is None else self.weights[rows],
             variables={name: variable.take(rows) for name, variable in self.variables.items()},
         )
-
-
-# Here and not above, so that the field has its type and no default.
-Predictions.probabilities = _Probabilities()  # type: ignore[assignment]

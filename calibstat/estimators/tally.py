@@ -114,16 +114,19 @@ class TallyPlan:
         self.predictions = predictions
         self.cells = cells
         self.needs = frozenset(needs)
+        self._prediction: Floats | None = None
 
     @cached_property
     def weight(self) -> Floats:
         """(L,) the sums of the sample's own weights."""
         return self._sum_weights(self.predictions.weights)
 
-    @cached_property
+    @property
     def prediction(self) -> Floats:
         """(L, c) the sums of predictions, under the sample's own weights."""
-        return self._sum_predictions(self.predictions.weights)
+        if self._prediction is None:
+            self._prediction = self._sum_predictions(self.predictions.weights)
+        return self._prediction
 
     @cached_property
     def fixed(self) -> Tally:
@@ -197,10 +200,10 @@ class TallyPlan:
             shape = np.broadcast_shapes(outcomes.shape, weights.shape)
             outcomes, weights = np.broadcast_to(outcomes, shape), np.broadcast_to(weights, shape)
             sums = weigh_codes(cells.index, replicates(outcomes), replicates(weights), cells.size, n_classes)
-        elif n_classes == 2 and outcomes.shape == (len(self.predictions),) and "prediction" not in vars(self):
+        elif n_classes == 2 and outcomes.shape == (len(self.predictions),) and self._prediction is None:
             # what is asked for first, and most often alone: both sums in one pass
             sums, prediction = count_and_add_found(cells, outcomes, self.predictions.event)
-            self.weight, self.prediction = sums.sum(axis=-1), prediction[:, None]
+            self.weight, self._prediction = sums.sum(axis=-1), prediction[:, None]
         else:
             sums = count_codes(cells.index, replicates(outcomes), cells.size, n_classes)
         return sums.reshape(*outcomes.shape[:-1], cells.size, n_classes)

@@ -244,7 +244,7 @@ class Conditioned(SyntheticModel):
                 "h takes values on random rows that it does not take on the population: take coarser codes."
             )
         probabilities = two_columns(laws[place][:, 1]) if laws.shape[1] == 2 else laws[place]
-        return Population(replace(rows.predictions, probabilities=probabilities), rows.chances, True, rows.method)
+        return Population(replace(rows.predictions, rows=probabilities), rows.chances, True, rows.method)
 
 
 @final

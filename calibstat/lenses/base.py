@@ -130,7 +130,7 @@ class Relabelling(Lens):
         codes, names = self.table(predictions)
         induced = replace(
             predictions,
-            probabilities=pushforward(codes, predictions.probabilities, len(names)),
+            rows=pushforward(codes, predictions.probabilities, len(names)),
             classes=names,
         )
         return View(induced, Listed(codes))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -76,12 +75,12 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
     induced[:, 0] = total - largest.sum(axis=1)
     names = ("other", "top") if k == 1 else ("other", *(f"top {j}" for j in range(1, k + 1)))
     codes = Ranked(columns, predictions.n_classes)
-    return View(replace(predictions, probabilities=induced, classes=names), codes)
+    return View(replace(predictions, rows=induced, classes=names), codes)
 
 
 def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
     """Return the columns (n, k) of the k largest entries of each row and these, in one pass: some rows at a time."""
-    rows, (n, n_classes) = _marked_writeable(rows), rows.shape
+    n, n_classes = rows.shape
     columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
     step = max(_ROWS if k == 1 else 1, _NUMBERS // n_classes)
     each = np.arange(step)[:, None]
@@ -91,14 +90,6 @@ def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
         columns[start : start + step] = found
         largest[start : start + step] = block[each[: len(block)], found]
     return columns, largest
-
-
-def _marked_writeable(rows: Array) -> Array:
-    """Return the same memory, marked writeable if its owner is: nothing is written, but argmax copies what is not."""
-    marked = rows.view()
-    with suppress(ValueError):
-        marked.setflags(write=True)
-    return marked
 
 
 def _largest(rows: Array, k: int) -> Ints:
@@ -183,7 +174,7 @@ class ClassWise(Lens):
         codes = np.zeros((1, predictions.n_classes), dtype=np.intp)
         codes[0, position] = 1
         names = (f"not {self.label}", self.label)
-        return View(replace(predictions, probabilities=induced, classes=names), Listed(codes))
+        return View(replace(predictions, rows=induced, classes=names), Listed(codes))
 
 
 # Partitions of the classes: is the model calibrated about groups of labels?

@@ -79,7 +79,6 @@ def test_the_index_is_written_for_who_asks_and_not_before(binning, accelerated):
     assert "index" not in vars(placed)
     second = TallyPlan(sample.predictions, placed, ())
     second.cells.index
-    assert placed.finder is None
     for found in (second(sample.outcomes), second.complete(first.outcome)):
         for one, other in zip(vars(first).values(), vars(found).values(), strict=True):
             np.testing.assert_array_equal(one, other)

@@ -70,7 +70,7 @@ def test_labels_have_the_law_of_their_predictions():
 def test_negative_control_another_law_is_found_out():
     sample = make_sample(3, 2)
     shifted = sample.predictions.probabilities * [1.1, 1.0, 0.9]
-    other = replace(sample.predictions, probabilities=shifted / shifted.sum(axis=1, keepdims=True))
+    other = replace(sample.predictions, rows=shifted / shifted.sum(axis=1, keepdims=True))
     plan = cs.ECE(cs.UniqueValues()).prepare(other).tally
     counts, place = all_counts(plan, 20_000, 1), plan.cells.index
     found = np.bincount(counts[:, place[0]].argmax(axis=1), minlength=3)

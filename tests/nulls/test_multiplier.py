@@ -135,8 +135,8 @@ def test_draws_are_rademacher_signs_of_the_residuals():
 def test_centred_signs_sum_to_zero_over_the_rows():
     sample = make_sample(2, weighted=True)
     total = cs.ECE(cs.FixedEdges([0, 1]))
-    constant = cs.Sample.of(replace(sample.predictions, probabilities=np.full((len(sample), 2), 0.5)), sample.outcomes)
-    everywhere = replace(constant.predictions, probabilities=np.tile([0.5, 0.5], (len(sample), 1)))
+    constant = cs.Sample.of(replace(sample.predictions, rows=np.full((len(sample), 2), 0.5)), sample.outcomes)
+    everywhere = replace(constant.predictions, rows=np.tile([0.5, 0.5], (len(sample), 1)))
     ones = cs.Sample.of(everywhere, np.ones(len(sample), dtype=np.intp))  # every residual is a half
     centred, plain = (
         Multiplier(50, centred=way).draw(total, ones, np.random.default_rng(0)).samples for way in (True, False)
