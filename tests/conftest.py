@@ -1,14 +1,21 @@
-"""What all tests share: the hypothesis profile, and pictures without a screen."""
+"""What all tests share: one thread for linear algebra, the hypothesis profile, and pictures without a screen."""
 
 from __future__ import annotations
 
 import gc
 import os
 
-import pytest
-from hypothesis import HealthCheck, settings
-
+# For libraries not yet loaded, and for the processes that tests start: as many processes as cores run already.
+for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR"):
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+
+import pytest  # noqa: E402
+import threadpoolctl  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# pytest reads our categories of warnings, and with them NumPy, before this file.
+threadpoolctl.threadpool_limits(limits=1, user_api="blas")
 
 # Derandomised: the same examples in every run, on every machine; no deadline, since machines differ.
 settings.register_profile(

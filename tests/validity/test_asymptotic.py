@@ -17,6 +17,8 @@ from calibstat.nulls.asymptotic import Asymptotic
 from validity.sizes import LEVEL, assert_not_above, assert_not_below
 from validity.worlds import draw_class, draw_event
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261121
 RUNS = 1000
 SCORES = {

@@ -52,11 +52,13 @@ def false_alarms(runs=150, n=2000, n_resamples=19):
     return np.mean(found, axis=0)
 
 
+@pytest.mark.slow
 def test_family_wise_error_over_70_overlapping_groups():
     assert false_alarms()[0] <= 0.05 + share_error(0.05, 150)
     assert false_alarms()[2] >= 0.95 - share_error(0.95, 150)
 
 
+@pytest.mark.slow
 def test_negative_control_unadjusted_pvalues_raise_false_alarms():
     assert false_alarms()[1] > 0.3
 
@@ -106,10 +108,12 @@ def coverage(runs=150, n=1200, off=0.3):
     return np.mean(covered, axis=0)
 
 
+@pytest.mark.slow
 def test_simultaneous_intervals_cover():
     assert coverage()[0] >= 0.95 - share_error(0.95, 150)
 
 
+@pytest.mark.slow
 def test_negative_control_intervals_of_half_the_width_do_not_cover():
     assert coverage()[1] < 0.95 - share_error(0.95, 150)
 
@@ -133,11 +137,13 @@ def curves_rejected(n, levels, shift=0.0, runs=200):
     return (np.array(pvalues) <= 0.05).mean(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 4])
 def test_size_of_the_comparison_of_curves(levels):
     assert (curves_rejected(500, levels) <= 0.065 + share_error(0.065, 200)).all()
 
 
+@pytest.mark.slow
 def test_curves_that_differ_are_found():
     assert (curves_rejected(1000, 2, 0.5, 100) > 0.5).all()
 
@@ -161,6 +167,7 @@ def rare_rejected(n, share, min_expected, runs=300):
     return np.mean(found) if found else np.nan, len(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "share"), [(2000, 0.1), (1000, 0.2)])
 def test_size_of_the_comparison_of_curves_of_rare_events(n, share):
     size, answered = rare_rejected(n, share, 10)
@@ -173,6 +180,7 @@ def test_groups_of_too_few_events_are_not_compared(n, share):
     assert rare_rejected(n, share, 10, 50)[1] <= 2
 
 
+@pytest.mark.slow
 def test_negative_control_without_enough_events_the_size_is_not_kept():
     size, answered = rare_rejected(120, 0.5, 0, 600)
     assert size > 0.065 + share_error(0.065, answered)
@@ -226,15 +234,18 @@ def scan_rejected(make, null, n=500, runs=200):
     return (np.array(found) <= 0.05).mean(axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "null"), [(weak_world, "weak"), (strong_world, "strong")])
 def test_family_wise_error_of_a_scan(make, null):
     assert scan_rejected(make, null)[0] <= 0.065 + share_error(0.065, 200)
 
 
+@pytest.mark.slow
 def test_negative_control_the_strong_null_is_not_the_weak_one():
     assert scan_rejected(weak_world, "weak")[2] > 0.065 + share_error(0.065, 200)
 
 
+@pytest.mark.slow
 def test_negative_control_unadjusted_pvalues_of_six_variables():
     assert scan_rejected(strong_world, "strong")[1] > 0.065 + share_error(0.065, 200)
 

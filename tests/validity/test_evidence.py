@@ -42,6 +42,7 @@ def test_the_table_for_readers_holds_the_same_numbers(table):
     assert text == page(table, ROWS[table], made_with)
 
 
+@pytest.mark.slow
 @each_table
 def test_a_part_is_repeated(table):
     """Ten runs of the first job with another seed; `.ci/run` repeats a tenth of everything."""

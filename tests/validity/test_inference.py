@@ -19,6 +19,7 @@ from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.multiple import omnibus_test
 from calibstat.nulls.consistency import Sequential
 from calibstat.nulls.multiplier import Multiplier, Weak
+from suites import slow_but
 from validity import worlds
 
 SEED = 20261120
@@ -61,12 +62,14 @@ def coverage(estimator, scores, curve, n, runs=200, interval=None):
 
 
 @pytest.mark.parametrize("curve", CURVES)
-@pytest.mark.parametrize("estimator", [cs.ECE(), cs.RMSCE(), Kuiper(), cs.DebiasedL2()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", slow_but([cs.DebiasedL2()], [cs.ECE(), cs.RMSCE(), Kuiper(), cs.DebiasedL2()]), ids=repr
+)
 def test_default_intervals_cover(estimator, curve):
     assert coverage(estimator, "uniform", curve, 500) >= 0.93 - share_error(0.93, 200)
 
 
-@pytest.mark.parametrize("estimator", [cs.ECE(), Kuiper()], ids=repr)
+@pytest.mark.parametrize("estimator", slow_but([Kuiper()], [cs.ECE(), Kuiper()]), ids=repr)
 def test_uniform_intervals_cover_zero_for_rare_events_and_few_rows(estimator):
     assert coverage(estimator, "rare", "none", 100) >= 0.93 - share_error(0.93, 200)
 
@@ -123,11 +126,13 @@ def too_bold(n, rng):
     return cs.Sample(rng.random(n) < 0.5, p, variables={"v": rng.random(n)}, labels=[False, True])
 
 
+@pytest.mark.slow
 def test_negative_control_redrawn_labels_test_the_strong_null():
     assert size(too_bold, 500, cs.Consistency(99), 200) > 0.065 + share_error(0.065, 200)
     assert size(too_bold, 500, Weak(99)) <= 0.065 + share_error(0.065, 250)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scores", "n"), [("uniform", 100), ("rare", 100)])
 def test_size_of_the_omnibus_test(scores, n):
     rng = np.random.default_rng([SEED, n])
@@ -151,6 +156,7 @@ def copies(n_clusters, rng):
     return cs.Sample(y[five], p[five], variables={"patient": five.astype(float)}, labels=[False, True])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("null", "holds"), [(Multiplier(99, groups="patient"), True), (Multiplier(99), False), (cs.Consistency(99), False)]
 )
@@ -160,6 +166,7 @@ def test_size_for_clusters(null, holds):
     assert (np.mean(found) <= 0.065 + share_error(0.065, 300)) == holds
 
 
+@pytest.mark.slow
 def test_intervals_cover_for_clusters():
     rng, covered = np.random.default_rng(SEED), 0
     for _ in range(200):
@@ -183,6 +190,9 @@ def two_models(kind, n, rng):
     return tuple(cs.Sample(y, p, labels=[0, 1]) for p in (first, second))
 
 
+KINDS = ["different sharpness", "equal and opposite", "itself and noise"]
+
+
 @cache
 def comparisons(kind, runs=250):
     rng = np.random.default_rng([SEED, len(kind)])
@@ -190,12 +200,12 @@ def comparisons(kind, runs=250):
     return [comparison_test(*two_models(kind, 1000, rng), l2, n_resamples=99, rng=rng) for _ in range(runs)]
 
 
-@pytest.mark.parametrize("kind", ["different sharpness", "equal and opposite", "itself and noise"])
+@pytest.mark.parametrize("kind", slow_but(["different sharpness"], KINDS))
 def test_size_of_the_comparison(kind):
     assert np.mean([each.pvalue <= 0.05 for each in comparisons(kind)]) <= 0.05 + share_error(0.05, 250)
 
 
-@pytest.mark.parametrize("kind", ["different sharpness", "equal and opposite", "itself and noise"])
+@pytest.mark.parametrize("kind", slow_but(["different sharpness"], KINDS))
 def test_size_of_the_difference_of_linear_gains(kind):
     found = [each.recalibration_difference.pvalue <= 0.05 for each in comparisons(kind)]
     assert np.mean(found) <= 0.065 + share_error(0.065, 250)
@@ -205,6 +215,7 @@ def test_negative_control_brier_scores_differ_where_calibration_does_not():
     assert np.mean([each.score_difference.pvalue <= 0.05 for each in comparisons("different sharpness")]) > 0.9
 
 
+@pytest.mark.slow
 def test_sequential_stopping_is_exact():
     rng = np.random.default_rng(SEED)
     null = Sequential(199, 10)
@@ -216,6 +227,7 @@ def test_sequential_stopping_is_exact():
     assert np.mean([len(each.null_distribution.samples) for each in found]) < 80
 
 
+@pytest.mark.slow
 def test_equivalence_errs_at_most_as_often_as_its_level():
     rng = np.random.default_rng(SEED)
     wrong = 0

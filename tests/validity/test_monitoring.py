@@ -16,6 +16,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from calibstat.monitoring.monitor import Monitor
+from suites import slow_but
 from validity.monitored import ALPHA, CALIBRATED, OFF, alarm_share, delayed, standard_error
 
 SEED = 20260801
@@ -40,12 +41,13 @@ def delayed_share(order, runs, seed=SEED, chances=None):
     return np.mean([delayed(N, order, SLOW_EVENTS, rng, chances).alarm for _ in range(runs)])
 
 
-@pytest.mark.parametrize("world", CALIBRATED)
+@pytest.mark.parametrize("world", slow_but(["three classes"], CALIBRATED))
 def test_false_alarms_are_rare(world):
     model, bets = CALIBRATED[world]
     assert_few_false_alarms(alarm_share(model, bets, N, 20, SEED), 20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world", ENOUGH)
 def test_power_is_that_of_the_method(world):
     model, bets, n, figure, figure_runs = OFF[world]
@@ -60,11 +62,13 @@ def test_negative_control_no_alarms_fail_the_check_of_power(world):
         assert_as_powerful(0.0, ENOUGH[world], figure, figure_runs)
 
 
+@pytest.mark.slow
 def test_delays_that_depend_on_the_label_raise_no_false_alarms():
     runs = 12
     assert_few_false_alarms(delayed_share("prediction", runs), runs)
 
 
+@pytest.mark.slow
 def test_negative_control_order_of_arrival_raises_false_alarms():
     runs = 8
     share = delayed_share("arrival", runs)

@@ -38,6 +38,7 @@ def compared(expected):
     return [comparison.comparison_test(*two_models(expected, rng), L2, n_resamples=99, rng=rng) for _ in range(RUNS)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [2, 4, 6])
 def test_size_where_events_are_rare(expected):
     """Of all four p-values, the wrapped one and the normal ones of difference, Brier scores and line."""
@@ -51,6 +52,7 @@ def test_size_where_events_are_rare(expected):
         assert np.mean(np.array(pvalues) <= 0.05) <= 0.05 + share_error(0.05, RUNS)
 
 
+@pytest.mark.slow
 def test_negative_control_the_noise_that_outcomes_show_is_too_small(monkeypatch):
     """Without the floor samples with few events pass for certainty."""
     monkeypatch.setattr(comparison, "difference_error", lambda *cells: float(np.sqrt(difference_variance(*cells))))
@@ -59,6 +61,7 @@ def test_negative_control_the_noise_that_outcomes_show_is_too_small(monkeypatch)
     assert np.mean([each.normal_pvalue <= 0.05 for each in found]) > 0.05 + share_error(0.05, 600)
 
 
+@pytest.mark.slow
 def test_size_of_the_largest_difference_where_events_are_rare():
     """Pairs of three models of which the first and the last are off by as much."""
     rng, runs, rejected = np.random.default_rng([SEED, 7]), 250, 0

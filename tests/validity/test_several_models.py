@@ -88,6 +88,7 @@ def errors(regime, runs, n=500, n_resamples=199):
     return {method: count / runs for method, count in wrong.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("regime", list(REGIMES)[2:])
 def test_equal_errors_are_rarely_told_apart(regime):
     """100 runs; at most 5 % and 4 standard errors (8.7 %). Six pairs need more resamples, or Holm cannot reject."""
@@ -96,6 +97,7 @@ def test_equal_errors_are_rarely_told_apart(regime):
         assert found[method] <= 0.05 + share_error(0.05, 100)
 
 
+@pytest.mark.slow
 def test_negative_control_pairs_that_are_not_adjusted(monkeypatch):
     """Six models of equal error, 15 pairs: some pair differs at 5 % in far more runs."""
     equal = [{f"m{a}", f"m{b}"} for a in range(6) for b in range(a)]

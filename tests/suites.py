@@ -1,0 +1,28 @@
+"""Which cases of a test run by default, and which in the slow suite, ``python -m pytest -m slow``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+
+def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any]) -> list[Any]:
+    """List cases for ``pytest.mark.parametrize``: all but the quick ones are marked slow.
+
+    Parameters
+    ----------
+    quick : iterable, or callable
+        The cases that run by default, or a function that is true of them.
+    cases : iterable
+        All cases. A tuple is the values of several arguments.
+    """
+    chosen = quick if callable(quick) else list(quick).__contains__
+    return [case if chosen(case) else slow(case) for case in cases]
+
+
+def slow(case: Any) -> Any:
+    """Mark one case as slow, with its name if it has one already."""
+    values, name = (case.values, case.id) if hasattr(case, "marks") else (case, None)
+    return pytest.param(*(values if isinstance(values, tuple) else (values,)), id=name, marks=pytest.mark.slow)
