@@ -48,8 +48,8 @@ def test_cells_of_equal_width(shape, few_rows):
 def test_counts_of_outcomes(shape, few_rows):
     sample = sample_of(shape)
     evaluator = cs.ECE(cs.EqualWidth(7)).prepare(sample.predictions)
-    events = [sample.outcomes[evaluator.tally.cells.index == cell].sum() for cell in range(7)]
-    np.testing.assert_array_equal(evaluator.tally(sample.outcomes).outcome[:, 0], events)
+    events = [sample.outcomes[evaluator.capabilities.tally.cells.index == cell].sum() for cell in range(7)]
+    np.testing.assert_array_equal(evaluator.capabilities.tally(sample.outcomes).outcome[:, 0], events)
 
 
 @pytest.mark.parametrize("k", [1, 2])

@@ -118,7 +118,7 @@ def standardise(estimator: Estimator, members: Sequence[Member], values: Floats,
     scales : (m,) floats
     """
     found, drawn = estimator.evidence(values), estimator.evidence(draws)
-    own = [member.evaluator.scale for member in members]
+    own = [member.evaluator.capabilities.scale for member in members]
     spread = root_mean_square(found, drawn)
     scales = np.array([size if scale is None else scale for scale, size in zip(own, spread, strict=True)])
     return ratio(found, scales), ratio(drawn, scales), scales

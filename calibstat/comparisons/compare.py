@@ -171,7 +171,7 @@ def default_estimator(sample: Sample, lens: Any, estimator: Any, n_test: int) ->
             raise ValueError(f"the estimator has the lens {asked.lens!r} already: leave out lens={lens!r}.")
         return asked
     if lens is None:
-        one_column = getattr(getattr(asked.core, "binning", None), "columns", 1) == 1
+        one_column = asked.core.cut_by is None or asked.core.cut_by.columns == 1
         lens = TopLabel() if len(sample.labels) > 2 and one_column else Canonical()
     return lens | asked
 
@@ -333,11 +333,11 @@ def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[E
     samples : iterable of Sample
     """
     core = estimator.core
-    binning = getattr(core, "binning", None)
-    if not isinstance(binning, Binning) or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):
+    binning = core.cut_by
+    if binning is None or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):
         return estimator, ""
-    merged: Estimator = replace(core, binning=LargeCells(binning))  # type: ignore[type-var]
-    return estimator.lens | merged, f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows"
+    merged = estimator.lens | core.recut(LargeCells(binning))
+    return merged, f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows"
 
 
 def _sums(cells: Cells, predictions: Predictions) -> Floats:

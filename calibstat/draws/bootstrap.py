@@ -122,15 +122,14 @@ class Bootstrap(Resampler):
         if seen is None:
             return None
         evaluator = estimator.core.prepare(seen.predictions)
-        plan = evaluator.tally
-        if plan is None or not sums_suffice(evaluator):
+        plan, from_tallies = evaluator.capabilities.tally, evaluator.capabilities.from_tallies
+        if plan is None or from_tallies is None or not sums_suffice(evaluator):
             return None
         repeats = "weight2" in plan.needs
         drawn = draw_cells(plan.cells, seen.predictions, seen.outcomes, self.n_resamples, rng, repeats=repeats)
         if drawn is None:
             return None
-        values = [evaluator.from_tallies(each.tally()) for each in drawn]
-        return np.concatenate([each for each in values if each is not None])
+        return np.concatenate([from_tallies(each.tally()) for each in drawn])
 
     def paired_replicates(self, estimator: Estimator, first: Sample, second: Sample, *, rng: RNG = None) -> Floats:
         """Evaluate an estimator on two models under the same draws of rows; what it prepared stays fixed.

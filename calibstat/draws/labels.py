@@ -102,7 +102,7 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
     Returns
     -------
     counts : iterator of (R, L, K) floats
-        Of some replicates; of two classes only the event, (R, L, 1), as `Evaluator.from_tally` expects.
+        Of some replicates; of two classes only the event, (R, L, 1), as `Capabilities.from_tally` expects.
     """
     if not plan.from_counts:
         raise ValueError(
@@ -131,12 +131,13 @@ def redraw_labels(
     shortcuts : bool
         Whether counts of events in cells are drawn whole where they suffice.
     """
-    plan = evaluator.tally if shortcuts else None
-    if plan is None or not plan.from_counts:
+    offers = evaluator.capabilities
+    plan, from_tally = offers.tally, offers.from_tally
+    if not shortcuts or plan is None or from_tally is None or not plan.from_counts:
         draw, n = LabelLaw(sample.predictions).draw, len(sample)
-        return replicate(evaluator, draw, n_resamples, n, rng, evaluator.batch_size)
-    if sample.predictions.n_classes == 2:
+        return replicate(evaluator, draw, n_resamples, n, rng, offers.batch_size)
+    if plan.predictions.n_classes == 2:
         law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
         counts = replicate(lambda events: events[..., None], law.draw, n_resamples, n_cells, rng)
-        return evaluator.from_tally(counts)
-    return np.concatenate([evaluator.from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])
+        return from_tally(counts)
+    return np.concatenate([from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])

@@ -25,7 +25,7 @@ from calibstat.draws.moments import (
 )
 from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.estimators.tally import Tally, TallyPlan, ratio
+from calibstat.estimators.tally import TallyPlan, ratio
 
 # Up to so many rows are drawn one by one: a thousand replicates of them take a second at most.
 FEW_ROWS = 3000
@@ -49,20 +49,19 @@ def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
     squares : bool
         Whether sums of squared residuals can be drawn too: of rows that each count once.
     """
-    plan = evaluator.tally
+    plan = evaluator.capabilities.tally
     if plan is None or plan.predictions.n_classes != 2 or plan.predictions.weights is not None:
         return False
     if plan.cells.size * ROWS_FOR_A_CELL > len(plan.predictions):
         return False
-    if not plan.needs <= (_KNOWN | {_SQUARES} if squares else _KNOWN):
-        return False
-    one, half = np.ones(plan.cells.size), np.full((plan.cells.size, 1), 0.5)
-    return evaluator.from_tallies(Tally(one, half, half, one, one)) is not None  # any tally tells
+    known = _KNOWN | {_SQUARES} if squares else _KNOWN
+    return plan.needs <= known and evaluator.capabilities.from_tallies is not None
 
 
 def needs_squares(evaluator: Evaluator) -> bool:
     """Whether sums of squared residuals are among those that a statistic needs."""
-    return evaluator.tally is not None and _SQUARES in evaluator.tally.needs
+    plan = evaluator.capabilities.tally
+    return plan is not None and _SQUARES in plan.needs
 
 
 def draw_cells(
@@ -148,7 +147,8 @@ def paired_cells(
     evaluators = [estimator.prepare(sample.predictions) for sample in samples]
     if not all(sums_suffice(evaluator) for evaluator in evaluators):
         return None
-    plans = [evaluator.tally for evaluator in evaluators if evaluator.tally is not None]
+    offers = [evaluator.capabilities for evaluator in evaluators]
+    plans = [each.tally for each in offers if each.tally is not None]
     if not all(_near_normal(plan, sample) for plan, sample in zip(plans, samples, strict=True)):
         return None
     pairs = Pairs.of(plans, samples)
@@ -157,9 +157,8 @@ def paired_cells(
     repeats = "weight2" in plans[0].needs
     values: list[list[Floats]] = [[], []]
     for both in pairs.draw(n_resamples, rng, repeats):
-        for kept, evaluator, drawn in zip(values, evaluators, both, strict=True):
-            value = evaluator.from_tallies(drawn.tally())
-            kept.extend([] if value is None else [value])
+        for kept, each, drawn in zip(values, offers, both, strict=True):
+            kept.extend([each.from_tallies(drawn.tally())] if each.from_tallies else [])
     return np.stack([np.concatenate(each) for each in values])
 
 
@@ -366,8 +365,10 @@ def _whole_cells(
     evaluator: Evaluator, predictions: Predictions, n_resamples: int, rng: np.random.Generator
 ) -> Floats | None:
     """Draw the sums over cells; None where they do not suffice or cells move in another way than is known."""
-    plan = evaluator.tally
-    if plan is None or not sums_suffice(evaluator, squares=True):
+    plan, from_tallies = evaluator.capabilities.tally, evaluator.capabilities.from_tallies
+    if plan is None or from_tallies is None or plan.predictions is not predictions:
+        return None
+    if not sums_suffice(evaluator, squares=True):
         return None
     moves = plan.cells.ranks is None and (plan.cells.moves != "fixed" or plan.cells.edges is None)
     if moves:
@@ -386,8 +387,7 @@ def _whole_cells(
     )
     if drawn is None:
         return None
-    values = [evaluator.from_tallies(each.tally()) for each in drawn]
-    return np.concatenate([each for each in values if each is not None])
+    return np.concatenate([from_tallies(each.tally()) for each in drawn])
 
 
 def _drawn_anew(estimator: Estimator, sample: Sample, rows: Ints, uniforms: Floats) -> Floats:

@@ -7,16 +7,18 @@ null draws, the bootstrap draws and the population truth all go through the same
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
 from calibstat._progress import track
-from calibstat.data.arrays import Array, Floats
+from calibstat.binnings.base import Binning
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.base import Lens, View
@@ -47,6 +49,187 @@ class CellTerms:
     link: Callable[[Floats], Floats]
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    r"""How a value moves when the weights of rows do: to first order, and in pairs of rows.
+
+    .. math:: T(w') - T(w) \approx \sum_i \frac{w'_i - w_i}{w_i}\, \psi_i
+
+    Parameters
+    ----------
+    value : float
+        The headline: the same number as the evaluator's.
+    influence : (n,) floats
+        :math:`\psi_i = w_i\, \partial T / \partial w_i`: what the row adds. Over independent rows the variance of the
+        value is about the sum of their squares; they sum to zero where a common factor of the weights changes nothing.
+    degenerate : PairsInCells, optional
+        What pairs of rows add beside it, where the value is a sum over pairs. Its variance is what is left where all
+        influences vanish, as those of a squared error do under calibration.
+    """
+
+    value: float
+    influence: Floats
+    degenerate: PairsInCells | None = None
+
+    @property
+    def linear(self) -> float:
+        """The variance of the linear part."""
+        return float((self.influence**2).sum())
+
+    def behind(self, view: View, n_rows: int) -> Expansion:
+        """Return the same for the rows before a lens; those that it leaves out have no influence."""
+        if view.rows is None:
+            return self
+        influence = np.zeros(n_rows)
+        influence[view.rows] = self.influence
+        pairs = None if self.degenerate is None else self.degenerate.among(view.rows, n_rows)
+        return Expansion(self.value, influence, pairs)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class PairsInCells:
+    """A sum over pairs of different rows of a common cell: the pair i, j adds <v_i, v_j>.
+
+    Parameters
+    ----------
+    index : (n,) ints
+        The cell of each row.
+    vectors : (n, c) floats
+        Of mean zero in each cell.
+    """
+
+    index: Ints
+    vectors: Floats
+
+    @property
+    def variance(self) -> float:
+        """The variance of the sum."""
+        return 2 * self.cross(self)
+
+    def cross(self, other: PairsInCells) -> float:
+        """Sum <v_i, v_j> <u_i, u_j> over i != j in a common cell of both: half the covariance of two such sums."""
+        both, cell = np.unique(self.index * (other.index.max(initial=0) + 1) + other.index, return_inverse=True)
+        total = np.zeros(len(both))
+        for first in self.vectors.T:
+            for second in other.vectors.T:
+                total += np.bincount(cell, first * second, minlength=len(both)) ** 2
+        own = (self.vectors**2).sum(axis=1) * (other.vectors**2).sum(axis=1)
+        return float(total.sum() - own.sum())
+
+    def among(self, rows: Ints, n_rows: int) -> PairsInCells:
+        """Return the same sum over `n_rows` rows, of which these are `rows`."""
+        index, vectors = np.zeros(n_rows, dtype=np.intp), np.zeros((n_rows, self.vectors.shape[1]))
+        index[rows], vectors[rows] = self.index, self.vectors
+        return PairsInCells(index, vectors)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Capabilities:
+    """All that an evaluator may offer besides its call and its `present`; each opens something and none is needed.
+
+    What a wrapper (a lens in front, a headline, a group, a family) keeps of it is written here, once for each kind of
+    wrapper: `behind`, `mapped`, `stacked`.
+
+    Parameters
+    ----------
+    tally : TallyPlan, optional
+        The sums over cells that suffice, of outcomes as `tally.predictions` has them (behind a lens: as seen there).
+        With `from_tally`, replicates of these sums are drawn whole, at a cost that does not grow with n.
+    from_tally : callable, optional
+        Takes outcome sums (..., L, c) of `tally` and returns values (..., *shape).
+    from_tallies : callable, optional
+        Takes whole tallies, whose predictions moved too, and returns values; where the value depends on nothing more.
+        Resampled rows are then drawn whole.
+    terms : CellTerms, optional
+        How the value (the headline, of several) is made of one term for each cell of `tally`: `Exact` computes its
+        distribution without Monte Carlo error.
+    signed : callable, optional
+        Takes outcomes (..., n) and signs (..., n) and returns the values with outcome - prediction of each row
+        multiplied by its sign (any number, one for each row whatever the number of classes). For estimators that depend
+        on these residuals alone (`Estimator.residual_form`); without it `Multiplier` passes prediction + sign *
+        (outcome - prediction) as chances.
+    large_sample : callable, optional
+        Takes a Generator (for laws whose moments are found from random probes) and returns the law of the headline
+        under calibration, given the predictions, in large samples: `Asymptotic`.
+    standard_deviation : callable, optional
+        Returns what the headline is divided by to be standardised under the null, from the predictions alone; None
+        where there is no such number after all. Called when `scale` is asked for: results show the standardised value.
+    expansion : callable, optional
+        Takes outcomes (n,) and returns the `Expansion` of the headline: intervals and comparisons by influence.
+    batch_size : int
+        How many replicates to pass at once, at least, where they share costly work. It changes no value but the
+        rounding of matrix products.
+    remark : callable, optional
+        Takes outcomes (n,) and says more about where the observed value comes from; an empty text says nothing.
+    """
+
+    tally: TallyPlan | None = None
+    from_tally: Callable[[Array], Floats] | None = None
+    from_tallies: Callable[[Tally], Floats] | None = None
+    terms: CellTerms | None = None
+    signed: Callable[[Array, Array], Floats] | None = None
+    large_sample: Callable[[np.random.Generator], LargeSampleLaw] | None = None
+    standard_deviation: Callable[[], float | None] | None = None
+    expansion: Callable[[Array], Expansion] | None = None
+    batch_size: int = 1
+    remark: Callable[[Array], str] | None = None
+
+    @property
+    def scale(self) -> float | None:
+        """What the headline is divided by to be standardised under the null, known from the predictions alone."""
+        return None if self.standard_deviation is None else self.standard_deviation()
+
+    def behind(self, view: View) -> Capabilities:
+        """What is left behind a lens: all of it; what takes rows takes those before the lens."""
+        signed, expansion, remark = self.signed, self.expansion, self.remark
+        return replace(
+            self,
+            signed=signed and (lambda outcomes, signs: signed(view.outcomes(outcomes), view.weights(signs))),
+            expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
+            remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),
+        )
+
+    def mapped(self, function: Callable[[Floats], Floats]) -> Capabilities:
+        """What is left when values are mapped to their headline: all of it, since the rest is about that already."""
+        signed = self.signed
+        return replace(
+            self,
+            from_tally=_then(self.from_tally, function),
+            from_tallies=_then(self.from_tallies, function),
+            signed=signed and (lambda outcomes, signs: function(signed(outcomes, signs))),
+        )
+
+    @staticmethod
+    def stacked(members: Sequence[Capabilities]) -> Capabilities:
+        """What is left when several numbers are evaluated on the same rows.
+
+        Signs are, if all members take them; the largest batch serves all. Tallies are left where the members have one
+        in common, which whoever puts them together knows. Terms, scale, law and expansion of a headline over members
+        are not theirs.
+        """
+        signed = [each.signed for each in members if each.signed is not None]
+
+        def all_signed(outcomes: Array, signs: Array) -> Floats:
+            return np.stack([each(outcomes, signs) for each in signed], axis=-1)
+
+        return Capabilities(
+            signed=all_signed if members and len(signed) == len(members) else None,
+            batch_size=max((each.batch_size for each in members), default=1),
+        )
+
+
+_Given = TypeVar("_Given")
+
+
+def _then(
+    first: Callable[[_Given], Floats] | None, second: Callable[[Floats], Floats]
+) -> Callable[[_Given], Floats] | None:
+    return None if first is None else lambda given: second(first(given))
+
+
 class Evaluator(ABC):
     """A prepared statistic.
 
@@ -54,13 +237,6 @@ class Evaluator(ABC):
     """
 
     shape: tuple[int, ...] = ()
-    scale: float | None = None
-    """What the value is divided by to be standardised under the null, known from the predictions alone."""
-    batch_size: int = 1
-    """How many replicates to pass at once, at least, where they share costly work.
-
-    It changes no value but the rounding of matrix products.
-    """
 
     @abstractmethod
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -79,50 +255,9 @@ class Evaluator(ABC):
         """
 
     @property
-    def tally(self) -> TallyPlan | None:
-        """The cell sums that suffice, where some do: replicates of these sums can then be drawn whole."""
-        return None
-
-    def from_tally(self, outcome: Array) -> Floats:
-        """Evaluate replicates (..., L, c) of the outcome sums of `tally`; called only where there is a tally."""
-        raise TypeError(f"{type(self).__name__} needs rows, not outcome sums of shape {outcome.shape}.")
-
-    def from_tallies(self, tallies: Tally) -> Floats | None:  # noqa: ARG002
-        """Evaluate replicates of whole tallies, whose predictions moved too; None if the value depends on more."""
-        return None
-
-    @property
-    def cellwise(self) -> CellTerms | None:
-        """How the value (the headline, of several) is made of one term for each cell of `tally`, where it is."""
-        return None
-
-    def signed(self, outcomes: Array, signs: Array) -> Floats | None:  # noqa: ARG002
-        """Evaluate with outcome - prediction of each row multiplied by a number; None if there is no fast way.
-
-        Only for estimators that depend on these residuals alone (`Estimator.residual_form`). Without a fast way the
-        caller passes prediction + sign * (outcome - prediction) as chances.
-
-        Parameters
-        ----------
-        outcomes : (..., n) ints
-        signs : (..., n) floats
-            Any multipliers; one for each row, whatever the number of classes.
-        """
-        return None
-
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002
-        """Return the law of the headline under calibration given the predictions in large samples; None if unknown.
-
-        Parameters
-        ----------
-        rng : Generator
-            For laws whose moments are traces that are had from random probes.
-        """
-        return None
-
-    def remark(self, outcomes: Array) -> str:  # noqa: ARG002
-        """Say more about where the observed value comes from, for texts; by default nothing."""
-        return ""
+    def capabilities(self) -> Capabilities:
+        """What it offers besides; by default nothing, and everything that needs no more works."""
+        return Capabilities()
 
     def present(self, value: Floats) -> Any:
         """Turn the observed value (replicate zero) into what users see: here a float, or the array."""
@@ -137,6 +272,8 @@ class Estimator(ABC):
 
     quantity: ClassVar[str]
     """What the number is, in words and with its units, for texts."""
+    largest_value: ClassVar[float] = math.inf
+    """No value of the headline is larger; intervals end there."""
 
     @property
     def lens(self) -> Lens:
@@ -173,6 +310,25 @@ class Estimator(ABC):
     def evidence(self, values: Floats) -> Floats:
         """Order headline values so that larger is stronger evidence of miscalibration."""
         return values
+
+    def evidences(self, values: Floats) -> Floats:
+        """Order the number of each name (..., J), for an estimator that gives several, as `evidence` orders one."""
+        return self.evidence(values)
+
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The estimators that it is made of; none, unless it puts others together."""
+        return ()
+
+    @property
+    def cut_by(self) -> Binning | None:
+        """The binning that cuts its cells: its field `binning`, if it has one."""
+        return vars(self).get("binning")
+
+    def recut(self, binning: Binning) -> Estimator:
+        """Return the same estimator on other cells."""
+        recut: Estimator = replace(self, binning=binning)  # type: ignore[type-var]
+        return recut
 
     @final
     def __call__(self, sample: Sample) -> Any:
@@ -224,6 +380,16 @@ class Through(Estimator):
         return self.inner
 
     @property
+    def largest_value(self) -> float:  # type: ignore[override]
+        """That of the inner estimator."""
+        return self.inner.largest_value
+
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The inner estimator."""
+        return (self.inner,)
+
+    @property
     def estimand(self) -> Estimator:
         """The inner estimand, through the same lens."""
         return self.through | self.inner.estimand
@@ -246,6 +412,10 @@ class Through(Estimator):
         """Order values as the inner estimator does."""
         return self.inner.evidence(values)
 
+    def evidences(self, values: Floats) -> Floats:
+        """Order numbers as the inner estimator does."""
+        return self.inner.evidences(values)
+
     def __repr__(self) -> str:
         return f"{self.through!r} | {self.inner!r}"
 
@@ -256,18 +426,13 @@ class _ThroughEvaluator(Evaluator):
         self.inner = inner
         self.shape = inner.shape
 
-    @property
-    def scale(self) -> float | None:  # type: ignore[override]
-        return self.inner.scale
-
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        seen = (
-            self.view.chances(outcomes) if np.issubdtype(outcomes.dtype, np.floating) else self.view.outcomes(outcomes)
-        )
+        seen = self.view.chances(outcomes) if is_chances(outcomes) else self.view.outcomes(outcomes)
         return self.inner(seen, None if weights is None else self.view.weights(weights))
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
-        return self.inner.signed(self.view.outcomes(outcomes), self.view.weights(signs))
+    @property
+    def capabilities(self) -> Capabilities:
+        return self.inner.capabilities.behind(self.view)
 
     def present(self, value: Floats) -> Any:
         return self.inner.present(value)
@@ -298,6 +463,16 @@ class Headline(Estimator):
         """That of the inner estimator."""
         return self.inner.residual_form
 
+    @property
+    def largest_value(self) -> float:  # type: ignore[override]
+        """That of the inner estimator."""
+        return self.inner.largest_value
+
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The inner estimator."""
+        return (self.inner,)
+
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator."""
         return _HeadlineEvaluator(self.inner, self.inner.prepare(predictions))
@@ -315,41 +490,12 @@ class _HeadlineEvaluator(Evaluator):
         self.estimator = estimator
         self.inner = inner
 
-    @property
-    def scale(self) -> float | None:  # type: ignore[override]
-        return self.inner.scale
-
-    @property
-    def batch_size(self) -> int:  # type: ignore[override]
-        return self.inner.batch_size
-
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.headline(self.inner(outcomes, weights))
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
-        values = self.inner.signed(outcomes, signs)
-        return None if values is None else self.estimator.headline(values)
-
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:
-        return self.inner.large_sample(rng)
-
     @property
-    def tally(self) -> TallyPlan | None:
-        return self.inner.tally
-
-    @property
-    def cellwise(self) -> CellTerms | None:
-        return self.inner.cellwise
-
-    def remark(self, outcomes: Array) -> str:
-        return self.inner.remark(outcomes)
-
-    def from_tally(self, outcome: Array) -> Floats:
-        return self.estimator.headline(self.inner.from_tally(outcome))
-
-    def from_tallies(self, tallies: Tally) -> Floats | None:
-        values = self.inner.from_tallies(tallies)
-        return None if values is None else self.estimator.headline(values)
+    def capabilities(self) -> Capabilities:
+        return self.inner.capabilities.mapped(self.estimator.headline)
 
 
 # What estimators on rows share: one event, its residuals and the weights, whatever moves.

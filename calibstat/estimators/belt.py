@@ -12,7 +12,7 @@ from scipy.special import chdtr, chdtrc, chdtri, expit, logit
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, happened, two_classes, unweighted
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.glm import fit_logistic, information, log_likelihood, orthonormal
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
@@ -161,8 +161,9 @@ class _BeltEvaluator(Evaluator):
         values[:, 0] = 2 * np.maximum(best - log_likelihood(self.linear, target, mass), 0.0)
         return values
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
-        return belt_law(self.belt.max_degree, self.belt.threshold)
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(large_sample=lambda _: belt_law(self.belt.max_degree, self.belt.threshold))
 
     def present(self, value: Floats) -> Belt:
         statistic, degree = float(value[0]), int(value[1])

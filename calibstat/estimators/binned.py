@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, final
 from calibstat.binnings.base import Binning, expect_binning
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import CellTerms, Estimator, Evaluator, two_classes
+from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, two_classes
 from calibstat.estimators.tally import Tally, TallyPlan
 
 
@@ -83,19 +83,13 @@ class _BinnedEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.functional(self.plan(outcomes, weights))
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
-        return self.estimator.functional(self.plan.signed(outcomes, signs))
-
     @property
-    def tally(self) -> TallyPlan:
-        return self.plan
-
-    @property
-    def cellwise(self) -> CellTerms | None:
-        return self.estimator.cellwise(self.plan)
-
-    def from_tally(self, outcome: Array) -> Floats:
-        return self.estimator.functional(self.plan.complete(outcome))
-
-    def from_tallies(self, tallies: Tally) -> Floats:
-        return self.estimator.functional(tallies)
+    def capabilities(self) -> Capabilities:
+        functional = self.estimator.functional
+        return Capabilities(
+            tally=self.plan,
+            from_tally=lambda outcome: functional(self.plan.complete(outcome)),
+            from_tallies=functional,
+            terms=self.estimator.cellwise(self.plan),
+            signed=lambda outcomes, signs: functional(self.plan.signed(outcomes, signs)),
+        )

@@ -11,9 +11,9 @@ from scipy.special import chdtrc
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered
-from calibstat.estimators.base import NUMBERS_IN_CACHE, Estimator, Evaluator, ResidualForm, in_batches
+from calibstat.estimators.base import NUMBERS_IN_CACHE, Capabilities, Estimator, Evaluator, ResidualForm, in_batches
 from calibstat.estimators.cumulative import log_bridge_sf, log_two_sided
-from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
+from calibstat.estimators.large_sample import chi_square_law
 from calibstat.estimators.tally import ratio
 
 
@@ -175,8 +175,9 @@ class _BridgeEvaluator(Evaluator):
         fisher = _fisher(_standardise(both, np.broadcast_to(scale, both.shape[:-1])))
         return np.concatenate([both, fisher[..., None]], axis=-1)
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
-        return chi_square_law(4)
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(large_sample=lambda _: chi_square_law(4))
 
     def present(self, value: Floats) -> BridgeComponents:
         """Name the numbers."""

@@ -16,9 +16,9 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import CellTerms, Estimator, Evaluator, ResidualForm, two_classes
+from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, ResidualForm, two_classes
 from calibstat.estimators.binned import CellwiseEstimator
-from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
+from calibstat.estimators.large_sample import chi_square_law
 from calibstat.estimators.tally import Tally, TallyPlan, full_vector
 
 
@@ -172,28 +172,23 @@ class _CellChiSquares(Evaluator):
         return self._statistics(self.plan(outcomes, weights), variances)
 
     @property
-    def tally(self) -> TallyPlan:
-        return self.plan
-
-    def from_tally(self, outcome: Array) -> Floats:
-        return self._statistics(self.plan.complete(outcome), self.fixed)
-
-    @property
-    def cellwise(self) -> CellTerms:
-        """The terms of the form with exact variances, which a test is about."""
+    def capabilities(self) -> Capabilities:
+        """Sums of cells; the terms are those of the form with exact variances, which a test is about."""
 
         def terms(outcome: Array) -> Floats:
             return self._terms(self.plan.complete(outcome), self.fixed)[-1]
 
-        return CellTerms(terms, "sum", np.positive)
+        return Capabilities(
+            tally=self.plan,
+            from_tally=lambda outcome: self._statistics(self.plan.complete(outcome), self.fixed),
+            terms=CellTerms(terms, "sum", np.positive),
+            large_sample=lambda _: chi_square_law(int((self.fixed > 0).sum())),
+        )
 
     def present(self, value: Floats) -> Any:
         if not self.shape:
             return float(value)
         return GoodnessOfFit(float(value[0]), float(value[1]), self.plan.cells.size)
-
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
-        return chi_square_law(int((self.fixed > 0).sum()))
 
     def _variances(self, weights: Array | None) -> Floats:
         """Exact variance of each cell's weighted sum of outcomes (..., L)."""

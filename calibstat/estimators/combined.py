@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import final
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats
+from calibstat.binnings.base import Cells
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, Headline, ResidualForm, common_form
-from calibstat.estimators.tally import TallyPlan
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    Headline,
+    ResidualForm,
+    common_form,
+    is_chances,
+)
+from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.relabel import ClassWise
 from calibstat.lenses.restrict import Region
 
@@ -49,6 +58,11 @@ class Family(Estimator):
     names: tuple[str, ...]
     estimators: tuple[Estimator, ...]
 
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The estimators, in the order of their names."""
+        return self.estimators
+
     def __init__(self, members: Mapping[str, Estimator]) -> None:
         wrong = [name for name, each in members.items() if not isinstance(each, Estimator)]
         if not members or wrong:
@@ -76,7 +90,7 @@ class Family(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare each member, and find out who shares cells."""
         members = [Headline(each).prepare(predictions) for each in self.estimators]
-        return _FamilyEvaluator(SeveralEvaluator(self.names, members, self))
+        return SeveralEvaluator(self.names, members, self, _sharing(predictions, members))
 
     def headline(self, values: Floats) -> Floats:
         """Take the member of the strongest evidence, sign kept."""
@@ -94,62 +108,6 @@ class Family(Estimator):
     def __repr__(self) -> str:
         inside = ", ".join(f"{name!r}: {each!r}" for name, each in zip(self.names, self.estimators, strict=True))
         return f"Family({{{inside}}})"
-
-
-class _FamilyEvaluator(Evaluator):
-    def __init__(self, members: SeveralEvaluator) -> None:
-        self.several = members
-        self.shape = members.shape
-        self.groups = _sharing(members.members)
-
-    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        if weights is not None:
-            return self.several(outcomes, weights)
-        values = np.empty((*leading_shape(outcomes, None), *self.shape))
-        for group in self.groups:
-            self._fill(values, group, outcomes)
-        return values
-
-    def _fill(self, values: Floats, group: list[int], outcomes: Array) -> None:
-        """Write the values of members that share a tally."""
-        plan = self.several.members[group[0]].tally
-        if plan is None or len(group) == 1:
-            values[..., group[0]] = self.several.members[group[0]](outcomes)
-            return
-        counts = plan(outcomes).outcome
-        for j in group:
-            values[..., j] = self.several.members[j].from_tally(counts)
-
-    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
-        return self.several.signed(outcomes, signs)
-
-    @property
-    def tally(self) -> TallyPlan | None:
-        return self.several.members[0].tally if len(self.groups) == 1 else None
-
-    def from_tally(self, outcome: Array) -> Floats:
-        return np.stack([member.from_tally(outcome) for member in self.several.members], axis=-1)
-
-    def present(self, value: Floats) -> NamedValues:
-        return self.several.present(value)
-
-
-def _sharing(members: list[Evaluator]) -> list[list[int]]:
-    """Group the members for which the outcome sums of the same cells suffice."""
-    groups: list[list[int]] = []
-    for j, member in enumerate(members):
-        home = next((group for group in groups if _same_cells(members[group[0]].tally, member.tally)), None)
-        if home is None:
-            groups.append([j])
-        else:
-            home.append(j)
-    return groups
-
-
-def _same_cells(first: TallyPlan | None, second: TallyPlan | None) -> bool:
-    if first is None or second is None or "square" in first.needs | second.needs:
-        return False
-    return first.cells.size == second.cells.size and bool(np.array_equal(first.cells.index, second.cells.index))
 
 
 # The value of an estimator that is made of several: one number for each class, group or member.
@@ -207,30 +165,135 @@ class SeveralEvaluator(Evaluator):
         Each of a single number.
     estimator : Estimator
         Whose headline the record shows.
+    common : list of CommonCells
+        Whose outcome sums are one count of the same rows.
     """
 
-    def __init__(self, names: tuple[Hashable, ...], members: list[Evaluator], estimator: Estimator) -> None:
+    def __init__(
+        self,
+        names: tuple[Hashable, ...],
+        members: list[Evaluator],
+        estimator: Estimator,
+        common: Sequence[CommonCells] = (),
+    ) -> None:
         self.names = names
         self.members = members
         self.estimator = estimator
+        self.common = common
         self.shape = (len(members),)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        """Evaluate each member."""
-        values = [member(outcomes, weights) for member in self.members]
-        if not values:
-            return np.zeros((*leading_shape(outcomes, weights), 0))
-        return np.stack(values, axis=-1)
+        """Evaluate each member; labels are counted once for all members with common cells."""
+        values = np.empty((*leading_shape(outcomes, weights), *self.shape))
+        counted = weights is None and not is_chances(outcomes)
+        together = [cells for cells in self.common if counted and "square" not in cells.plan.needs]
+        for cells in together:
+            values[..., cells.places] = cells.from_tally(cells.plan(outcomes).outcome)
+        done = {place for cells in together for place in cells.places}
+        for place in set(range(len(self.members))) - done:
+            values[..., place] = self.members[place](outcomes, weights)
+        return values
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats | None:
-        """Evaluate each member with signs, if all have a fast way."""
-        values = [member.signed(outcomes, signs) for member in self.members]
-        known = [each for each in values if each is not None]
-        return np.stack(known, axis=-1) if known and len(known) == len(values) else None
+    @property
+    def capabilities(self) -> Capabilities:
+        """Signs where all take them; sums over cells where all members have them in common."""
+        own = Capabilities.stacked([member.capabilities for member in self.members])
+        whole = next((cells for cells in self.common if len(cells.places) == len(self.members)), None)
+        if whole is None:
+            return own
+        return replace(own, tally=whole.plan, from_tally=whole.from_tally, from_tallies=whole.from_tallies)
 
     def present(self, value: Floats) -> NamedValues:
         """Name the numbers."""
         return NamedValues(self.names, tuple(map(float, value)), float(self.estimator.headline(value)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class CommonCells:
+    """Cells in which the rows of several members are counted at once.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+        Of the predictions that all members get.
+    places : list of int
+        Of the members.
+    offers : list of Capabilities
+        Theirs.
+    cells : list of slice
+        Which cells are theirs.
+    """
+
+    plan: TallyPlan
+    places: list[int]
+    offers: list[Capabilities]
+    cells: list[slice]
+
+    def from_tally(self, outcome: Array) -> Floats:
+        """Evaluate the members on outcome sums (..., L, c): (..., J)."""
+        parts = zip(self.offers, self.cells, strict=True)
+        return np.stack([each.from_tally(outcome[..., own, :]) for each, own in parts if each.from_tally], axis=-1)
+
+    @property
+    def from_tallies(self) -> Callable[[Tally], Floats] | None:
+        """What evaluates the members on whole tallies, if all of them can be."""
+        found = [each.from_tallies for each in self.offers if each.from_tallies is not None]
+        if len(found) < len(self.offers):
+            return None
+
+        def all_values(tallies: Tally) -> Floats:
+            parts = zip(found, self.cells, strict=True)
+            return np.stack([each(tallies.of_cells(own)) for each, own in parts], axis=-1)
+
+        return all_values
+
+
+def _sharing(predictions: Predictions, members: list[Evaluator]) -> list[CommonCells]:
+    """Put together the members for which the outcome sums of the same cells suffice."""
+    offers = [member.capabilities for member in members]
+    groups: list[list[int]] = []
+    for place, own in enumerate(offers):
+        if own.tally is None or own.tally.predictions is not predictions:
+            continue  # behind a lens of its own the outcomes are others
+        home = next((group for group in groups if _same_cells(offers[group[0]].tally, own.tally)), None)
+        if home is None:
+            groups.append([place])
+        else:
+            home.append(place)
+    return [_on_the_same_cells(predictions, group, [offers[place] for place in group]) for group in groups]
+
+
+def _on_the_same_cells(predictions: Predictions, places: list[int], offers: list[Capabilities]) -> CommonCells:
+    plans = [each.tally for each in offers if each.tally is not None]
+    needs = frozenset[str]().union(*(plan.needs for plan in plans))
+    plan = plans[0] if needs == plans[0].needs else TallyPlan(predictions, plans[0].cells, needs)
+    return CommonCells(plan, places, offers, [slice(None)] * len(places))
+
+
+def _side_by_side(predictions: Predictions, members: list[Evaluator], rows: list[Ints]) -> list[CommonCells]:
+    """Put the cells of members that look at different rows beside each other, so that all are counted at once."""
+    offers = [member.capabilities for member in members]
+    plans = [each.tally for each in offers if each.tally is not None]
+    if not members or len(plans) < len(members) or predictions.weights is not None:
+        return []
+    stops = np.cumsum([plan.cells.size for plan in plans])
+    cells = [slice(int(stop) - plan.cells.size, int(stop)) for plan, stop in zip(plans, stops, strict=True)]
+    index = np.empty(len(predictions), dtype=np.intp)
+    for plan, kept, own in zip(plans, rows, cells, strict=True):
+        index[kept] = own.start + plan.cells.index
+    plan = TallyPlan(predictions, Cells(int(stops[-1]), index, "data"), plans[0].needs)
+    return [CommonCells(plan, list(range(len(members))), offers, cells)]
+
+
+def _same_cells(first: TallyPlan | None, second: TallyPlan) -> bool:
+    if (
+        first is None
+        or first.cells.size != second.cells.size
+        or ("square" in first.needs) != ("square" in second.needs)
+    ):
+        return False
+    return bool(np.array_equal(first.cells.index, second.cells.index))
 
 
 class NoRows(Evaluator):
@@ -324,11 +387,15 @@ class Within(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator on the rows of each level."""
         levels = self._levels(predictions)
-        found = np.unique(predictions.variables[self.variable].values).astype(int)
+        codes = predictions.variables[self.variable].values
+        found = np.unique(codes).astype(int)
         members = [
             Headline(Region(partial(_at, self.variable, code)) | self.estimator).prepare(predictions) for code in found
         ]
-        return SeveralEvaluator(tuple(levels[code] for code in found), members, self)
+        rows = [np.flatnonzero(codes == code) for code in found]
+        # behind a lens inside, outcomes are not those that all levels get
+        common = [] if self.estimator.lens.parts else _side_by_side(predictions, members, rows)
+        return SeveralEvaluator(tuple(levels[code] for code in found), members, self, common)
 
     def _levels(self, predictions: Predictions) -> tuple[str, ...]:
         known = ", ".join(map(repr, predictions.variables)) or "none"
@@ -353,9 +420,10 @@ class Within(Estimator):
         """Order values as the estimator does."""
         return self.estimator.evidence(values)
 
-    def evidences(self, values: Floats) -> Floats:
-        """Order the number of each level (..., J) as the estimator does."""
-        return self.estimator.evidence(values)
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The estimator."""
+        return (self.estimator,)
 
 
 def _at(variable: str, code: int, predictions: Predictions) -> Array:
@@ -450,3 +518,8 @@ class EachClass(Estimator):
     def evidences(self, values: Floats) -> Floats:
         """Order the number of each class (..., K) as the estimator does."""
         return self.estimator.evidence(values)
+
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The estimator."""
+        return (self.estimator,)

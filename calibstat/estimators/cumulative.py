@@ -14,7 +14,7 @@ from scipy.special import kolmogorov, log_ndtr, ndtr
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered, on_unit_interval
-from calibstat.estimators.base import NUMBERS_IN_CACHE, Estimator, Evaluator, ResidualForm, in_batches
+from calibstat.estimators.base import NUMBERS_IN_CACHE, Capabilities, Estimator, Evaluator, ResidualForm, in_batches
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
 from calibstat.estimators.worst_interval import describe_worst
 
@@ -156,10 +156,9 @@ class _WalkEvaluator(Evaluator):
         remark: Callable[[Array], str] | None = None,
     ) -> None:
         self.ordered = ordered
-        self.words = remark
+        self.remark = remark
         self.functional = functional
         self.law = law
-        self.scale = None if law is None else ordered.scale
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
@@ -167,14 +166,15 @@ class _WalkEvaluator(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         return self.functional(self.ordered.walk(outcomes, weights))
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002
-        return self.law
-
-    def remark(self, outcomes: Array) -> str:
-        return "" if self.words is None else self.words(outcomes)
-
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
-        return self.functional(self.ordered.walk(outcomes, signs=signs))
+    @property
+    def capabilities(self) -> Capabilities:
+        law = self.law
+        return Capabilities(
+            signed=lambda outcomes, signs: self.functional(self.ordered.walk(outcomes, signs=signs)),
+            large_sample=None if law is None else lambda _: law,
+            standard_deviation=None if law is None else lambda: self.ordered.scale,
+            remark=self.remark,
+        )
 
 
 def _spread(walk: Floats) -> Floats:

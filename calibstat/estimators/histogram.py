@@ -14,7 +14,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator
 from calibstat.estimators.scores import BrierScore
 from calibstat.estimators.tally import Tally, TallyPlan, full_vector, ratio
 
@@ -67,11 +67,8 @@ class _HistogramEvaluator(Evaluator):
         return _deviations(self.plan(outcomes, weights))
 
     @property
-    def tally(self) -> TallyPlan:
-        return self.plan
-
-    def from_tally(self, outcome: Array) -> Floats:
-        return _deviations(self.plan.complete(outcome))
+    def capabilities(self) -> Capabilities:
+        return Capabilities(tally=self.plan, from_tally=lambda outcome: _deviations(self.plan.complete(outcome)))
 
     def present(self, value: Floats) -> Any:
         """Label the cells: an xarray Dataset with dimensions cell and label."""

@@ -12,7 +12,7 @@ from scipy.optimize import isotonic_regression
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator
 from calibstat.estimators.scores import BrierScore, Score
 
 
@@ -132,8 +132,9 @@ class _PartsEvaluator(Evaluator):
         chances = np.column_stack([np.clip(mass - events, 0.0, None), events])
         return float((np.where(chances > 0, losses, 0.0) * chances).sum())
 
-    def remark(self, outcomes: Array) -> str:
-        return self.given.remark(outcomes)
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(remark=self.given.capabilities.remark)
 
     def present(self, value: Floats) -> CORPParts:
         """Name the parts."""

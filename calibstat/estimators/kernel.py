@@ -13,7 +13,15 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Predictions
 from calibstat.estimators._kernel_sums import BlockSums, LineSums, PairSums, PanelSums, third_cumulant
-from calibstat.estimators.base import NUMBERS_IN_A_BATCH, Estimator, Evaluator, ResidualForm, in_batches, is_chances
+from calibstat.estimators.base import (
+    NUMBERS_IN_A_BATCH,
+    Capabilities,
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    in_batches,
+    is_chances,
+)
 from calibstat.estimators.kernels import Kernel, LaplaceKernel, expect_kernel, features, median_distance, on_a_line
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law
 from calibstat.estimators.tally import ratio
@@ -211,22 +219,21 @@ class KernelEvaluator(Evaluator):
         return in_batches(self._batch, outcomes, weights, self._width, numbers)
 
     @property
-    def batch_size(self) -> int:  # type: ignore[override]
-        """As many as share the kernel's values."""
+    def capabilities(self) -> Capabilities:
+        """As many at once as share the kernel's values; moments under calibration of a single unbiased error."""
         numbers = self.sums.numbers // max(1, self._width * len(self.predictions))
-        return max(1, numbers) if self.sums.shared else 1
+        batch_size = max(1, numbers) if self.sums.shared else 1
+        if self.several or self.biased:
+            return Capabilities(batch_size=batch_size)
+        return Capabilities(batch_size=batch_size, large_sample=self._law, standard_deviation=lambda: self.scale)
 
     @cached_property
-    def scale(self) -> float | None:  # type: ignore[override]
+    def scale(self) -> float | None:
         """The exact standard deviation under calibration, given the predictions."""
-        if self.several or self.biased:
-            return None
         return float(self._null(self._masses(None))[1][0, 0]) or None
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:
+    def _law(self, rng: np.random.Generator) -> LargeSampleLaw:
         """Return the shifted gamma law with the exact mean, variance and third cumulant."""
-        if self.several or self.biased:
-            return None
         masses = self._masses(None)
         pairs = float(self._pairs(masses)[0])
         if self.scale is None or not pairs:
@@ -392,7 +399,10 @@ class KCE(Estimator):
 class _RootEvaluator(Evaluator):
     def __init__(self, squared: Evaluator) -> None:
         self.squared = squared
-        self.batch_size = squared.batch_size
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(batch_size=self.squared.capabilities.batch_size)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return np.sqrt(np.maximum(self.squared(outcomes, weights), 0.0))

@@ -13,6 +13,7 @@ from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
+    Capabilities,
     Estimator,
     Evaluator,
     ResidualForm,
@@ -175,7 +176,11 @@ class _UCMEEvaluator(Evaluator):
         total = all_weights(self.embedding.predictions, weights).sum(axis=-1)
         return _mean_square(self.embedding.multiplied(outcomes, weights), total)
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(signed=self._signed)
+
+    def _signed(self, outcomes: Array, signs: Array) -> Floats:
         flat = signs.reshape(-1, signs.shape[-1])
         labels = np.broadcast_to(outcomes, signs.shape).reshape(flat.shape)
         return _mean_square(self.embedding.multiplied(labels, flat), self.total).reshape(signs.shape[:-1])

@@ -20,7 +20,7 @@ from calibstat.estimators._local_fits import (
     error_scales,
     nearest_widths,
 )
-from calibstat.estimators.base import Estimator, Evaluator, two_classes
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, two_classes
 from calibstat.estimators.combined import NoRows, leading_shape
 from calibstat.estimators.tally import Tally, TallyPlan, ratio
 from calibstat.lenses.restrict import Given
@@ -167,11 +167,9 @@ class _CurveEvaluator(Evaluator):
         self.matrix = self.operator.matrix(cells.mass)
 
     @property
-    def tally(self) -> TallyPlan:
-        return self.cells.plan
-
-    def from_tally(self, outcome: Array) -> Floats:
-        return self._fixed(self.cells.plan.complete(outcome))
+    def capabilities(self) -> Capabilities:
+        plan = self.cells.plan
+        return Capabilities(tally=plan, from_tally=lambda outcome: self._fixed(plan.complete(outcome)))
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         tally = self.cells.plan(outcomes, weights)

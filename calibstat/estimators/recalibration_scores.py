@@ -12,8 +12,16 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances, two_classes
-from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    in_batches,
+    is_chances,
+    two_classes,
+)
+from calibstat.estimators.large_sample import chi_square_law
 
 _ROWS_IN_A_CHUNK = 2**13
 
@@ -192,15 +200,16 @@ class ScoreForm(Evaluator):
         """Evaluate replicates: (...,) statistics."""
         return in_batches(self._batch, outcomes, weights, 4)
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
+    @property
+    def capabilities(self) -> Capabilities:
+        """Signs, and the chi-square law with rank(C) degrees of freedom."""
+        return Capabilities(signed=self._signed, large_sample=lambda _: chi_square_law(self.rank))
+
+    def _signed(self, outcomes: Array, signs: Array) -> Floats:
         """Evaluate with residuals multiplied by signs; finite, as nothing impossible happens in the null world."""
         own = self._masses(None)
         parts = [self._quadratic(self._sums(outcomes[None], own * some), self.roots) for some in np.atleast_2d(signs)]
         return np.concatenate(parts).reshape(signs.shape[:-1])
-
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
-        """Return the chi-square law with rank(C) degrees of freedom."""
-        return chi_square_law(self.rank)
 
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights

@@ -10,8 +10,16 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances, two_classes
-from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    in_batches,
+    is_chances,
+    two_classes,
+)
+from calibstat.estimators.large_sample import normal_law
 from calibstat.estimators.tally import ratio
 
 
@@ -271,15 +279,20 @@ class TableEvaluator(Evaluator):
         self.standardize = standardize
         own = self._masses(None)
         self.deviation = float(np.sqrt((own**2 * self.variance).sum()))
-        self.scale = None if standardize or not self.deviation else self.deviation / float(own.sum())
+        self.scale = self.deviation / float(own.sum()) if self.deviation else None
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,) means or z-scores."""
         return in_batches(self._batch, outcomes, weights, len(self.table) if is_chances(outcomes) else 2)
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
-        """Return the two-sided normal law, with the exact standard deviation."""
-        return normal_law(1.0 if self.standardize and self.deviation else self.scale or 0.0, two_sided=True)
+    @property
+    def capabilities(self) -> Capabilities:
+        """The two-sided normal law, with the exact standard deviation."""
+        scale = 1.0 if self.standardize and self.deviation else self.scale
+        return Capabilities(
+            large_sample=lambda _: normal_law(scale or 0.0, two_sided=True),
+            standard_deviation=None if self.standardize else lambda: self.scale,
+        )
 
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights

@@ -11,7 +11,7 @@ import numpy as np
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, all_weights, happened, is_chances, two_classes
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, all_weights, happened, is_chances, two_classes
 from calibstat.estimators.tally import ratio
 
 
@@ -198,7 +198,11 @@ class _MeanLoss(Evaluator):
         mass = all_weights(self.predictions, weights)
         return ratio(np.asarray((loss * mass).sum(axis=-1)), np.asarray(mass.sum(axis=-1)), empty=np.nan)
 
-    def remark(self, outcomes: Array) -> str:
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(remark=self._remark)
+
+    def _remark(self, outcomes: Array) -> str:
         return self.score.remark(self.predictions.probabilities[np.arange(len(self.predictions)), outcomes])
 
 

@@ -12,7 +12,15 @@ from scipy.sparse import csc_array, csr_array
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered, on_unit_interval
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, happened, two_classes
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    all_weights,
+    happened,
+    two_classes,
+)
 from calibstat.estimators.tally import ratio
 
 # Numbers held in memory at once by replicates of a mesh.
@@ -76,8 +84,11 @@ class _WalkRegression(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self._distance(self.ordered.walk(outcomes, weights))
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
-        return self._distance(self.ordered.walk(outcomes, signs=signs))
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(
+            signed=lambda outcomes, signs: self._distance(self.ordered.walk(outcomes, signs=signs)),
+        )
 
     def _distance(self, walk: Floats) -> Floats:
         end = walk[..., -1]
@@ -156,7 +167,11 @@ class _HeatEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self._smooth(happened(outcomes) - self.predictions.event, all_weights(self.predictions, weights))
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(signed=self._signed)
+
+    def _signed(self, outcomes: Array, signs: Array) -> Floats:
         residual = (happened(outcomes) - self.predictions.event) * signs
         return self._smooth(residual, all_weights(self.predictions, None))
 

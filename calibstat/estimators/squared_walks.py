@@ -12,8 +12,8 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered
-from calibstat.estimators.base import NUMBERS_IN_CACHE, Estimator, Evaluator, ResidualForm, in_batches
-from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
+from calibstat.estimators.base import NUMBERS_IN_CACHE, Capabilities, Estimator, Evaluator, ResidualForm, in_batches
+from calibstat.estimators.large_sample import scaled_law
 from calibstat.estimators.tally import ratio
 
 Clock: TypeAlias = tuple[Floats, Floats]
@@ -136,10 +136,16 @@ class _QuadraticEvaluator(Evaluator):
         clock = _clock(self.ordered, weights)
         return self.functional(walk, clock, self.measure(clock))
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002
-        return scaled_law(*self.law, self.scale or 0.0) if self.ordered.own is None else None
+    @property
+    def capabilities(self) -> Capabilities:
+        unweighted = self.ordered.own is None
+        return Capabilities(
+            signed=self._signed,
+            large_sample=(lambda _: scaled_law(*self.law, self.scale or 0.0)) if unweighted else None,
+            standard_deviation=lambda: self.scale,
+        )
 
-    def signed(self, outcomes: Array, signs: Array) -> Floats:
+    def _signed(self, outcomes: Array, signs: Array) -> Floats:
         return self.functional(self.ordered.walk(outcomes, signs=signs), self.clock, self.stretches)
 
 

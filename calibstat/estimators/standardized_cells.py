@@ -14,7 +14,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import one_column
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, in_batches, is_chances
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
 from calibstat.estimators.squared import SquaredCE
 from calibstat.estimators.tally import ratio
@@ -105,10 +105,12 @@ class ScalesEvaluator(Evaluator):
         """Evaluate replicates: the largest standardised error of the scales (...,)."""
         return in_batches(self._batch, outcomes, weights, self.predictions.n_classes)
 
-    def large_sample(self, rng: np.random.Generator) -> LargeSampleLaw | None:  # noqa: ARG002
-        """Return the normal law, one-sided; of the largest of several scales none is known."""
-        if len(self.scales) > 1:
-            return None
+    @property
+    def capabilities(self) -> Capabilities:
+        """A normal law; of the largest of several scales none is known."""
+        return Capabilities(large_sample=self._law if len(self.scales) == 1 else None)
+
+    def _law(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
         certain = (self.predictions.chances.max(axis=1) == 1).all()
         return normal_law(0.0 if certain or not self.fixed[0][0].any() else 1.0, two_sided=False)
 

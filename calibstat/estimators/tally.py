@@ -48,6 +48,13 @@ class Tally:
         for each in fields(self):
             object.__setattr__(self, each.name, np.ascontiguousarray(getattr(self, each.name)))
 
+    def of_cells(self, cells: slice) -> Tally:
+        """Return the sums of some cells."""
+        rows, vectors = (..., cells), (..., cells, slice(None))
+        return Tally(
+            self.weight[rows], self.prediction[vectors], self.outcome[vectors], self.weight2[rows], self.square[rows]
+        )
+
     @property
     def total(self) -> Floats:
         """(...,) sum of all weights."""

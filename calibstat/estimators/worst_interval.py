@@ -10,7 +10,7 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 
 
 @final
@@ -90,7 +90,10 @@ class _IntervalEvaluator(Evaluator):
 
     def __init__(self, ordered: Ordered) -> None:
         self.ordered = ordered
-        self.scale = ordered.scale
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(standard_deviation=lambda: self.ordered.scale)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         ordered = self.ordered

@@ -64,6 +64,11 @@ class Jackknifed(Estimator):
         """Prepare the estimator once for all rows."""
         return _JackknifeEvaluator(predictions, self.estimator.prepare(predictions))
 
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        """The estimator."""
+        return (self.estimator,)
+
     def headline(self, values: Floats) -> Floats:
         """Reduce values as the estimator does."""
         return self.estimator.headline(values)

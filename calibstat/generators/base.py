@@ -10,7 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, final
 
 import numpy as np
@@ -375,19 +375,12 @@ def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:
     This is its estimand on its own cells: a debiased estimator, for one, loses its correction as n grows. Estimators
     without a binning converge to their estimand.
     """
-    core: Any = estimator.core
-    estimand: Any = core.estimand
-    if not hasattr(core, "binning"):
-        _refuse_combinators(core)
-        return estimator.estimand, None
-    return estimator.lens | replace(estimand, binning=core.binning), core.binning
-
-
-def _refuse_combinators(core: Any) -> None:
-    members = [getattr(core, field.name) for field in fields(core)] if is_dataclass(core) else []
-    inner = [each for member in members for each in (member.values() if isinstance(member, dict) else (member,))]
-    if any(isinstance(each, Estimator) for each in inner):
+    core = estimator.core
+    if core.members:
         raise ValueError(f"the limit of {core!r} is not known: ask for the limits of the estimators in it.")
+    if core.cut_by is None:
+        return estimator.estimand, None
+    return estimator.lens | core.estimand.recut(core.cut_by), core.cut_by
 
 
 def through_features(estimand: Estimator, features: tuple[str, ...], model: object) -> Estimator:

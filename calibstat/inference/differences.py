@@ -55,7 +55,7 @@ class CellResiduals:
         """Cut the cells of an estimator; refuse cells too small for a variance."""
         if core.residual_form != "debiased square":
             raise NoInterval(f"{core!r} is not a debiased squared error; use DebiasedL2(EqualMass(15))")
-        plan = core.prepare(seen.predictions).tally
+        plan = core.prepare(seen.predictions).capabilities.tally
         if plan is None:
             raise NoInterval(f"{core!r} has no cells; use DebiasedL2(EqualMass(15))")
         weights = seen.predictions.weights

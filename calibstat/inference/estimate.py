@@ -202,7 +202,7 @@ def spread_of(
     noise = centred.draw(whole, seen, rng, evaluator).samples
     if not noise.any() and (redraws is None or not redraws.any()):
         raise NoInterval(NO_NOISE)
-    binned = "" if evaluator.tally is None else _BINNED
+    binned = "" if evaluator.capabilities.tally is None else _BINNED
     how = (
         "the larger of the multiplier quantile and the exact label-redraw quantile"
         if redraws is not None
@@ -214,7 +214,7 @@ def spread_of(
         float(evaluator(seen.outcomes)),
         [noise] if redraws is None else [noise, redraws],
         f"{binned}uniform: half-width {how}",
-        float(getattr(core, "largest_value", np.inf)),
+        core.largest_value,
     )
 
 
@@ -274,8 +274,8 @@ def _accelerated(tails: Floats, drawn: Floats, value: float, left_out: Floats) -
 
 def leaving_one_out(evaluator: Evaluator, seen: Sample) -> Floats:
     """Return the value without each row in turn, (n,), what was prepared being fixed: O(n L) where cells suffice."""
-    n, plan = len(seen), evaluator.tally
-    if plan is None or not sums_suffice(evaluator):
+    n, plan, from_tallies = len(seen), evaluator.capabilities.tally, evaluator.capabilities.from_tallies
+    if plan is None or from_tallies is None or not sums_suffice(evaluator):
         parts = _parts(n, n)
         return np.concatenate([evaluator(seen.outcomes, 1.0 - (part[:, None] == np.arange(n))) for part in parts])
     whole, event, cells = plan(seen.outcomes), seen.predictions.event, np.arange(plan.cells.size)
@@ -288,8 +288,7 @@ def leaving_one_out(evaluator: Evaluator, seen: Sample) -> Floats:
             whole.outcome - (row * seen.outcomes[part, None])[..., None],
             whole.weight - row,
         )
-        value = evaluator.from_tallies(without)
-        values += [] if value is None else [value]
+        values.append(from_tallies(without))
     return np.concatenate(values)
 
 

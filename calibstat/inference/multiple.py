@@ -297,8 +297,7 @@ class MultipleTest:
     def _quantity(self) -> str:
         """What the value of each name is, where that can be said: not the quantity of the headline of all."""
         core = self.asked.estimator.core
-        members = [core.estimator] if hasattr(core, "estimator") else getattr(core, "estimators", ())
-        each = "; ".join(dict.fromkeys(str(member.quantity) for member in members))
+        each = "; ".join(dict.fromkeys(member.quantity for member in core.members))
         return f"of each name by itself: {each or core.quantity}"
 
     def _rows(self) -> list[dict[str, Any]]:

@@ -85,6 +85,7 @@ many rows.
     if np.isnan(value):
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
     null, distribution = _distribution(null, core, seen, as_generator(rng), evaluator)
+    remark, scale = evaluator.capabilities.remark, evaluator.capabilities.scale
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
@@ -93,8 +94,8 @@ many rows.
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
         asked=asked,
-        remark=evaluator.remark(seen.outcomes),
-        standardized=None if evaluator.scale is None else value / evaluator.scale,
+        remark="" if remark is None else remark(seen.outcomes),
+        standardized=None if scale is None else value / scale,
         notes=power_note(null, distribution, value) + cluster_note(cluster_count(null, seen.predictions)),
     )
 

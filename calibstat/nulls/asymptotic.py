@@ -130,7 +130,7 @@ class Asymptotic(Null):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> LargeSampleNull:
         """Ask the prepared estimator for its law."""
-        law = (evaluator or estimator.prepare(sample.predictions)).large_sample(rng)
+        law = (evaluator or estimator.prepare(sample.predictions)).capabilities.large_sample
         if law is None:
             raise ValueError(
                 f"{estimator!r} has no large-sample law here. Those that have one are Kuiper, KolmogorovSmirnov, "
@@ -138,9 +138,9 @@ class Asymptotic(Null):
                 "LogLossZ, MeanCalibration, ScoreExcess, LogitScore, CubicScore, VectorScalingScore, CME with the "
                 "exact covariance, HosmerLemeshow, PigeonHeyse, StandardizedL2, CalibrationBelt, and SKCE that is not "
                 "biased and has one bandwidth. Leave `null` out, or use Consistency(): exact for every statistic. An "
-                "estimator of your own gives its law in Evaluator.large_sample."
+                "estimator of your own gives its law in Capabilities.large_sample."
             )
-        return LargeSampleNull(law)
+        return LargeSampleNull(law(rng))
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed, and that the law is an approximation."""

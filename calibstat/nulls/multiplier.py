@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
@@ -88,7 +88,7 @@ class Multiplier(Null):
             self.n_resamples,
             len(sample),
             rng,
-            prepared.batch_size,
+            prepared.capabilities.batch_size,
         )
         if np.isinf(values).any():
             raise ValueError(
@@ -111,9 +111,9 @@ class Multiplier(Null):
 
 def signed_values(evaluator: Evaluator, sample: Sample, signs: Floats) -> Floats:
     """Evaluate with residuals multiplied by signs (R, n), the fast way if there is one: (R, *shape)."""
-    values = evaluator.signed(sample.outcomes, signs)
-    if values is not None:
-        return values
+    signed = evaluator.capabilities.signed
+    if signed is not None:
+        return signed(sample.outcomes, signs)
     predicted = sample.predictions.probabilities
     residual = np.eye(sample.predictions.n_classes)[sample.outcomes] - predicted
     size = max(1, _NUMBERS // max(1, predicted.size))
@@ -172,14 +172,13 @@ def join(sums: Floats, expected: float) -> Ints:
 
 def merge_cells(estimator: Estimator, sample: Sample, expected: float) -> tuple[Estimator, str]:
     """Return the estimator on merged cells, where it has cells, and a note that says how many remain."""
-    binning = getattr(estimator, "binning", None)
-    if not isinstance(binning, Binning):
+    binning = estimator.cut_by
+    if binning is None:
         return estimator, ""
     merged = MergedCells(binning, expected)
     before, after = (each.cut(sample.predictions).size for each in (binning, merged))
     says = f"cells that expect fewer than {expected:g} events or non-events are merged: {after} of {before} remain"
-    restated: Estimator = replace(estimator, binning=merged)  # type: ignore[type-var]
-    return restated, f"; {says}"
+    return estimator.recut(merged), f"; {says}"
 
 
 # The weak null of a variable: no error on average at any value of the variable.

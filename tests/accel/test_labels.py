@@ -92,7 +92,7 @@ def test_a_law_gives_the_same_labels(n_classes, accelerated):
 def test_counts_are_the_same(n_classes, accelerated):
     rng = np.random.default_rng(n_classes)
     predictions = of_chances(rng.dirichlet(np.ones(n_classes), 400))
-    plan = cs.ECE(cs.VarianceTree(6)).prepare(predictions).tally
+    plan = cs.ECE(cs.VarianceTree(6)).prepare(predictions).capabilities.tally
     found = np.concatenate(list(draw_label_counts(plan, 40, np.random.default_rng(0))))
     accelerated(False)
     np.testing.assert_array_equal(found, np.concatenate(list(draw_label_counts(plan, 40, np.random.default_rng(0)))))

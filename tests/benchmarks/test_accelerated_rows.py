@@ -84,7 +84,7 @@ def test_labels_of_many_classes(n_classes, goal, ratios, benchmark):
 
 def test_counts_of_labels(sample, ratios, benchmark):
     """The uniform numbers, a third of what is left, are numpy's either way."""
-    plan = cs.ECE(cs.SimplexGrid(2)).prepare(sample.predictions).tally
+    plan = cs.ECE(cs.SimplexGrid(2)).prepare(sample.predictions).capabilities.tally
 
     def whole():
         return sum(counts[0, 0, 0] for counts in draw_label_counts(plan, 260, np.random.default_rng(0)))

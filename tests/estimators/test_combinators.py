@@ -66,7 +66,7 @@ def test_signs_reach_every_member():
     sample, inner = make_sample(3, seed=3, n=60), cs.DebiasedL2(CELLS)
     signs = np.random.Generator(np.random.PCG64(0)).choice([-1.0, 1.0], (5, 60))
     lenses = [cs.ClassWise(label) for label in sample.labels]
-    each = [(lens | inner).prepare(sample.predictions).signed(sample.outcomes, signs) for lens in lenses]
+    each = [(lens | inner).prepare(sample.predictions).capabilities.signed(sample.outcomes, signs) for lens in lenses]
     family = Family({str(j): lens | inner for j, lens in enumerate(lenses)})
     for several in (EachClass(inner), family):
         found = signed_values(several.prepare(sample.predictions), sample, signs)
@@ -122,9 +122,9 @@ def test_members_that_share_cells_share_a_tally_and_are_drawn_whole():
     sample = make_sample(2, seed=7, n=300)
     together = Family({"ece": cs.ECE(CELLS), "rms": cs.RMSCE(CELLS)})
     evaluator = together.prepare(sample.predictions)
-    assert evaluator.tally is not None
-    assert Family({"ece": cs.ECE(CELLS), "pde": cs.PDE(CELLS)}).prepare(sample.predictions).tally is None
-    assert Family({"ece": cs.ECE(CELLS), "u": cs.DebiasedL2(CELLS)}).prepare(sample.predictions).tally is None
+    assert evaluator.capabilities.tally is not None
+    for other in (cs.PDE(CELLS), cs.DebiasedL2(CELLS)):
+        assert Family({"ece": cs.ECE(CELLS), "other": other}).prepare(sample.predictions).capabilities.tally is None
     draws = cs.Consistency(200).draw(together, sample, cs.as_generator(0)).samples
     alone = cs.Consistency(200).draw(cs.ECE(CELLS), sample, cs.as_generator(0)).samples
     np.testing.assert_array_equal(draws[:, 0], alone)
@@ -135,7 +135,7 @@ def test_a_mixed_family_shares_what_it_can():
     sample = make_sample(2, seed=7)
     members = {"ece": cs.ECE(CELLS), "pde": cs.PDE(CELLS), "rms": cs.RMSCE(CELLS), "two": cs.ECE(cs.EqualWidth(2))}
     evaluator = Family(members).prepare(sample.predictions)
-    assert evaluator.groups == [[0, 2], [1], [3]]
+    assert [cells.places for cells in evaluator.common] == [[0, 2], [3]]
     draws = np.random.Generator(np.random.PCG64(0)).integers(0, 2, (4, len(sample)))
     expected = np.stack([each.prepare(sample.predictions)(draws) for each in members.values()], axis=-1)
     np.testing.assert_allclose(evaluator(draws), expected, rtol=1e-13)

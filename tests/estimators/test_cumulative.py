@@ -95,8 +95,8 @@ def test_large_samples_follow_brownian_motion(estimator, survival, weighted):
     evaluate = estimator.prepare(cs.Sample([0, 1] * (n // 2), p, sample_weight=weights).predictions)
     values = np.concatenate([evaluate((rng.random((100, n)) < p).astype(np.int8)) for _ in range(5)])
     cdf = lambda x: 1 - survival(x)
-    assert kstest(values / evaluate.scale, cdf).pvalue > 1e-3
-    assert kstest(values / evaluate.scale * 1.25, cdf).pvalue < 1e-6
+    assert kstest(values / evaluate.capabilities.scale, cdf).pvalue > 1e-3
+    assert kstest(values / evaluate.capabilities.scale * 1.25, cdf).pvalue < 1e-6
 
 
 def test_the_two_parts_of_the_bridge_are_independent_and_their_combination_is_chi_squared():

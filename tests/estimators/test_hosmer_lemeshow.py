@@ -33,8 +33,8 @@ def test_hosmer_lemeshow_draws_whole_cells():
     for estimator in (cs.HosmerLemeshow(4), Headline(cs.HosmerLemeshow(4))):
         evaluator = estimator.prepare(sample.predictions)
         labels = np.random.Generator(np.random.PCG64(14)).integers(0, 2, (5, 60))
-        outcome = evaluator.tally(labels).outcome
-        np.testing.assert_allclose(evaluator.from_tally(outcome), evaluator(labels), rtol=1e-12)
+        outcome = evaluator.capabilities.tally(labels).outcome
+        np.testing.assert_allclose(evaluator.capabilities.from_tally(outcome), evaluator(labels), rtol=1e-12)
 
 
 @each_chi_square

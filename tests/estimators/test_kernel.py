@@ -118,7 +118,9 @@ def test_the_scale_of_a_single_bandwidth_is_the_exact_standard_deviation(n_class
     sample = make_sample(n_classes, seed=7, n=6, weighted=True)
     law = law_of_labels(SKCE(0.4), sample)
     assert law.mean == pytest.approx(0, abs=1e-15)
-    assert SKCE(0.4).prepare(sample.predictions).scale ** 2 == pytest.approx(law.values**2 @ law.masses, rel=1e-10)
+    assert SKCE(0.4).prepare(sample.predictions).capabilities.scale ** 2 == pytest.approx(
+        law.values**2 @ law.masses, rel=1e-10
+    )
 
 
 def test_the_value_at_known_chances_is_the_mean_over_labels():
@@ -134,7 +136,7 @@ def test_several_bandwidths_are_a_record_of_single_ones():
     found = SKCE([0.5, 0.1, 0.02])(sample)
     assert isinstance(found, KernelErrors)
     np.testing.assert_allclose(found.squared, [SKCE(each)(sample) for each in (0.5, 0.1, 0.02)], rtol=1e-12)
-    scales = [SKCE(each).prepare(sample.predictions).scale for each in (0.5, 0.1, 0.02)]
+    scales = [SKCE(each).prepare(sample.predictions).capabilities.scale for each in (0.5, 0.1, 0.02)]
     np.testing.assert_allclose(found.standardized, found.squared / scales, rtol=1e-10)
     assert found.headline == float(found) == max(found.standardized)
     result = cs.calibration_test(sample, SKCE([0.5, 0.1, 0.02]), null=cs.Consistency(99), rng=0)
@@ -184,7 +186,7 @@ def test_a_single_row_has_no_pairs():
 def test_certain_predictions_have_no_spread():
     sample = cs.Sample([0, 1, 1, 0], [0.0, 1.0, 1.0, 0.0])
     assert SKCE(0.1)(sample) == 0
-    assert SKCE(0.1).prepare(sample.predictions).scale is None
+    assert SKCE(0.1).prepare(sample.predictions).capabilities.scale is None
     assert (SKCE([0.1, 1])(sample).standardized == 0).all()
     wrong = cs.Sample([1, 1, 1, 0], [0.0, 1.0, 0.0, 0.0], labels=[0, 1])
     assert np.isfinite(SKCE([0.1, 1])(wrong).standardized).all()

@@ -88,7 +88,7 @@ def test_batches_of_replicates_change_no_value():
 def test_costly_kernels_ask_for_many_replicates_at_once():
     rows = simplex(2000, 5)
     sample = cs.Sample(np.arange(2000) % 5, rows, labels=list(range(5)))
-    assert cs.SKCE(0.3).prepare(sample.predictions).batch_size == 2**25 // (5 * 2000)
-    assert cs.KCE(0.3).prepare(sample.predictions).batch_size == 2**25 // (5 * 2000)
+    assert cs.SKCE(0.3).prepare(sample.predictions).capabilities.batch_size == 2**25 // (5 * 2000)
+    assert cs.KCE(0.3).prepare(sample.predictions).capabilities.batch_size == 2**25 // (5 * 2000)
     seen = cs.TopLabel()(sample)
-    assert cs.SKCE(0.3).prepare(seen.predictions).batch_size == 1
+    assert cs.SKCE(0.3).prepare(seen.predictions).capabilities.batch_size == 1

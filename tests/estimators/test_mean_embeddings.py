@@ -112,7 +112,7 @@ def test_signs_are_multipliers_of_residuals():
     signs = np.random.default_rng(1).normal(size=(2, 3, 40))
     rows = sample.y_prob
     chances = rows + signs[..., None] * (np.eye(3)[sample.outcomes] - rows)
-    np.testing.assert_allclose(evaluate.signed(sample.outcomes, signs), evaluate(chances), rtol=1e-9)
+    np.testing.assert_allclose(evaluate.capabilities.signed(sample.outcomes, signs), evaluate(chances), rtol=1e-9)
 
 
 def test_rows_that_share_a_prediction_or_are_certain_do_not_break_the_sample_covariance():

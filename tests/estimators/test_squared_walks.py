@@ -75,7 +75,7 @@ def test_the_drawn_pvalue_of_ten_rows_is_that_of_all_label_vectors(estimator):
 def test_the_mean_under_calibration_is_half_the_scale_for_every_n_and_with_ties():
     for p in ([0.2], [0.1, 0.5, 0.5, 0.9], [0.3, 0.3, 0.4, 0.8, 0.8, 0.95]):
         sample = cs.Sample(np.zeros(len(p), int), p, labels=[0, 1])
-        scale = CramerVonMises().prepare(sample.predictions).scale
+        scale = CramerVonMises().prepare(sample.predictions).capabilities.scale
         assert law_of_labels(CramerVonMises(), sample).mean == pytest.approx(scale / 2, rel=1e-12)
         assert scale == pytest.approx(sum(each * (1 - each) for each in p) / len(p) ** 2)
 
@@ -96,7 +96,7 @@ def test_outcomes_of_almost_certain_rows_are_seen_once(estimator):
     y = (np.arange(99) * 7 % 99 < 99 * p).astype(int)
     for chance, outcome in [(1e-12, 1), (1 - 1e-12, 0)]:
         sample = cs.Sample(np.append(y, outcome), np.append(p, chance))
-        scale = estimator.prepare(sample.predictions).scale
+        scale = estimator.prepare(sample.predictions).capabilities.scale
         assert estimator(sample) / scale < 5
 
 
@@ -104,7 +104,7 @@ def test_certain_rows_that_are_wrong_are_seen():
     wrong, right = cs.Sample([1, 1, 1, 0], [0.0, 0.0, 1.0, 1.0]), cs.Sample([0, 0, 1, 1], [0.0, 0.0, 1.0, 1.0])
     for estimator in BOTH:
         assert estimator(wrong) > 0 == estimator(right)
-        assert estimator.prepare(wrong.predictions).scale is None
+        assert estimator.prepare(wrong.predictions).capabilities.scale is None
         assert cs.calibration_test(wrong, estimator, null=cs.Asymptotic()).pvalue == 0
         assert cs.calibration_test(right, estimator, null=cs.Asymptotic()).pvalue == 1
 
@@ -146,7 +146,7 @@ def test_means_tails_and_shapes_of_the_laws():
         assert survival(0.0) == 1
         assert survival(x.reshape(7, 43)).shape == (7, 43)
         assert np.isnan(survival(np.nan))
-        assert estimator.prepare(TEN.predictions).large_sample(cs.as_generator(0)).mean > 0
+        assert estimator.prepare(TEN.predictions).capabilities.large_sample(cs.as_generator(0)).mean > 0
     # far out the largest squared normal variable decides: ratios of tails are those of its exponential
     assert log(cramer_von_mises_sf(300.0) / cramer_von_mises_sf(301.0)) == pytest.approx(pi**2 / 8, rel=2e-3)
     assert log(anderson_darling_sf(600.0) / anderson_darling_sf(601.0)) == pytest.approx(0.5, rel=2e-3)
@@ -159,14 +159,14 @@ def test_large_samples_follow_the_laws(estimator, survival):
     evaluate = estimator.prepare(cs.Sample([0, 1] * (n // 2), p).predictions)
     values = np.concatenate([evaluate((rng.random((100, n)) < p).astype(np.int8)) for _ in range(5)])
     cdf = lambda x: 1 - survival(x)
-    assert kstest(values / evaluate.scale, cdf).pvalue > 1e-3
-    assert kstest(values / evaluate.scale * 1.6, cdf).pvalue < 1e-6
+    assert kstest(values / evaluate.capabilities.scale, cdf).pvalue > 1e-3
+    assert kstest(values / evaluate.capabilities.scale * 1.6, cdf).pvalue < 1e-6
 
 
 def test_weighted_rows_have_no_law_in_closed_form():
     sample = cs.Sample(TEN.outcomes, TEN.predictions.event, sample_weight=np.arange(1.0, 11))
     for estimator in BOTH:
-        assert estimator.prepare(sample.predictions).scale is None
+        assert estimator.prepare(sample.predictions).capabilities.scale is None
         with pytest.raises(ValueError, match=r"no large-sample law here.*without weights"):
             cs.calibration_test(sample, estimator, null=cs.Asymptotic())
 

@@ -55,7 +55,7 @@ def weights_of(sample, rng):
 def doors(entry, sample, evaluate):
     """Each way to evaluate replicates, with what moves."""
     rng = np.random.default_rng(2)
-    labels = labels_of(sample, rng)
+    labels, offers = labels_of(sample, rng), evaluate.capabilities
     yield evaluate, (labels,)
     if entry.weighted:
         weights = weights_of(sample, rng)
@@ -65,12 +65,12 @@ def doors(entry, sample, evaluate):
         yield evaluate, (rng.dirichlet(np.ones(sample.predictions.n_classes), (R, len(sample))),)
     if entry.thing.residual_form != "none":
         signs = 2.0 * rng.integers(0, 2, (R, len(sample))) - 1
-        if evaluate.signed(sample.outcomes, signs[0]) is not None:
-            yield lambda each: evaluate.signed(sample.outcomes, each), (signs,)
-    if evaluate.tally is not None and evaluate.tally.from_counts:
-        counts = evaluate.tally(labels).outcome
-        yield evaluate.from_tally, (counts,)
-        yield evaluate.from_tally, (np.asfortranarray(counts),)
+        if offers.signed is not None:
+            yield lambda each: offers.signed(sample.outcomes, each), (signs,)
+    if offers.tally is not None and offers.tally.from_counts:
+        counts = offers.tally(labels).outcome
+        yield offers.from_tally, (counts,)
+        yield offers.from_tally, (np.asfortranarray(counts),)
 
 
 @every(ESTIMATORS)

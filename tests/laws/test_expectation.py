@@ -65,7 +65,7 @@ def test_the_predictions_themselves_as_chances_give_zero(entry):
 def test_the_u_statistic_at_chances_is_not_the_mean_over_labels_but_their_sums_are():
     """Cell sums are linear in the chances, so their mean over all label vectors is their value at the chances."""
     sample = make_sample(2, n=8, seed=6)
-    plan = cs.DebiasedL2(cs.EqualWidth(2)).prepare(sample.predictions).tally
+    plan = cs.DebiasedL2(cs.EqualWidth(2)).prepare(sample.predictions).capabilities.tally
     event = sample.predictions.chances[:, 1]
     labels = np.array(list(product([0, 1], repeat=8)))
     chance = np.prod(np.where(labels == 1, event, 1 - event), axis=1)

@@ -101,12 +101,12 @@ def test_signs_multiply_residuals(entry, data):
     signs = np.array(data.draw(st.lists(st.floats(-2, 2), min_size=len(sample), max_size=len(sample))))
     evaluate, predicted = entry.thing.prepare(sample.predictions), sample.predictions.probabilities
     chances = predicted + signs[:, None] * (np.eye(predicted.shape[1])[sample.outcomes] - predicted)
-    expected, found = evaluate(chances), evaluate.signed(sample.outcomes, signs)
+    expected, found = evaluate(chances), evaluate.capabilities.signed(sample.outcomes, signs)
     assume(np.isfinite([*np.ravel(expected), *np.ravel(evaluate(sample.outcomes))]).all())  # what is impossible is not
     if found is not None:
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
         ones = np.ones((2, len(sample)))
-        once = evaluate.signed(sample.outcomes, ones)[0]
+        once = evaluate.capabilities.signed(sample.outcomes, ones)[0]
         np.testing.assert_allclose(once, evaluate(sample.outcomes), rtol=1e-9, atol=1e-12)
 
 

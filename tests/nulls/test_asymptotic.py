@@ -55,7 +55,7 @@ def pvalue(sample, estimator):
 
 
 def law_of(sample, estimator):
-    return estimator.prepare(sample.predictions).large_sample(cs.as_generator(0))
+    return estimator.prepare(sample.predictions).capabilities.large_sample(cs.as_generator(0))
 
 
 # Numbers worked out from the papers' formulas
@@ -171,7 +171,7 @@ def test_skce_law_has_the_enumerated_moments(n_classes, n, kernel, kind, weighte
     evaluator = estimator.prepare(sample.predictions)
     masses = evaluator._masses(None)
     found = third_cumulant(evaluator.predictions.chances, masses[0], evaluator.sums, rng)
-    assert evaluator.scale**2 == pytest.approx(variance, rel=1e-9)
+    assert evaluator.capabilities.scale**2 == pytest.approx(variance, rel=1e-9)
     assert found / evaluator._pairs(masses)[0] ** 3 == pytest.approx(third, rel=1e-9)
 
 
@@ -194,7 +194,7 @@ def test_words_say_that_it_is_an_approximation():
     assert "large-sample approximation" in result.hypothesis
     assert "large-sample law: range of a Brownian motion" in str(result)
     assert result.pvalue_interval == (result.pvalue, result.pvalue)
-    assert result.null_mean == pytest.approx(KUIPER_MEAN * cs.Kuiper().prepare(TEN.predictions).scale)
+    assert result.null_mean == pytest.approx(KUIPER_MEAN * cs.Kuiper().prepare(TEN.predictions).capabilities.scale)
 
 
 def test_tiny_pvalues_are_printed():

@@ -56,7 +56,7 @@ def assert_agrees_with_enumeration(estimator, sample, null=None):
 
 def by_cells(estimator):
     _, _, evaluator = prepared(estimator, make_sample(2, n=10))
-    return evaluator.cellwise is not None and evaluator.tally.from_counts
+    return evaluator.capabilities.terms is not None and evaluator.capabilities.tally.from_counts
 
 
 KNOWN = [entry.thing for entry in ESTIMATORS if 2 in entry.classes]

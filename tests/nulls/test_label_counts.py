@@ -33,7 +33,7 @@ def all_labels(sample, n_resamples, seed=0, batch_size=1):
 def test_counts_are_those_of_the_labels_drawn_row_by_row(n_classes):
     sample = make_sample(n_classes, 40)
     estimator = cs.ECE(cs.SimplexGrid(2) if n_classes < 10 else cs.VarianceTree(4))
-    plan = estimator.prepare(sample.predictions).tally
+    plan = estimator.prepare(sample.predictions).capabilities.tally
     counts = all_counts(plan, 30)
     expected = np.zeros((30, plan.cells.size, n_classes))
     for r, labels in enumerate(np.concatenate(all_labels(sample, 30))):
@@ -46,14 +46,14 @@ def test_counts_are_those_of_the_labels_drawn_row_by_row(n_classes):
 def test_values_are_those_of_labels(n_classes):
     sample = make_sample(n_classes, 60)
     evaluator = cs.ECE(cs.SimplexGrid(3)).prepare(sample.predictions)
-    values = evaluator.from_tally(all_counts(evaluator.tally, 50))
+    values = evaluator.capabilities.from_tally(all_counts(evaluator.capabilities.tally, 50))
     np.testing.assert_allclose(values, evaluator(np.concatenate(all_labels(sample, 50))), rtol=1e-12)
 
 
 def pearson_pvalue(sample, seed):
     """Fit of the joint counts of two rows' labels to their chances."""
     chances = sample.predictions.chances
-    plan = cs.ECE(cs.UniqueValues()).prepare(sample.predictions).tally
+    plan = cs.ECE(cs.UniqueValues()).prepare(sample.predictions).capabilities.tally
     counts = all_counts(plan, 20_000, seed)
     place = plan.cells.index
     first, second = counts[:, place[0]].argmax(axis=1), counts[:, place[1]].argmax(axis=1)
@@ -71,7 +71,7 @@ def test_negative_control_another_law_is_found_out():
     sample = make_sample(3, 2)
     shifted = sample.predictions.probabilities * [1.1, 1.0, 0.9]
     other = replace(sample.predictions, rows=shifted / shifted.sum(axis=1, keepdims=True))
-    plan = cs.ECE(cs.UniqueValues()).prepare(other).tally
+    plan = cs.ECE(cs.UniqueValues()).prepare(other).capabilities.tally
     counts, place = all_counts(plan, 20_000, 1), plan.cells.index
     found = np.bincount(counts[:, place[0]].argmax(axis=1), minlength=3)
     expected = 20_000 * sample.predictions.chances[0]
@@ -104,12 +104,12 @@ def test_batches_change_no_label():
 
 
 def test_fewer_draws_are_a_prefix_of_more():
-    plan = cs.ECE(cs.SimplexGrid(2)).prepare(make_sample(3, 500).predictions).tally
+    plan = cs.ECE(cs.SimplexGrid(2)).prepare(make_sample(3, 500).predictions).capabilities.tally
     np.testing.assert_array_equal(all_counts(plan, 600)[:20], all_counts(plan, 20))
 
 
 def test_weights_are_refused():
     sample = cs.Sample([0, 1, 2], np.eye(3) / 2 + 1 / 6, sample_weight=[1, 2, 3])
-    plan = cs.ECE(cs.SimplexGrid(2)).prepare(sample.predictions).tally
+    plan = cs.ECE(cs.SimplexGrid(2)).prepare(sample.predictions).capabilities.tally
     with pytest.raises(ValueError, match="counts of labels do not suffice"):
         all_counts(plan, 5)

@@ -100,7 +100,7 @@ def test_both_ways_agree(estimator, n_classes):
     sample = make_sample(n_classes, weighted=True)
     evaluator, signs = estimator.prepare(sample.predictions), drawn_signs(len(sample))
     slow = signed_values(WithoutDoor(evaluator), sample, signs)
-    np.testing.assert_allclose(evaluator.signed(sample.outcomes, signs), slow, atol=1e-12)
+    np.testing.assert_allclose(evaluator.capabilities.signed(sample.outcomes, signs), slow, atol=1e-12)
 
 
 @over_both

@@ -49,7 +49,9 @@ def test_spiegelhalter_1986_moments_under_calibration(estimator):
 def test_the_standard_deviation_under_calibration_is_exact(estimator):
     law = law_of_labels(estimator, TEN)
     assert law.mean == pytest.approx(0, abs=1e-12)
-    assert estimator.prepare(TEN.predictions).scale ** 2 == pytest.approx(law.values**2 @ law.masses, rel=1e-12)
+    assert estimator.prepare(TEN.predictions).capabilities.scale ** 2 == pytest.approx(
+        law.values**2 @ law.masses, rel=1e-12
+    )
 
 
 def test_dawid_1986_mean_calibration():

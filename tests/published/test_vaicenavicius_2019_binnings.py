@@ -80,5 +80,5 @@ def test_vaicenavicius_2019_section_5_1_constant_model_has_a_positive_error_in_a
         evaluator = estimator.prepare(cs.Sample(np.zeros(n, int), np.full(n, 0.5), labels=[0, 1]).predictions)
         events = np.zeros((n + 1, n_bins, 1))
         events[:, n_bins // 2, 0] = counts
-        mean = evaluator.from_tally(events) @ binom.pmf(counts, n, 0.5)
+        mean = evaluator.capabilities.from_tally(events) @ binom.pmf(counts, n, 0.5)
         assert mean == pytest.approx(expected, abs=1e-10)

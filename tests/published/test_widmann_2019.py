@@ -39,9 +39,9 @@ def test_widmann_2019_exact_null_variance_of_six_rows():
     law = law_of_labels(SKCE(0.5), SIX)
     evaluator = SKCE(0.5).prepare(SIX.predictions)
     assert law.mean == pytest.approx(0, abs=1e-16)
-    assert evaluator.scale**2 == pytest.approx(0.0017639, abs=5e-8)
-    assert evaluator.scale**2 == pytest.approx(law.values**2 @ law.masses, rel=1e-12)
-    assert SKCE(0.5)(SIX) / evaluator.scale == pytest.approx(-0.34096, abs=5e-6)
+    assert evaluator.capabilities.scale**2 == pytest.approx(0.0017639, abs=5e-8)
+    assert evaluator.capabilities.scale**2 == pytest.approx(law.values**2 @ law.masses, rel=1e-12)
+    assert SKCE(0.5)(SIX) / evaluator.capabilities.scale == pytest.approx(-0.34096, abs=5e-6)
 
 
 def test_widmann_2019_exact_pvalue_of_six_rows():

@@ -40,7 +40,7 @@ def coverage(weights, curve, runs, n=500, blind=False):
         except ValueError:  # a cell with too few rows in effect: known from predictions and weights alone
             continue
         made += 1
-        index = ESTIMATOR.prepare(sample.predictions).tally.cells.index
+        index = ESTIMATOR.prepare(sample.predictions).capabilities.tally.cells.index
         mass, off = np.bincount(index, w), np.bincount(index, w * (chance - p))
         truth = float((off**2 / mass).sum() / w.sum())
         low, high = found.interval(0.95)
