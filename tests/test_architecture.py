@@ -99,7 +99,6 @@ INSIDE = {
     ("inference/spread.py", "scipy.special"),
     ("monitoring/monitor.py", "xarray"),
     ("nulls/base.py", "scipy.special"),
-    ("planning/planning.py", "pandas"),
     ("sweeps/store.py", "xarray"),
 }
 ONLY_INSIDE = ("pandas", "xarray", "pyarrow")

@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.format == "json":
         print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
     else:
-        print(narrow(str(found), 13))
+        print(narrow(str(found), 12))
 
 
 def _lens(name: str | None, predictions: Predictions) -> str:

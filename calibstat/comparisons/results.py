@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from calibstat.comparisons.splits import Split
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
-from calibstat.inference.results import LEVEL, CalibrationTest, counted, frame, number
+from calibstat.inference.results import LEVEL, CalibrationTest, Result, counted, frame, interval_text, noted, number
 from calibstat.inference.spread import ConfidenceInterval
 from calibstat.lenses.base import Lens
 
@@ -27,7 +27,7 @@ _CROSS_FITTED = (
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibratorComparison:
+class CalibratorComparison(Result):
     """What `compare_calibrators` found.
 
     Parameters
@@ -57,6 +57,10 @@ class CalibratorComparison:
     cross_fitted: bool
     notes: tuple[str, ...]
 
+    _display: ClassVar[str] = "ComparisonDisplay"
+    _row: ClassVar[str] = "pair"
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 3)
+
     def __getitem__(self, name: str) -> CalibratorResult:
         for each in self.models:
             if each.name == name:
@@ -66,15 +70,15 @@ class CalibratorComparison:
     @property
     def verdict(self) -> str:
         """Which calibrators are better calibrated than which, or that none can be told apart."""
-        lens, told = self.estimator.lens, [pair for pair in self.pairs if pair.rejects]
+        told = [pair for pair in self.pairs if pair.rejects]
         if not told:
             smallest = min(pair.pvalue_adjusted for pair in self.pairs)
             names = ", ".join(each.name for each in self.models)
             return (
-                f"No two of {names} can be told apart by their binned errors {where(lens)} (smallest adjusted p = "
-                f"{smallest:.3g})."
+                f"No two of {names} can be told apart by their binned errors {where(self.estimator.lens)} (smallest "
+                f"adjusted p = {smallest:.3g})."
             )
-        return "\n".join(pair_text(pair, lens, self.confidence_level) for pair in told)
+        return "\n".join(pair.verdict for pair in told)
 
     @property
     def hypotheses(self) -> tuple[str, str]:
@@ -85,16 +89,14 @@ class CalibratorComparison:
             own = own.replace("(exact)", "(exact for the predictions as given, approximate for cross-fitted ones)")
         return own, f"{pair} (both may be zero)"
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each pair."""
-        return frame([pair.to_dict() for pair in self.pairs])
+    def _rows(self) -> list[dict[str, Any]]:
+        return [pair.to_dict() for pair in self.pairs]
 
     def models_to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each calibrator."""
         return frame([each.to_dict() for each in self.models])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    def _values(self) -> dict[str, Any]:
         own, pair = self.hypotheses
         return {
             "lens": repr(self.estimator.lens),
@@ -105,11 +107,11 @@ class CalibratorComparison:
             "cross_fitted": self.cross_fitted,
             "confidence_level": self.confidence_level,
             "n_resamples": self.n_resamples,
-            "models": [each.to_dict() for each in self.models],
-            "pairs": [each.to_dict() for each in self.pairs],
+            "models": self.models,
+            "pairs": self.pairs,
             "hypothesis": own,
             "pair_hypothesis": pair,
-            "notes": list(self.all_notes),
+            "notes": self.all_notes,
         }
 
     @property
@@ -129,27 +131,28 @@ class CalibratorComparison:
             found.append(f"fewer than {ENOUGH_ROWS} test rows: the normal approximation is for at least as many")
         return tuple(found)
 
-    def __str__(self) -> str:
+    def _sentences(self) -> list[str]:
+        return [self.verdict, *apart_lines(self.pairs), f"  {self._rows_text()}"]
+
+    def _table(self) -> list[list[str]]:
+        return table(self.models, self.confidence_level)
+
+    def _details(self) -> list[tuple[str, str]]:
         own, pair = self.hypotheses
         exact = "only approximate for calibrators, see the note" if self.cross_fitted else "exact"
-        return "\n".join(
-            [
-                self.verdict,
-                *apart_lines(self.pairs),
-                f"  {self._rows_text()}",
-                *table(self.models),
-                "  squared    calibration error of cell means, in each one's own cells, unbiased; root: its root",
-                f"  p          of each one's calibration by itself ({exact})",
-                "  scores     seen through the lens; Brier = squared calibration error + refinement, which grows where "
-                "sharpness is lost",
-                f"  null       {own}",
-                f"  pairs      {pair}; {self._pair_text()}",
-                f"  estimator  {self.estimator!r}",
-                *(f"  note       {note}" for note in self.all_notes),
-            ]
-        )
-
-    __repr__ = __str__
+        return [
+            ("squared", "calibration error of cell means, in each one's own cells, unbiased; root: its root"),
+            ("p", f"of each one's calibration by itself ({exact})"),
+            (
+                "scores",
+                "seen through the lens; Brier = squared calibration error + refinement, which grows where sharpness is "
+                "lost",
+            ),
+            ("null", own),
+            ("pairs", f"{pair}; {self._pair_text()}"),
+            ("estimator", repr(self.estimator)),
+            *noted(self.all_notes),
+        ]
 
     @property
     def _n_test(self) -> int:
@@ -199,8 +202,8 @@ class Scores:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class CalibratorResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class CalibratorResult(Result):
     """What was found of one calibrator on rows that it was not fitted on; means over splits where there are several.
 
     Parameters
@@ -236,14 +239,19 @@ class CalibratorResult:
         """Of "this model is calibrated", exact; twice the median over several splits."""
         return twice_median([test.pvalue for test in self.tests])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    @property
+    def verdict(self) -> str:
+        """The root error and the p-value, for those who read on."""
+        interval = f" ({_interval(self)})" if self.root_interval else ""
+        return f"{self.name}: root calibration error {self.root:.3g}{interval}, p = {self.pvalue:.3g}"
+
+    def _values(self) -> dict[str, Any]:
         return {
             "name": self.name,
             "calibrator": self.calibrator,
             "value": self.value,
             "root": self.root,
-            "root_interval": None if self.root_interval is None else list(self.root_interval),
+            "root_interval": self.root_interval,
             "pvalue": self.pvalue,
             "pvalues": [test.pvalue for test in self.tests],
             "null_mean": float(np.mean([test.null_mean for test in self.tests])),
@@ -256,8 +264,8 @@ class CalibratorResult:
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class PairResult:
+@dataclass(frozen=True, eq=False, repr=False)
+class PairResult(Result):
     """Two calibrators on the same test rows.
 
     Parameters
@@ -276,6 +284,21 @@ class PairResult:
     pvalue_adjusted: float
     n_fit: int
     n_test: int
+
+    @property
+    def verdict(self) -> str:
+        """Which of two is better calibrated and by how much, or that they cannot be told apart."""
+        lens = where(self.tests[0].asked[0].lens)
+        if not self.rejects:
+            names = f"{self.first.name} and {self.second.name}"
+            return f"{names} cannot be told apart by their binned errors {lens} ({_apart(self)})."
+        better, worse = (self.first, self.second) if self.difference < 0 else (self.second, self.first)
+        difference = number(abs(self.difference), better.value, worse.value)
+        return (
+            f"{better.name} is better calibrated than {worse.name} {lens}: binned squared calibration error lower by "
+            f"{difference} ({_spread(self)}root errors {_root(better)} and {_root(worse)}), adjusted p = "
+            f"{self.pvalue_adjusted:.3g}."
+        )
 
     @property
     def difference(self) -> float:
@@ -302,14 +325,12 @@ class PairResult:
         """Of the mean difference over several splits (Nadeau & Bengio 2003): a description, not for p-values."""
         return corrected_standard_error([test.difference for test in self.tests], self.n_fit, self.n_test)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        interval = self.confidence_interval
+    def _values(self) -> dict[str, Any]:
         return {
             "first": self.first.name,
             "second": self.second.name,
             "difference": self.difference,
-            "confidence_interval": None if interval is None else list(interval),
+            "confidence_interval": self.confidence_interval,
             "split_standard_error": self.split_standard_error,
             "pvalue": self.pvalue,
             "pvalue_adjusted": self.pvalue_adjusted,
@@ -336,20 +357,6 @@ def where(lens: Lens) -> str:
     return _LENSES.get(repr(lens), f"through {lens!r}")
 
 
-def pair_text(pair: PairResult, lens: Lens, level: float) -> str:
-    """Say which of two is better calibrated and by how much, or that they cannot be told apart."""
-    if not pair.rejects:
-        names = f"{pair.first.name} and {pair.second.name}"
-        return f"{names} cannot be told apart by their binned errors {where(lens)} ({_apart(pair)})."
-    better, worse = (pair.first, pair.second) if pair.difference < 0 else (pair.second, pair.first)
-    difference = number(abs(pair.difference), better.value, worse.value)
-    return (
-        f"{better.name} is better calibrated than {worse.name} {where(lens)}: binned squared calibration error lower "
-        f"by {difference} ({_spread(pair, level)}root errors {_root(better)} and {_root(worse)}), adjusted "
-        f"p = {pair.pvalue_adjusted:.3g}."
-    )
-
-
 def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
     """List who cannot be told apart, a line each; of many only those whose interval excludes 0 all the same."""
     apart = [pair for pair in pairs if not pair.rejects]
@@ -371,14 +378,16 @@ def _apart(pair: PairResult) -> str:
     return f"adjusted p = {pair.pvalue_adjusted:.3g}{note}"
 
 
-def table(models: Sequence[CalibratorResult]) -> list[str]:
-    """Lay out errors, p-values and scores, a line for each calibrator."""
-    rows = [["", "squared", "root", "95 %" if models[0].root_interval else "", "p", "Brier", "refinement", "log"]]
-    for each in models:
-        rows.append(
+def table(models: Sequence[CalibratorResult], confidence_level: float) -> list[list[str]]:
+    """Return the cells of a table of errors, p-values and scores, a row for each calibrator."""
+    head = ["", "squared", "root", f"{100 * confidence_level:g} %", "p", "Brier", "refinement", "log"]
+    values = [each.value for each in models]
+    return [
+        head,
+        *(
             [
                 each.name,
-                number(each.value, *(model.value for model in models)),
+                number(each.value, *values),
                 f"{each.root:.3g}",
                 _interval(each),
                 f"{each.pvalue:.3g}",
@@ -386,12 +395,8 @@ def table(models: Sequence[CalibratorResult]) -> list[str]:
                 _decimals(each.scores.refinement),
                 _decimals(each.scores.log),
             ]
-        )
-    shown = [k for k in range(len(rows[0])) if any(row[k] for row in rows)]
-    widths = {k: max(len(row[k]) for row in rows) for k in shown}
-    return [
-        "  " + "  ".join(row[k].ljust(widths[k]) if k in (0, 3) else row[k].rjust(widths[k]) for k in shown).rstrip()
-        for row in rows
+            for each in models
+        ),
     ]
 
 
@@ -400,11 +405,11 @@ def _decimals(value: float) -> str:
     return f"{round(value, 5) + 0.0:.5f}"
 
 
-def _spread(pair: PairResult, level: float) -> str:
+def _spread(pair: PairResult) -> str:
     interval = pair.confidence_interval
     if interval is not None:
         low, high = sorted(-end if pair.difference < 0 else end for end in interval)
-        return f"{100 * level:g} % interval {number(low, high)} to {number(high, low)}; "
+        return f"{interval_text((low, high), pair.tests[0].confidence_level).replace(' %:', ' % interval')}; "
     error = pair.split_standard_error
     # several splits: of one there is no such error
     if error is None:

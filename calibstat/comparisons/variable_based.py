@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
@@ -19,13 +19,10 @@ from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.miscalibration import ECE, VECE
-from calibstat.inference.results import frame
+from calibstat.inference.results import Result
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def variable_based_protocol(
@@ -198,12 +195,12 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
 # What the comparison of Kelly & Smyth (2023) found: errors over the prediction and over a variable.
 
 _AS_USED = (
-    "  cells  of equal mass: of the confidence that is judged, and of the variable",
-    "  noise  what a calibrated model with as many rows is expected to show; p: exact, of ECE and of VECE",
+    ("cells", "of equal mass: of the confidence that is judged, and of the variable"),
+    ("noise", "what a calibrated model with as many rows is expected to show; p: exact, of ECE and of VECE"),
 )
 _AS_PUBLISHED = (
-    "  cells  between quantiles: of the uncalibrated confidence, and of the variable",
-    "  note   mistakes are those of the uncalibrated label, as in the tables of Kelly & Smyth (2023)",
+    ("cells", "between quantiles: of the uncalibrated confidence, and of the variable"),
+    ("note", "mistakes are those of the uncalibrated label, as in the tables of Kelly & Smyth (2023)"),
 )
 
 
@@ -232,7 +229,7 @@ class VariableBasedErrors(NamedTuple):
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class VariableBasedComparison:
+class VariableBasedComparison(Result):
     """What `variable_based_protocol` found.
 
     Parameters
@@ -251,52 +248,50 @@ class VariableBasedComparison:
     n_bins: int
     convention: str
 
+    _display: ClassVar[str] = "ComparisonDisplay"
+    _row: ClassVar[str] = "name"
+
     def __getitem__(self, name: str) -> VariableBasedErrors:
         for each in self.errors:
             if each.name == name:
                 return each
         raise KeyError(f"there is no {name!r}; there are {[each.name for each in self.errors]}")
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    @property
+    def verdict(self) -> str:
+        """What was measured: the protocol decides nothing."""
+        return (
+            f"Errors for the top label over the confidence (ECE) and over {self.variable!r} (VECE), binned in "
+            f"{self.n_bins} cells"
+        )
+
+    def _values(self) -> dict[str, Any]:
         return {
             "variable": self.variable,
             "n_fit": len(self.split.fit_rows),
             "n_test": len(self.split.test_rows),
             "n_bins": self.n_bins,
             "convention": self.convention,
-            "errors": [each._asdict() for each in self.errors],
+            "errors": self._rows(),
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each calibrator."""
-        return frame([each._asdict() for each in self.errors])
+    def _rows(self) -> list[dict[str, Any]]:
+        return [each._asdict() for each in self.errors]
 
-    def __str__(self) -> str:
-        width = max(len(each.name) for each in self.errors)
+    def _table(self) -> list[list[str]]:
+        head = ["", "ECE %", "VECE %", "noise", "noise", "p", "p"]
+        return [head, *([each.name, *_cells(each)] for each in self.errors)]
+
+    def _details(self) -> list[tuple[str, str]]:
         tested = self.errors[0].ece_pvalue is not None
-        head = ["ECE %", "VECE %"] + (["noise", "noise", "p", "p"] if tested else [])
-        lines = [
-            f"  {each.name:{width}}  " + "  ".join(f"{text:>7}" for text in _cells(each, tested))
-            for each in self.errors
-        ]
-        return "\n".join(
-            [
-                f"Errors for the top label over the confidence (ECE) and over {self.variable!r} (VECE), binned in "
-                f"{self.n_bins} cells",
-                f"  {'':{width}}  " + "  ".join(f"{text:>7}" for text in head),
-                *lines,
-                f"  rows   tested on {len(self.split.test_rows)}, fitted on {len(self.split.fit_rows)} others",
-                *(_AS_USED if tested else _AS_PUBLISHED),
-            ]
-        )
-
-    __repr__ = __str__
+        rows = f"tested on {len(self.split.test_rows)}, fitted on {len(self.split.fit_rows)} others"
+        return [("rows", rows), *(_AS_USED if tested else _AS_PUBLISHED)]
 
 
-def _cells(errors: VariableBasedErrors, tested: bool) -> list[str]:
-    shares = [errors.ece, errors.vece] + ([errors.ece_null_mean, errors.vece_null_mean] if tested else [])
-    pvalues = [errors.ece_pvalue, errors.vece_pvalue] if tested else []
-    return [f"{100 * each:.2f}" for each in shares if each is not None] + [
-        f"{each:.3g}" for each in pvalues if each is not None
+def _cells(errors: VariableBasedErrors) -> list[str]:
+    """Write errors and their noise as percentages, p-values as they are; what was not computed is empty."""
+    shares = (errors.ece, errors.vece, errors.ece_null_mean, errors.vece_null_mean)
+    pvalues = (errors.ece_pvalue, errors.vece_pvalue)
+    return ["" if each is None else f"{100 * each:.2f}" for each in shares] + [
+        "" if each is None else f"{each:.3g}" for each in pvalues
     ]

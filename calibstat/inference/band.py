@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,14 +12,11 @@ from scipy.special import betainc, betaincinv
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Sample
 from calibstat.inference.estimate import level_between
-from calibstat.inference.results import frame, interval_text, number, plain, small_pvalue
+from calibstat.inference.results import Result, interval_text, number, small_pvalue
 from calibstat.inference.spread import ConfidenceInterval
 from calibstat.inference.test import check_lens, check_number, check_sample
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Above so many distinct predictions these are grouped; work grows with their square.
 MOST_POINTS = 1000
@@ -210,7 +207,7 @@ def _reaches(n: Ints, events: Ints, chance: float) -> Floats:
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class CalibrationBand:
+class CalibrationBand(Result):
     """What `calibration_band` found.
 
     Parameters
@@ -241,6 +238,9 @@ class CalibrationBand:
     lens: Lens
     n: int
     source: str
+
+    _display: ClassVar[str] = "ReliabilityDisplay"
+    _row: ClassVar[str] = "prediction"
 
     @property
     def rejects_calibration(self) -> bool:
@@ -301,51 +301,48 @@ class CalibrationBand:
         spot = f"at {len(found)} of {len(self.prediction)} predictions, {number(found[0])} to {number(found[-1])}"
         return f"Evidence of miscalibration {where}: the diagonal leaves the {level} {spot}."
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each distinct prediction."""
+    def _rows(self) -> list[dict[str, Any]]:
         names = ("prediction", "count", "lower", "upper")
         columns = (self.prediction, self.count, self.lower, self.upper)
-        return frame([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; errors are None where monotonicity is rejected."""
+    def _values(self) -> dict[str, Any]:
+        """Errors are None where monotonicity is rejected."""
         rejected = self.rejects_monotonicity
-        values: dict[str, Any] = plain(
-            {
-                "lens": repr(self.lens),
-                "n": self.n,
-                "source": self.source,
-                "confidence_level": self.confidence_level,
-                "digits": self.digits,
-                "pvalue": self.pvalue,
-                "rejects_calibration": self.rejects_calibration,
-                "rejects_monotonicity": rejected,
-                "maximum_error": None if rejected else self.maximum_error,
-                "ece_bounds": None if rejected else list(self.bounds(1)),
-                "rmsce_bounds": None if rejected else list(self.bounds(2)),
-                "prediction": self.prediction.tolist(),
-                "count": self.count.tolist(),
-                "lower": self.lower.tolist(),
-                "upper": self.upper.tolist(),
-            }
-        )
-        return values
+        return {
+            "lens": repr(self.lens),
+            "n": self.n,
+            "source": self.source,
+            "confidence_level": self.confidence_level,
+            "digits": self.digits,
+            "pvalue": self.pvalue,
+            "rejects_calibration": self.rejects_calibration,
+            "rejects_monotonicity": rejected,
+            "maximum_error": self.maximum_error,
+            "ece_bounds": None if rejected else list(self.bounds(1)),
+            "rmsce_bounds": None if rejected else list(self.bounds(2)),
+            "prediction": self.prediction,
+            "count": self.count,
+            "lower": self.lower,
+            "upper": self.upper,
+        }
 
-    def __str__(self) -> str:
+    def _details(self) -> list[tuple[str, str]]:
         rounded = "" if self.digits is None else f"; predictions grouped to {self.digits} digits"
-        return "\n".join(
-            [
-                self.verdict,
-                f"  band      {100 * self.confidence_level:g} %, simultaneous, finite-sample, of P(event | prediction) "
-                f"if that does not decrease{rounded}",
-                *self._errors(),
-                "  null      given the prediction, the outcome follows the prediction; all runs of neighbouring "
-                "predictions, Bonferroni",
-                f"  data      n = {self.n}, {len(self.prediction)} distinct predictions; {self.source}",
-            ]
-        )
-
-    __repr__ = __str__
+        return [
+            (
+                "band",
+                f"{100 * self.confidence_level:g} %, simultaneous, finite-sample, of P(event | prediction) if that "
+                f"does not decrease{rounded}",
+            ),
+            *self._errors(),
+            (
+                "null",
+                "given the prediction, the outcome follows the prediction; all runs of neighbouring predictions, "
+                "Bonferroni",
+            ),
+            ("data", f"n = {self.n}, {len(self.prediction)} distinct predictions; {self.source}"),
+        ]
 
     @property
     def _outside(self) -> Array:
@@ -356,17 +353,17 @@ class CalibrationBand:
             return float(sizes.max())
         return float(np.average(sizes**q, weights=self.count) ** (1 / q))
 
-    def _errors(self) -> list[str]:
+    def _errors(self) -> list[tuple[str, str]]:
         if self.rejects_monotonicity:
             worst = number(self.prediction[np.argmax(self.lower - self.upper)])
-            return [
-                "  monotone  evidence that the chance of the event does not increase with the prediction: bounds cross "
-                f"at {worst}, so the band bounds no error"
-            ]
-        level = self.confidence_level
+            crossing = (
+                f"evidence that the chance of the event does not increase with the prediction: bounds cross at "
+                f"{worst}, so the band bounds no error"
+            )
+            return [("monotone", crossing)]
+        level, largest = self.confidence_level, number(self.maximum_error)
         return [
-            f"  largest   the chance is nowhere further than {number(self.maximum_error)} from the prediction "
-            f"({100 * level:g} %)",
-            f"  ECE       {interval_text(self.bounds(1), level)} (unbinned, of these predictions)",
-            f"  RMSCE     {interval_text(self.bounds(2), level)} (unbinned, of these predictions)",
+            ("largest", f"the chance is nowhere further than {largest} from the prediction ({100 * level:g} %)"),
+            ("ECE", f"{interval_text(self.bounds(1), level)} (unbinned, of these predictions)"),
+            ("RMSCE", f"{interval_text(self.bounds(2), level)} (unbinned, of these predictions)"),
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import ndtri
@@ -15,7 +15,7 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.differences import CellResiduals, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.estimate import level_between
-from calibstat.inference.results import LEVEL, Asked, frame, interval_text, number, plain, pvalue_cell, small_pvalue
+from calibstat.inference.results import LEVEL, Asked, Result, interval_text, noted, number, pvalue_cell, small_pvalue
 from calibstat.inference.scores_compared import (
     RecalibrationDifference,
     ScoreDifference,
@@ -25,9 +25,6 @@ from calibstat.inference.scores_compared import (
 from calibstat.inference.spread import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.test import check_asked, describe
 from calibstat.nulls.consistency import Consistency
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def comparison_test(
@@ -166,7 +163,7 @@ ENOUGH_ROWS = 500
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ComparisonTest:
+class ComparisonTest(Result):
     """What `comparison_test` found; unpacks to ``(difference, pvalue)``.
 
     Parameters
@@ -214,6 +211,8 @@ class ComparisonTest:
     asked: tuple[Asked, Asked]
     n_resamples: int
 
+    _display: ClassVar[str] = "ComparisonDisplay"
+
     def __iter__(self) -> Iterator[float]:
         return iter((self.difference, self.pvalue))
 
@@ -236,7 +235,7 @@ class ComparisonTest:
     def verdict(self) -> str:
         """One sentence: which model has the smaller error, or that they cannot be told apart."""
         first, second = self.names
-        where = f"through {self.asked[0].lens!r} ({self._rows()}, p {small_pvalue(self.pvalue)})"
+        where = f"through {self.asked[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue)})"
         if self.pvalue > LEVEL:
             return f"The calibration errors of {first} and {second} cannot be told apart {where}."
         smaller = first if self.difference < 0 else second
@@ -254,77 +253,68 @@ class ComparisonTest:
             found.append("the interval excludes 0, but not where both models may be calibrated: the p-value decides")
         return tuple(found)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        values: dict[str, Any] = plain(
-            {
-                "models": list(self.names),
-                "lens": repr(self.asked[0].lens),
-                "estimator": repr(self.asked[0].estimator.core),
-                "n": [asked.n for asked in self.asked],
-                "source": [asked.source for asked in self.asked],
-                "paired": self.paired,
-                "difference": self.difference,
-                "pvalue": self.pvalue,
-                "statistic": self.statistic,
-                "normal_pvalue": self.normal_pvalue,
-                "own_pvalues": list(self.own_pvalues),
-                "values": list(self.values),
-                "root_values": list(self.root_values),
-                "standard_error": self.standard_error,
-                "confidence_interval": list(self.confidence_interval),
-                "confidence_level": self.confidence_level,
-                "n_resamples": self.n_resamples,
-                "recalibration_difference": self._recalibration(),
-                "score_difference": dict(self.score_difference._asdict()),
-                "hypothesis": self.hypothesis,
-                "notes": list(self.notes),
-            }
-        )
-        return values
+    def _values(self) -> dict[str, Any]:
+        return {
+            "models": self.names,
+            "lens": repr(self.asked[0].lens),
+            "estimator": repr(self.asked[0].estimator.core),
+            "n": [asked.n for asked in self.asked],
+            "source": [asked.source for asked in self.asked],
+            "paired": self.paired,
+            "difference": self.difference,
+            "pvalue": self.pvalue,
+            "statistic": self.statistic,
+            "normal_pvalue": self.normal_pvalue,
+            "own_pvalues": self.own_pvalues,
+            "values": self.values,
+            "root_values": self.root_values,
+            "standard_error": self.standard_error,
+            "confidence_interval": list(self.confidence_interval),
+            "confidence_level": self.confidence_level,
+            "n_resamples": self.n_resamples,
+            "recalibration_difference": None if (line := self.recalibration_difference) is None else line._asdict(),
+            "score_difference": self.score_difference._asdict(),
+            "hypothesis": self.hypothesis,
+            "notes": self.notes,
+        }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame of one row."""
-        return frame([self.to_dict()])
-
-    def __str__(self) -> str:
+    def _details(self) -> list[tuple[str, str]]:
         first, second = self.names
-        roots, score = self.root_values, self.score_difference
-        return "\n".join(
-            [
-                self.verdict,
-                f"  difference {number(self.difference, *self.values)} ({first} minus {second}), in units of squared "
-                f"probability; {interval_text(self.confidence_interval, self.confidence_level)}",
-                f"  errors     {first} {number(*self.values)}, {second} {number(*reversed(self.values))} (squared, "
-                f"binned by each model's own cells, unbiased); roots {number(roots[0])}, {number(roots[1])}",
-                f"  p-value    {pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.normal_pvalue)} (normal) "
-                f"and twice the smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by "
-                "itself, exact)",
-                f"  null       {self.hypothesis}",
-                f"  estimator  {self.asked[0].estimator!r}",
-                *self._recalibration_lines(),
-                f"  skill      Brier score {number(score.difference, score.standard_error)} ({first} minus {second}, p "
-                f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error",
-                *(f"  note       {note}" for note in self.notes),
-            ]
-        )
-
-    __repr__ = __str__
-
-    def _recalibration(self) -> dict[str, Any] | None:
-        found = self.recalibration_difference
-        return None if found is None else found._asdict() | {"own_pvalues": list(found.own_pvalues)}
-
-    def _recalibration_lines(self) -> list[str]:
-        found = self.recalibration_difference
-        if found is None:
-            return []
-        first, second = self.names
+        roots, score, line = self.root_values, self.score_difference, self.recalibration_difference
         return [
-            f"  line       {number(found.difference, found.standard_error)} ({first} minus {second}, p "
-            f"{small_pvalue(found.pvalue)}, wrapped likewise): Brier score that a linear recalibration would gain"
+            (
+                "difference",
+                f"{number(self.difference, *self.values)} ({first} minus {second}), in units of squared probability; "
+                f"{interval_text(self.confidence_interval, self.confidence_level)}",
+            ),
+            (
+                "errors",
+                f"{first} {number(*self.values)}, {second} {number(*reversed(self.values))} (squared, binned by each "
+                f"model's own cells, unbiased); roots {number(roots[0])}, {number(roots[1])}",
+            ),
+            (
+                "p-value",
+                f"{pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.normal_pvalue)} (normal) and twice the "
+                f"smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by itself, exact)",
+            ),
+            ("null", self.hypothesis),
+            ("estimator", repr(self.asked[0].estimator)),
+            *([] if line is None else [("line", self._recalibration_text(line))]),
+            (
+                "skill",
+                f"Brier score {number(score.difference, score.standard_error)} ({first} minus {second}, p "
+                f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error",
+            ),
+            *noted(self.notes),
         ]
 
-    def _rows(self) -> str:
+    def _recalibration_text(self, line: RecalibrationDifference) -> str:
+        first, second = self.names
+        return (
+            f"{number(line.difference, line.standard_error)} ({first} minus {second}, p {small_pvalue(line.pvalue)}, "
+            "wrapped likewise): Brier score that a linear recalibration would gain"
+        )
+
+    def _rows_text(self) -> str:
         first, second = (asked.n for asked in self.asked)
         return f"n = {first}, the same rows" if self.paired else f"n = {first} and {second}, different rows"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from scipy.special import ndtr
@@ -20,12 +20,9 @@ from calibstat.inference.compare import ENOUGH_ROWS, cells_of, own_pvalue
 from calibstat.inference.differences import CellResiduals, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.estimate import level_between
 from calibstat.inference.multiplicity import holm, single_step
-from calibstat.inference.results import LEVEL, Asked, counted, frame, number, plain
+from calibstat.inference.results import LEVEL, Asked, Result, counted, noted, number
 from calibstat.inference.spread import standardized
 from calibstat.inference.test import check_asked, describe
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Pairs: TypeAlias = list[tuple[int, int]]
 
@@ -244,7 +241,9 @@ _METHODS = {
 }
 
 
-class PairDifference(NamedTuple):
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class PairDifference(Result):
     """Two models: the debiased squared error of the first minus that of the second, and its test.
 
     Parameters
@@ -267,10 +266,22 @@ class PairDifference(NamedTuple):
     pvalue: float
     adjusted: float
 
+    @property
+    def verdict(self) -> str:
+        """The difference with its p-values."""
+        size = max(abs(self.difference), self.standard_error)
+        return (
+            f"{self.first} - {self.second}: {number(self.difference, size)} (standard error "
+            f"{number(self.standard_error, size)}), p = {self.pvalue:.3g}, adjusted {self.adjusted:.3g}"
+        )
+
+    def _values(self) -> dict[str, Any]:
+        return vars(self)
+
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelComparison:
+class ModelComparison(Result):
     """What `compare_models` found.
 
     Parameters
@@ -299,6 +310,9 @@ class ModelComparison:
     adjust: str
     n_resamples: int
     asked: tuple[Asked, ...]
+
+    _display: ClassVar[str] = "ComparisonDisplay"
+    _row: ClassVar[str] = "pair"
 
     @property
     def root_values(self) -> tuple[float, ...]:
@@ -349,69 +363,67 @@ class ModelComparison:
             found.append(f"with {drawn} no adjusted p-value can be below {min(smallest, 1):.2g}")
         return tuple(found)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each pair."""
-        return frame([pair._asdict() for pair in self.pairs])
+    def _rows(self) -> list[dict[str, Any]]:
+        return [pair.to_dict() for pair in self.pairs]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        parts = (self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.asked)
-        columns = zip(*parts, strict=True)
-        values: dict[str, Any] = plain(
-            {
-                "lens": repr(self.asked[0].lens),
-                "estimator": repr(self.asked[0].estimator.core),
-                "n": self.asked[0].n,
-                "models": [
-                    {
-                        "name": name,
-                        "value": value,
-                        "root": root,
-                        "own_pvalue": own,
-                        "set_pvalue": p,
-                        "source": asked.source,
-                    }
-                    for name, value, root, own, p, asked in columns
-                ],
-                "pairs": [pair._asdict() for pair in self.pairs],
-                "adjust": self.adjust,
-                "n_resamples": self.n_resamples,
-                "confidence_level": self.confidence_level,
-                "confidence_set": list(self.confidence_set),
-                "hypothesis": self.hypothesis,
-                "notes": list(self.notes),
-            }
+    def _values(self) -> dict[str, Any]:
+        columns = zip(
+            self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.asked, strict=True
         )
-        return values
+        return {
+            "lens": repr(self.asked[0].lens),
+            "estimator": repr(self.asked[0].estimator.core),
+            "n": self.asked[0].n,
+            "models": [
+                {
+                    "name": name,
+                    "value": value,
+                    "root": root,
+                    "own_pvalue": own,
+                    "set_pvalue": p,
+                    "source": asked.source,
+                }
+                for name, value, root, own, p, asked in columns
+            ],
+            "pairs": self.pairs,
+            "adjust": self.adjust,
+            "n_resamples": self.n_resamples,
+            "confidence_level": self.confidence_level,
+            "confidence_set": self.confidence_set,
+            "hypothesis": self.hypothesis,
+            "notes": self.notes,
+        }
 
-    def __str__(self) -> str:
-        width = max(5, *map(len, self.names))
+    def _sentences(self) -> list[str]:
+        return [self.verdict, *(f"  {pair.verdict}" for pair in self.pairs)]
+
+    def _table(self) -> list[list[str]]:
         columns = zip(self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, strict=True)
-        models = [
-            f"  {name:{width}}  {number(value, *self.values):>10}  {number(root):>8}  {own:>6.3g}  {p:>5.3g}"
-            for name, value, root, own, p in columns
+        return [
+            ["model", "squared", "root", "own p", "set p"],
+            *(
+                [name, number(value, *self.values), number(root), f"{own:.3g}", f"{p:.3g}"]
+                for name, value, root, own, p in columns
+            ),
         ]
-        pairs = [
-            f"  {pair.first} - {pair.second}: {number(pair.difference, *self.values)} (standard error "
-            f"{number(pair.standard_error, *self.values)}"
-            f"), p = {pair.pvalue:.3g}, adjusted {pair.adjusted:.3g}"
-            for pair in self.pairs
-        ]
-        return "\n".join(
-            [
-                self.verdict,
-                f"  {'model':{width}}  {'squared':>10}  {'root':>8}  {'own p':>6}  {'set p':>5}",
-                *models,
-                *pairs,
-                f"  set        with {100 * self.confidence_level:g} % confidence the smallest error is among "
-                f"{', '.join(self.confidence_set)} (model confidence set)",
-                "  errors     squared, binned by each model's own cells, unbiased; own p: exact, of each model's "
-                "calibration by itself",
-                f"  adjusted   {_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p",
-                f"  null       {self.hypothesis}",
-                f"  estimator  {self.asked[0].estimator!r}",
-                *(f"  note       {note}" for note in self.notes),
-            ]
-        )
 
-    __repr__ = __str__
+    def _details(self) -> list[tuple[str, str]]:
+        return [
+            (
+                "set",
+                f"with {100 * self.confidence_level:g} % confidence the smallest error is among "
+                f"{', '.join(self.confidence_set)} (model confidence set)",
+            ),
+            (
+                "errors",
+                "squared, binned by each model's own cells, unbiased; own p: exact, of each model's calibration by "
+                "itself",
+            ),
+            (
+                "adjusted",
+                f"{_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p",
+            ),
+            ("null", self.hypothesis),
+            ("estimator", repr(self.asked[0].estimator)),
+            *noted(self.notes),
+        ]

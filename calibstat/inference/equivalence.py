@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, final
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.estimate import level_between, spread_of
-from calibstat.inference.results import Asked, frame, number, plain, small_pvalue
+from calibstat.inference.results import Asked, Result, noted, number, small_pvalue
 from calibstat.inference.spread import NoInterval, Spread
 from calibstat.inference.test import (
     check_asked,
@@ -26,13 +26,10 @@ from calibstat.inference.test import (
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class EquivalenceTest:
+class EquivalenceTest(Result):
     """What `equivalence_test` found.
 
     Parameters
@@ -88,39 +85,29 @@ class EquivalenceTest:
         """What limits the result."""
         return negative_note(self.estimate) + events_note(self.fewest) + cluster_note(self.n_clusters)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    def _values(self) -> dict[str, Any]:
         return self.asked.to_dict() | {
-            "estimate": plain(self.estimate),
+            "estimate": self.estimate,
             "margin": self.margin,
             "within": self.within,
             "pvalue": self.pvalue,
-            "upper_bound": plain(self.upper_bound),
+            "upper_bound": self.upper_bound,
             "confidence_level": self.confidence_level,
             "method": self.method,
             "multiplier": repr(self.multiplier),
-            "notes": list(self.notes),
+            "notes": self.notes,
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame of one row."""
-        return frame([self.to_dict()])
-
-    def __str__(self) -> str:
+    def _details(self) -> list[tuple[str, str]]:
         margin = number(self.margin, self.upper_bound)
-        return "\n".join(
-            [
-                self.verdict,
-                f"  value     {number(self.estimate, self.margin)}: {self.asked.estimator.quantity}",
-                f"  null      the {self.asked.estimator.quantity} is larger than {margin}",
-                f"  bound     {self.method}",
-                f"  estimator {self.asked.estimator!r}",
-                f"  data      n = {self.asked.n}; {self.asked.source}",
-                *(f"  note      {note}" for note in self.notes),
-            ]
-        )
-
-    __repr__ = __str__
+        return [
+            ("value", f"{number(self.estimate, self.margin)}: {self.asked.estimator.quantity}"),
+            ("null", f"the {self.asked.estimator.quantity} is larger than {margin}"),
+            ("bound", self.method),
+            ("estimator", repr(self.asked.estimator)),
+            ("data", f"n = {self.asked.n}; {self.asked.source}"),
+            *noted(self.notes),
+        ]
 
 
 def equivalence_test(

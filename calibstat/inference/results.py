@@ -44,6 +44,8 @@ class Result(ABC):
     """Name of the public display that draws it, with ``from_result``."""
     _row: ClassVar[str] = ""
     """What a row of `to_frame` is, where that has several: the name of the column that names the rows, or of none."""
+    _indexed: ClassVar[bool] = False
+    """Whether `to_frame` has the names of the rows as its index."""
     _text_columns: ClassVar[tuple[int, ...]] = (0,)
     """Which columns of the printed table hold text; all others hold numbers, which end together."""
     _width: ClassVar[int | None] = None
@@ -84,7 +86,7 @@ class Result(ABC):
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame: a row for each part of the result, or one row of all values."""
         table = frame([plain(row) for row in self._rows()])
-        return table.set_index(self._row) if self._row in table.columns else table
+        return table.set_index(self._row) if self._indexed else table
 
     @final
     def to_dataset(self) -> xr.Dataset:
@@ -120,13 +122,13 @@ class Result(ABC):
         NotImplementedError
             If there is no such display yet.
         """
-        display = getattr(import_module("calibstat"), self._display, None) if self._display else None
-        if display is None:
-            missing = f", {self._display}," if self._display else ""
+        draw = getattr(getattr(import_module("calibstat"), self._display, None), "from_result", None)
+        if draw is None:
+            missing = self._display and f" ({self._display}.from_result)"
             raise NotImplementedError(
                 f"the picture of a {type(self).__name__}{missing} is not there yet; its numbers are in to_frame()."
             )
-        return display.from_result(self, **options)
+        return draw(self, **options)
 
     def __str__(self) -> str:
         details = self._details()
@@ -146,7 +148,9 @@ class Result(ABC):
     @final
     def _repr_html_(self) -> str:
         """Return the first sentence and the tables, escaped, for notebooks."""
-        tables = _html(self._table(), heading=True) + _html(self._details(), heading=False)
+        cells = self._table()
+        below = self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
+        tables = _html(cells, heading=True) + _html(below, heading=False)
         return f"<div><p>{escape(self.verdict)}</p>{tables}</div>"
 
 

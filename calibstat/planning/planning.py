@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
@@ -19,15 +18,13 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
+from calibstat.inference.results import LEVEL, Result
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.planning.families import ErrorFamily
 from calibstat.planning.search import Crossing, Search
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FIRST_N, _SMALLEST_N = 200, 10
 _TOO_FEW = (
@@ -45,7 +42,7 @@ def required_n(
     test: Estimator | PValue,
     *,
     power: float = 0.8,
-    level: float = 0.05,
+    level: float = LEVEL,
     null: Null | None = None,
     max_n: int = 1_000_000,
     n_runs: int = 1000,
@@ -112,7 +109,7 @@ def minimum_detectable(
     *,
     bounds: tuple[float, float] | None = None,
     power: float = 0.8,
-    level: float = 0.05,
+    level: float = LEVEL,
     null: Null | None = None,
     n_runs: int = 1000,
     rng: RNG = None,
@@ -217,7 +214,7 @@ class PlannedTest:
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
-            raise ValueError(f"level is {self.level!r}, but it must lie between 0 and 1: for example 0.05")
+            raise ValueError(f"level is {self.level!r}, but it must lie between 0 and 1: for example {LEVEL:g}")
         if not isinstance(self.test, Estimator) and not callable(self.test):
             raise TypeError(f"test is {self.test!r}, but an estimator, or a function of (sample, rng), is expected")
 
@@ -254,7 +251,7 @@ class PlannedTest:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(ABC):
+class Plan(Result):
     """What every plan holds.
 
     Parameters
@@ -279,10 +276,8 @@ class Plan(ABC):
     true_error: float | None
     which_error: str
 
-    @property
-    @abstractmethod
-    def verdict(self) -> str:
-        """One sentence: the answer with its Monte Carlo interval."""
+    _display: ClassVar[str] = "PowerDisplay"
+    _row: ClassVar[str] = "point"
 
     @property
     def standard_error(self) -> float:
@@ -295,8 +290,8 @@ class Plan(ABC):
         size = "unknown size" if self.true_error is None else f"{self.true_error:.4g}"
         return f"{size} ({self.which_error})"
 
-    def common(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    def _settings(self) -> dict[str, Any]:
+        """Return what plans of both kinds hold."""
         return {
             "power": self.power,
             "power_standard_error": self.standard_error,
@@ -308,28 +303,23 @@ class Plan(ABC):
             "n_runs": int(self.crossing.points.runs.sum()),
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame of the simulated points: place, runs, rejections."""
-        import pandas as pd
-
+    def _rows(self) -> list[dict[str, Any]]:
+        """Return the simulated points: place, runs, rejections."""
         points = self.crossing.points
-        return pd.DataFrame({"place": points.places, "runs": points.runs, "rejections": points.rejections})
+        rows = zip(points.places, points.runs, points.rejections, strict=True)
+        return [{"place": place, "runs": runs, "rejections": rejections} for place, runs, rejections in rows]
 
-    def details(self) -> list[str]:
-        """Return the lines that say how the answer was had."""
-        found = self.common()
+    def _details(self) -> list[tuple[str, str]]:
         return [
-            f"  test   {found['test']} at level {self.test.level:g}",
-            f"  model  {found['model']}",
-            f"  error  {self.error}",
-            f"  runs   {found['n_runs']} simulated samples; the power has a Monte Carlo standard error of "
-            f"{self.standard_error:.2g}",
+            ("test", f"{self.test} at level {self.test.level:g}"),
+            ("model", repr(self.model)),
+            ("error", self.error),
+            (
+                "runs",
+                f"{int(self.crossing.points.runs.sum())} simulated samples; the power has a Monte Carlo standard error "
+                f"of {self.standard_error:.2g}",
+            ),
         ]
-
-    def __str__(self) -> str:
-        return "\n".join([self.verdict, *self.details()])
-
-    __repr__ = __str__
 
 
 @final
@@ -362,9 +352,8 @@ class RequiredN(Plan):
             f"{self.test.level:g} to see a true error of {self.error}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        return {"n": self.n, "n_low": self.interval[0], "n_high": self.interval[1]} | self.common()
+    def _values(self) -> dict[str, Any]:
+        return {"n": self.n, "n_low": self.interval[0], "n_high": self.interval[1]} | self._settings()
 
 
 @final
@@ -380,7 +369,7 @@ class MinimumDetectable(Plan):
         Number of labels.
     """
 
-    n: int = 0
+    n: int
 
     @property
     def effect(self) -> float:
@@ -401,7 +390,6 @@ class MinimumDetectable(Plan):
             f"is seen with power {self.power:g} at level {self.test.level:g}: a true error of {self.error}."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    def _values(self) -> dict[str, Any]:
         low, high = self.interval
-        return {"effect": self.effect, "effect_low": low, "effect_high": high, "n": self.n} | self.common()
+        return {"effect": self.effect, "effect_low": low, "effect_high": high, "n": self.n} | self._settings()

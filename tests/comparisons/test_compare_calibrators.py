@@ -14,7 +14,7 @@ import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat import generators
 from calibstat.comparisons.compare import compare_calibrators
-from calibstat.comparisons.results import apart_lines, pair_text, table
+from calibstat.comparisons.results import apart_lines, table
 from calibstat.inference.compare import comparison_test
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.test import calibration_test
@@ -110,9 +110,9 @@ def test_an_interval_without_zero_does_not_outvote_the_pvalue(found):
     pair = found.pairs[0]
     assert not pair.confidence_interval.low <= 0 <= pair.confidence_interval.high
     doubtful = replace(pair, pvalue_adjusted=0.06)
-    said = pair_text(doubtful, cs.TopLabel(), 0.95)
+    said = doubtful.verdict
     assert said.startswith(
-        "uncalibrated and platt cannot be told apart by their binned errors for the top label (adjusted p = 0.06; "
+        "uncalibrated and platt cannot be told apart by their binned errors through Canonical() (adjusted p = 0.06; "
     )
     assert "the interval of the difference excludes 0, but the p-value decides" in said
     assert "better" not in " ".join(apart_lines([doubtful] * 20))
@@ -304,8 +304,8 @@ def test_no_calibrators_of_that_name(found):
 def test_what_is_rounded_to_zero_has_no_sign(found):
     beta = found["beta"]
     odd = replace(beta, scores=replace(beta.scores, brier=-1e-9, refinement=-4e-6, log=-0.0))
-    assert table([odd])[1].endswith("0.00000     0.00000  0.00000")
-    assert table([replace(beta, scores=replace(beta.scores, log=-0.1234567))])[1].endswith("-0.12346")
+    assert table([odd], 0.95)[1][-3:] == ["0.00000", "0.00000", "0.00000"]
+    assert table([replace(beta, scores=replace(beta.scores, log=-0.1234567))], 0.95)[1][-1] == "-0.12346"
 
 
 def test_a_certain_mistake_is_told_beside_the_log_score(off, said):

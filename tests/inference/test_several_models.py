@@ -125,7 +125,7 @@ def test_words_and_tables():
     for part in (
         "with 95 % confidence the smallest error is among good (model confidence set)",
         "squared, binned by each model's own cells, unbiased",
-        "null       the two models have the same squared calibration error through Canonical()",
+        "null      the two models have the same squared calibration error through Canonical()",
     ):
         assert part in text
     assert "fewer than 500 rows" in str(compare_models(samples(300), L2, rng=0))
