@@ -1,12 +1,13 @@
 """Numpy functions that have a compiled twin, which stands in for them where the user asks for it.
 
-The numpy function is the definition; the twin (in `calibstat.accel`, by numba) takes the same arguments and returns the
+The numpy function is the definition; the twin (in `calibstat._fast`, by numba) takes the same arguments and returns the
 same numbers up to rounding. Random numbers are drawn before either is called, so that draws do not depend on it.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
@@ -34,8 +35,8 @@ def _wanted(word: str) -> bool:
 
 
 _setting: Final = _Setting(on=_wanted(os.environ.get("CALIBSTAT_ACCEL", "")))
-TWINS: Final[dict[str, str]] = {}
-"""Where the twin of each function is: "module:name" of the function -> "module:name" of the twin."""
+_twins: Final[dict[Callable[..., Any], str]] = {}
+"""The twin, as "module:name", of each numpy function that has one."""
 
 
 def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
@@ -71,6 +72,12 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
     if on:
         _expect_numba()
     _setting.on, _setting.n_threads = on, int(n_threads)
+    for function, twin in _twins.items():
+        *inside, name = function.__qualname__.split(".")
+        home: Any = sys.modules[function.__module__]
+        for each in inside:
+            home = getattr(home, each)
+        setattr(home, name, _by_twin(function, twin) if on else function)
 
 
 def threads() -> int:
@@ -79,7 +86,10 @@ def threads() -> int:
 
 
 def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let a compiled function stand in for the decorated one while acceleration is on.
+    """Let `accelerate` put a compiled function in the place of the decorated one: in its module, or in its class.
+
+    While nothing is accelerated the decorated function is left as it is. Call it under the name that it is defined by:
+    what another module has imported by name stays as it was.
 
     Parameters
     ----------
@@ -88,19 +98,21 @@ def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        TWINS[f"{function.__module__}:{function.__qualname__}"] = twin
-
-        @wraps(function)
-        def either(*args: P.args, **kwargs: P.kwargs) -> R:
-            if _setting.on:
-                result = _load(twin)(*args, **kwargs)
-                if result is not NotImplemented:
-                    return result
-            return function(*args, **kwargs)
-
-        return either
+        _twins[function] = twin
+        return _by_twin(function, twin) if _setting.on else function
 
     return decorate
+
+
+def _by_twin(function: Callable[P, R], twin: str) -> Callable[P, R]:
+    """Return a function that calls the twin, and the numpy function for arguments that the twin does not serve."""
+
+    @wraps(function)
+    def either(*args: P.args, **kwargs: P.kwargs) -> R:
+        result = _load(twin)(*args, **kwargs)
+        return function(*args, **kwargs) if result is NotImplemented else result
+
+    return either
 
 
 def _load(twin: str) -> Callable[..., Any]:

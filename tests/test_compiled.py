@@ -16,39 +16,50 @@ import calibstat as cs
 from calibstat import _compiled as compiled
 
 
+def double(number):
+    return "numpy", 2 * number
+
+
 @pytest.fixture
 def made_up(monkeypatch):
-    """A module of twins that is not there on disk, and a numpy function with a twin in it."""
-    module = ModuleType("made_up_twins")
-    module.double = lambda number: ("twin", 2 * number) if number < 10 else NotImplemented
-    monkeypatch.setitem(sys.modules, "made_up_twins", module)
+    """A module with a numpy function, and one with its twin, which are not there on disk."""
+    home, twins = ModuleType("made_up_home"), ModuleType("made_up_twins")
+    twins.double = lambda number: ("twin", 2 * number) if number < 10 else NotImplemented
+    for module in (home, twins):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(compiled, "find_spec", lambda _: "numba is here")
-    monkeypatch.setattr(compiled, "TWINS", {})
-
-    @compiled.has_twin("made_up_twins:double")
-    def double(number):
-        return "numpy", 2 * number
-
-    yield double
+    monkeypatch.setattr(compiled, "_twins", {})
+    monkeypatch.setattr(double, "__module__", home.__name__)
+    home.double = compiled.has_twin("made_up_twins:double")(double)
+    yield home
     cs.accelerate(False)
 
 
 def test_the_twin_stands_in_while_acceleration_is_on(made_up):
-    assert made_up(2) == ("numpy", 4)
+    assert made_up.double(2) == ("numpy", 4)
     cs.accelerate()
-    assert made_up(2) == ("twin", 4)
-    assert made_up(number=2) == ("twin", 4)
+    assert made_up.double(2) == ("twin", 4)
+    assert made_up.double(number=2) == ("twin", 4)
     cs.accelerate(False)
-    assert made_up(2) == ("numpy", 4)
+    assert made_up.double(2) == ("numpy", 4)
 
 
 def test_a_twin_may_leave_arguments_to_numpy(made_up):
     cs.accelerate()
-    assert made_up(11) == ("numpy", 22)
+    assert made_up.double(11) == ("numpy", 22)
 
 
-def test_the_numpy_function_stays_at_hand(made_up):
-    assert made_up.__wrapped__(2) == ("numpy", 4)
+def test_nothing_stands_between_while_it_is_off(made_up):
+    assert made_up.double is double
+    cs.accelerate()
+    assert made_up.double.__wrapped__ is double
+    cs.accelerate(False)
+    assert made_up.double is double
+
+
+def test_what_is_defined_while_it_is_on_is_accelerated_at_once(made_up):
+    cs.accelerate()
+    assert compiled.has_twin("made_up_twins:double")(double)(2) == ("twin", 4)
 
 
 def test_threads_are_those_asked_for(made_up):
@@ -90,18 +101,27 @@ def test_the_environment_turns_it_on(setting, expected):
     assert done.stdout.strip() == expected
 
 
+def everything():
+    """All modules, imported."""
+    names = [module.name for module in walk_packages(cs.__path__, "calibstat.") if not module.name.endswith("__main__")]
+    return [import_module(name) for name in names]
+
+
 def test_every_twin_is_there_and_takes_the_same_arguments():
     pytest.importorskip("numba")
-    for module in walk_packages(cs.__path__, "calibstat."):
-        if not module.name.endswith("__main__"):
-            import_module(module.name)
-    assert compiled.TWINS
-    for ours, twin in compiled.TWINS.items():
-        (home, name), (module, other) = ours.split(":"), twin.split(":")
-        function = import_module(home)
-        for part in name.split("."):
-            function = getattr(function, part)
+    everything()
+    assert compiled._twins
+    for function, twin in compiled._twins.items():
+        module, other = twin.split(":")
         assert module.startswith("calibstat._fast."), twin
-        expected = list(inspect.signature(function.__wrapped__).parameters)
+        expected = list(inspect.signature(function).parameters)
         found = list(inspect.signature(getattr(import_module(module), other)).parameters)
         assert found == expected or (expected[0] == "self" and found[1:] == expected[1:]), twin
+
+
+def test_no_module_holds_a_function_with_a_twin_that_another_defines():
+    """Such a name would stay as it was when `accelerate` switches."""
+    for module in everything():
+        for name, thing in vars(module).items():
+            if inspect.isfunction(thing) and thing in compiled._twins:
+                assert thing.__module__ == module.__name__, f"{module.__name__}.{name}"

@@ -9,7 +9,6 @@ from typing import final
 
 import numpy as np
 
-from calibstat._compiled import has_twin
 from calibstat.binnings.base import (
     Binning,
     Cells,
@@ -213,7 +212,6 @@ def _bits(edges: Floats, width: float) -> int:
     return min(_MOST_BITS, _ALL_BITS - n_bins.bit_length(), -math.frexp(off)[1] - 1)
 
 
-@has_twin("calibstat._fast.rows:by_arithmetic")
 def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
     """Multiply by the number of steps for each unit; search only for values in a step beside an edge."""
     index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1

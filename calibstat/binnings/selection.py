@@ -202,7 +202,6 @@ def _rows_among(step: Array, chosen: Bools) -> Ints:
     return np.concatenate([rows.start + np.flatnonzero(chosen[some]) for rows, some in _parts(step)])
 
 
-@has_twin("calibstat._fast.rows:cut_steps")
 def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats, near: Ints | None = None) -> Ints:
     """Look up the cell of each step; where it is negative, compare with the edge of the step, or with all (NaN)."""
     index = np.empty(len(values), dtype=np.intp)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibstat._compiled import has_twin
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
@@ -53,7 +52,6 @@ def _cumulative(chances: Floats) -> Floats:
     return sums / sums[:, -1:]
 
 
-@has_twin("calibstat._fast.rows:count_reached")
 def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:
     """Count how many of a row's cumulative sums (all but the last), (K, n), its uniform reaches, one by one."""
     found = np.empty(uniforms.shape, dtype=np.intp)
@@ -67,7 +65,6 @@ def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:
     return found
 
 
-@has_twin("calibstat._fast.rows:bisect_reached")
 def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
     """Count how many of a row's cumulative sums (all but the last), (n, K), its uniform reaches, by bisection."""
     n_classes = cumulative.shape[1]

@@ -85,7 +85,6 @@ class LineSums(PairSums):
         self.bandwidths = bandwidths
         self.n_bandwidths = len(bandwidths)
         self._prepared: dict[float, tuple[Ints, Floats, Floats, Floats]] = {}
-        self._steps: dict[float, Floats] = {}
 
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums along the line: (J, C)."""
@@ -103,13 +102,6 @@ class LineSums(PairSums):
             self._prepared[bandwidth] = borders, np.exp(local), np.exp(-local), decay
         return self._prepared[bandwidth]
 
-    def steps(self, bandwidth: float) -> Floats:
-        """Return the kernel of each row and the one before it, (n,), the factors of the recursion; zero at first."""
-        if bandwidth not in self._steps:
-            self._steps[bandwidth] = np.exp(-np.diff(self.values, prepend=-np.inf) / bandwidth)
-        return self._steps[bandwidth]
-
-    @has_twin("calibstat._fast.rows:line_sums")
     def _one(self, vectors: Floats, bandwidth: float) -> Floats:
         total, carry = np.zeros(len(vectors)), np.zeros(len(vectors))
         if not len(self.values):
@@ -136,7 +128,6 @@ class LineSums(PairSums):
         pairs = twice._before(values[None]) * values
         return 6 * float((twice._before(pairs)[0] * values).sum())
 
-    @has_twin("calibstat._fast.rows:sums_before")
     def _before(self, vectors: Floats) -> Floats:
         """Return the sums over all rows before each, for the first bandwidth: (C, n)."""
         found = np.zeros_like(vectors)

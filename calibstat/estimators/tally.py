@@ -261,7 +261,6 @@ _ROWS, _FEW = 2**15, 2**10
 _SUMMED = 2**12
 
 
-@has_twin("calibstat._fast.rows:count_codes")
 def count_codes(index: Ints, codes: Array, size: int, n_codes: int) -> Floats:
     """Count how often each code, 0..n_codes-1, occurs in each cell: codes (R, n) -> (R, L, n_codes)."""
     length = size * n_codes
@@ -274,7 +273,6 @@ def count_codes(index: Ints, codes: Array, size: int, n_codes: int) -> Floats:
     return counts.reshape(len(codes), size, n_codes)
 
 
-@has_twin("calibstat._fast.rows:weigh_codes")
 def weigh_codes(index: Ints, codes: Array, weights: Array, size: int, n_codes: int) -> Floats:
     """Add up the weights of each code in each cell: codes and weights (R, n) -> (R, L, n_codes)."""
     length = size * n_codes
@@ -287,7 +285,6 @@ def weigh_codes(index: Ints, codes: Array, weights: Array, size: int, n_codes: i
     return sums.reshape(len(codes), size, n_codes)
 
 
-@has_twin("calibstat._fast.rows:add_up")
 def add_up(index: Ints, values: Array, size: int) -> Floats:
     """Add up values over cells: (R, n) -> (R, L)."""
     sums = np.zeros((len(values), size))
@@ -305,7 +302,6 @@ def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> tuple[Flo
     return count_and_add(cells.index, codes, values, cells.size)
 
 
-@has_twin("calibstat._fast.rows:count_and_add")
 def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> tuple[Floats, Floats]:
     """Do both in one pass, for one replicate of two codes: codes and values (n,) -> (L, 2) and (L,)."""
     counts, sums = np.zeros(2 * size), np.zeros(size)

@@ -1,4 +1,4 @@
-"""Statistics of rows with compiled loops: sums over pairs, sums along a line, labels of many classes.
+"""Kernel errors with compiled loops: sums over all pairs of rows.
 
 Run on one thread: ``OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 python -m pytest tests/benchmarks/test_accelerated_rows.py``.
 """
@@ -11,9 +11,7 @@ import pytest
 import calibstat as cs
 from benchmarks.acceleration import compiled, in_numpy
 from benchmarks.test_kernels import BANDWIDTH, N_CLASSES, N, all_pairs
-from benchmarks.worlds import binary, of_classes
-from calibstat.draws.labels import LabelLaw, draw_label_counts
-from calibstat.estimators._kernel_sums import LineSums
+from benchmarks.worlds import of_classes
 
 pytest.importorskip("numba")
 pytestmark = pytest.mark.usefixtures("numpy_at_the_end")
@@ -52,42 +50,3 @@ def test_error_with_the_median_bandwidth(sample, ratios, benchmark):
     """The whole call, with the choice of the bandwidth."""
     benchmark.pedantic(lambda: None, rounds=1)
     faster_than_numpy("SKCE() compiled, median bandwidth, n = 1e4, K = 10", lambda: cs.SKCE()(sample), 2, ratios)
-
-
-def test_sums_along_a_line(ratios, benchmark):
-    rng = np.random.default_rng(1)
-    values, vectors = rng.random(N), rng.normal(size=(13, N))
-    sums = LineSums(np.argsort(values), values, (BANDWIDTH,))
-    benchmark.pedantic(lambda: sums(vectors), rounds=3)
-    faster_than_numpy("sums along a line compiled, 13 vectors, n = 1e4", lambda: sums(vectors), 4, ratios, rounds=25)
-
-
-def test_null_along_a_line(ratios, benchmark):
-    """Drawing labels, most of what is left, is numpy's either way."""
-    sample, null = binary(N), cs.Consistency(999)
-
-    def whole():
-        return cs.calibration_test(sample, cs.SKCE(BANDWIDTH), null=null, rng=0)
-
-    benchmark.pedantic(whole, rounds=1)
-    faster_than_numpy("null of SKCE along a line compiled, 999 replicates, n = 1e4", whole, 1.3, ratios)
-
-
-@pytest.mark.parametrize(("n_classes", "goal"), [(10, 3), (100, 4)])
-def test_labels_of_many_classes(n_classes, goal, ratios, benchmark):
-    law = LabelLaw(of_classes(N, n_classes).predictions)
-    uniforms = np.random.default_rng(2).random((26, N))
-    benchmark.pedantic(lambda: law.invert(uniforms), rounds=3)
-    name = f"labels from uniforms compiled, n = 1e4, K = {n_classes}"
-    faster_than_numpy(name, lambda: law.invert(uniforms), goal, ratios, rounds=15)
-
-
-def test_counts_of_labels(sample, ratios, benchmark):
-    """The uniform numbers, a third of what is left, are numpy's either way."""
-    plan = cs.ECE(cs.SimplexGrid(2)).prepare(sample.predictions).capabilities.tally
-
-    def whole():
-        return sum(counts[0, 0, 0] for counts in draw_label_counts(plan, 260, np.random.default_rng(0)))
-
-    benchmark.pedantic(whole, rounds=1)
-    faster_than_numpy("labels drawn and counted compiled, n = 1e4, K = 10", whole, 1.3, ratios)

@@ -17,7 +17,7 @@ pytest.importorskip("numba")
 from calibstat._fast import pairs
 
 KERNELS = [cs.LaplaceKernel(), cs.GaussianKernel()]
-in_numpy = PanelSums.__call__.__wrapped__
+in_numpy = PanelSums.__call__
 each_kernel = pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 
 

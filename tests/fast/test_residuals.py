@@ -15,8 +15,8 @@ from strategies import rows_of_probabilities
 pytest.importorskip("numba")
 from calibstat._fast import pairs as residuals
 
-in_numpy = PanelSums.of_labels.__wrapped__
-sums_in_numpy = PanelSums.__call__.__wrapped__
+in_numpy = PanelSums.of_labels
+sums_in_numpy = PanelSums.__call__
 
 
 def world(n, n_classes, seed=0):
