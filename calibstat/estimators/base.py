@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import
     from calibstat.estimators.large_sample import LargeSampleLaw
 
 ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "debiased square"]
+Extreme: TypeAlias = Literal["large", "small", "either"]
 
 
 @final
@@ -270,10 +271,24 @@ class Estimator(ABC):
     Subclasses are frozen dataclasses of parameters; their repr is their methods section.
     """
 
-    quantity: ClassVar[str]
+    quantity: ClassVar[str] = "value of the estimator"
     """What the number is, in words and with its units, for texts."""
-    largest_value: ClassVar[float] = math.inf
-    """No value of the headline is larger; intervals end there."""
+    two_outcomes: ClassVar[bool] = False
+    """Whether it looks at one event: more than two classes are then refused with the lens that helps."""
+    along_one_column: ClassVar[bool] = False
+    """Whether it looks along the one column that is conditioned on, without a binning that would say so."""
+    unconditional: ClassVar[bool] = False
+    """Whether its number is the same whatever is conditioned on."""
+    has_headline: ClassVar[bool] = True
+    """Whether there is one number that a test can be about."""
+    extreme: ClassVar[Extreme] = "large"
+    """Which values of the headline are evidence of miscalibration."""
+    residual_form: ClassVar[ResidualForm] = "none"
+    """How the value depends on the residuals outcome - prediction, given the predictions.
+
+    "none": on more than these; "function": on these alone; "seminorm": besides, |e(r) - e(s)| <= e(r - s), and
+    e(-r) = e(r); "debiased square": it is the U-statistic of `DebiasedL2` on cells.
+    """
 
     @property
     def lens(self) -> Lens:
@@ -286,18 +301,16 @@ class Estimator(ABC):
         return self
 
     @property
-    @abstractmethod
     def estimand(self) -> Estimator:
-        """What the estimator estimates: an estimator that is evaluated on a population with known chances."""
+        """What the estimator estimates: an estimator that is evaluated on a population with known chances.
 
-    @property
-    def residual_form(self) -> ResidualForm:
-        """How the value depends on the residuals outcome - prediction, given the predictions.
-
-        "none": on more than these; "function": on these alone; "seminorm": besides, |e(r) - e(s)| <= e(r - s), and
-        e(-r) = e(r); "debiased square": it is the U-statistic of `DebiasedL2` on cells.
+        By default itself: the same number, of a population.
         """
-        return "none"
+        return self
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return a number that no headline exceeds, of so many classes: intervals end there."""
+        return math.inf
 
     @abstractmethod
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -309,7 +322,9 @@ class Estimator(ABC):
 
     def evidence(self, values: Floats) -> Floats:
         """Order headline values so that larger is stronger evidence of miscalibration."""
-        return values
+        if self.extreme == "large":
+            return values
+        return -values if self.extreme == "small" else np.abs(values)
 
     def evidences(self, values: Floats) -> Floats:
         """Order the number of each name (..., J), for an estimator that gives several, as `evidence` orders one."""
@@ -379,10 +394,9 @@ class Through(Estimator):
         """The estimator without the lens."""
         return self.inner
 
-    @property
-    def largest_value(self) -> float:  # type: ignore[override]
-        """That of the inner estimator."""
-        return self.inner.largest_value
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the inner estimator."""
+        return self.inner.largest_value(n_classes)
 
     @property
     def members(self) -> tuple[Estimator, ...]:
@@ -395,7 +409,7 @@ class Through(Estimator):
         return self.through | self.inner.estimand
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """That of the inner estimator: residuals behind a lens are sums of those before it."""
         return self.inner.residual_form
 
@@ -459,14 +473,13 @@ class Headline(Estimator):
         return Headline(self.inner.estimand)
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """That of the inner estimator."""
         return self.inner.residual_form
 
-    @property
-    def largest_value(self) -> float:  # type: ignore[override]
-        """That of the inner estimator."""
-        return self.inner.largest_value
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the inner estimator."""
+        return self.inner.largest_value(n_classes)
 
     @property
     def members(self) -> tuple[Estimator, ...]:

@@ -98,17 +98,14 @@ class CalibrationBelt(Estimator):
     max_degree: int = 4
     threshold: float = 0.95
     quantity: ClassVar[str] = "likelihood ratio of a polynomial calibration curve against the bisector (GiViTI)"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.max_degree not in range(1, 5):
             raise ValueError(f"max_degree is {self.max_degree!r}; it must be an integer from 1 to 4.")
         if not 0 < self.threshold < 1:
             raise ValueError(f"threshold is {self.threshold!r}, but it must lie between 0 and 1, for example 0.95.")
-
-    @property
-    def estimand(self) -> CalibrationBelt:
-        """The same likelihood ratio at the known chances: zero if and only if these are the predictions."""
-        return self
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Compute powers of the logit."""

@@ -16,13 +16,11 @@ class BinnedEstimator(Estimator):
     """An estimator that looks at cells only.
 
     Subclasses have a field `binning` and write `functional`; they name in `needs` the sums beyond weight, prediction
-    and outcome that it uses ("weight2", "square"), and say `event_only` if they look at one event: more than two
-    classes are then refused with the lens that helps.
+    and outcome that it uses ("weight2", "square").
     """
 
     binning: Binning
     needs: ClassVar[tuple[str, ...]] = ()
-    event_only: ClassVar[bool] = False
 
     @abstractmethod
     def functional(self, tally: Tally) -> Floats:
@@ -35,7 +33,7 @@ class BinnedEstimator(Estimator):
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up what no outcome changes."""
-        if self.event_only:
+        if self.two_outcomes:
             two_classes(self, predictions)
         cells = expect_binning(self.binning).cut(predictions)
         return _BinnedEvaluator(TallyPlan(predictions, cells, self.needs), self)

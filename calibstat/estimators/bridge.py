@@ -80,16 +80,13 @@ class BrownianBridge(Estimator):
     """
 
     quantity: ClassVar[str] = "mean residual, distance of the walk from its line, and Fisher's combination of both"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     @property
     def estimand(self) -> MeanAndBridge:
         """Mean and bridge of a population."""
         return MeanAndBridge()
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A function of the residuals."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
@@ -121,16 +118,12 @@ class MeanAndBridge(Estimator):
     """
 
     quantity: ClassVar[str] = "mean residual, and distance of the walk from its line"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
 
-    @property
-    def estimand(self) -> MeanAndBridge:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """Both are seminorms of the residuals, and so is the larger of them."""
-        return "seminorm"
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""

@@ -88,6 +88,8 @@ class HosmerLemeshow(Estimator):
 
     n_bins: int = 10
     quantity: ClassVar[str] = "Hosmer-Lemeshow statistic (published form and with exact variances)"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         at_least_one("n_bins", self.n_bins)
@@ -96,11 +98,6 @@ class HosmerLemeshow(Estimator):
     def estimand(self) -> PearsonCE:
         """The unbinned chi-square distance, whose size decides how large this grows."""
         return PearsonCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up variances."""
@@ -137,6 +134,8 @@ class PigeonHeyse(Estimator):
 
     n_bins: int = 10
     quantity: ClassVar[str] = "chi-square statistic over cells (exact variances)"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         at_least_one("n_bins", self.n_bins)
@@ -145,11 +144,6 @@ class PigeonHeyse(Estimator):
     def estimand(self) -> PearsonCE:
         """The unbinned chi-square distance, whose size decides how large this grows."""
         return PearsonCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up variances."""
@@ -241,16 +235,12 @@ class PearsonCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(10)
     quantity: ClassVar[str] = "chi-square distance of cell means (plug-in, binned)"
+    residual_form: ClassVar[ResidualForm] = "function"
 
     @property
     def estimand(self) -> PearsonCE:
         """The unbinned chi-square distance."""
         return PearsonCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def terms(self, tally: Tally) -> Floats:
         """Divide squared gaps by mean predictions, and weigh them by the shares of cells."""

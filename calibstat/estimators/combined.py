@@ -83,9 +83,13 @@ class Family(Estimator):
         return Family({name: e.estimand for name, e in zip(self.names, self.estimators, strict=True)})
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """What holds of a maximum of such values."""
         return common_form(each.residual_form for each in self.estimators)
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the members."""
+        return max(each.largest_value(n_classes) for each in self.estimators)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare each member, and find out who shares cells."""
@@ -380,9 +384,13 @@ class Within(Estimator):
         return Within(self.variable, self.estimator.estimand)
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """What holds of a maximum of such values."""
         return common_form([self.estimator.residual_form])
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the estimator."""
+        return self.estimator.largest_value(n_classes)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator on the rows of each level."""
@@ -493,9 +501,13 @@ class EachClass(Estimator):
         return EachClass(self.estimator.estimand, self.norm)
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """What holds of a norm of such values."""
         return common_form([self.estimator.residual_form])
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return that of the estimator, of two outcomes."""
+        return self.estimator.largest_value(2)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator through the lens of each class."""

@@ -94,17 +94,14 @@ class Cox(Estimator):
     confidence_level: float = 0.95
     statistic: Literal["score", "likelihood_ratio"] = "score"
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence_level < 1:
             raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
         if self.statistic not in ("score", "likelihood_ratio"):
             raise ValueError(f"statistic is {self.statistic!r}; it must be 'score' or 'likelihood_ratio'.")
-
-    @property
-    def estimand(self) -> Cox:
-        """The intercept and slope of the population."""
-        return self
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logits."""
@@ -197,15 +194,12 @@ class ObservedToExpected(Estimator):
 
     confidence_level: float = 0.95
     quantity: ClassVar[str] = "observed over expected number of events"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.confidence_level < 1:
             raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
-
-    @property
-    def estimand(self) -> ObservedToExpected:
-        """The ratio of the population."""
-        return self
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the predictions."""

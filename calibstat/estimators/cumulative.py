@@ -46,16 +46,12 @@ class Kuiper(Estimator):
     """
 
     quantity: ClassVar[str] = "worst mean residual over an interval of predictions (Kuiper, cutoff calibration error)"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
 
-    @property
-    def estimand(self) -> Kuiper:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A seminorm."""
-        return "seminorm"
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
@@ -87,16 +83,12 @@ class KolmogorovSmirnov(Estimator):
     """
 
     quantity: ClassVar[str] = "largest mean residual over a lower range of predictions (Kolmogorov-Smirnov)"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
 
-    @property
-    def estimand(self) -> KolmogorovSmirnov:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A seminorm."""
-        return "seminorm"
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
@@ -128,16 +120,8 @@ class AverageTwoBin(Estimator):
     """
 
     quantity: ClassVar[str] = "squared mean residual of two bins, averaged over the place of their edge"
-
-    @property
-    def estimand(self) -> AverageTwoBin:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A function of the residuals, quadratic."""
-        return "function"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the gaps between predictions."""

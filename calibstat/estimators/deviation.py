@@ -60,6 +60,10 @@ class PDE(Estimator):
         if self.placement not in ("cell", "row"):
             raise ValueError(f"placement is {self.placement!r}; it must be 'cell' or 'row'.")
 
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
+
     @property
     def estimand(self) -> PDE:
         """The unbinned error, where cells are level sets of the prediction."""
@@ -136,6 +140,7 @@ class ECESweep(Estimator):
 
     p: float = 1
     quantity: ClassVar[str] = "calibration error of cell means, with as many cells as keep mean outcomes increasing"
+    two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.p < np.inf:

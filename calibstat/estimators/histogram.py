@@ -47,6 +47,7 @@ class HistogramRegression(Estimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "deviation of mean outcome from mean prediction in each cell"
+    has_headline: ClassVar[bool] = False
 
     @property
     def estimand(self) -> HistogramRegression:

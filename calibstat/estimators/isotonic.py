@@ -80,11 +80,7 @@ class CORP(Estimator):
 
     score: Score = BrierScore()
     quantity: ClassVar[str] = "score and its parts: miscalibration (isotonic), discrimination, uncertainty"
-
-    @property
-    def estimand(self) -> CORP:
-        """The same, of a population."""
-        return self
+    two_outcomes: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and work out the loss of each prediction."""
@@ -185,11 +181,8 @@ class IsotonicCurve(Estimator):
     """
 
     quantity: ClassVar[str] = "chance of the event at each prediction (isotonic regression)"
-
-    @property
-    def estimand(self) -> IsotonicCurve:
-        """The same, of a population: the best increasing calibration function."""
-        return self
+    two_outcomes: ClassVar[bool] = True
+    has_headline: ClassVar[bool] = False
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""

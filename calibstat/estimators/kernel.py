@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -82,6 +83,7 @@ class SKCE(Estimator):
     block_size: int = 2
     multiples: Sequence[float] | None = None
     quantity: ClassVar[str] = "squared kernel calibration error (all classes)"
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         if self.kind not in ("unbiased", "biased", "block"):
@@ -103,11 +105,6 @@ class SKCE(Estimator):
     def estimand(self) -> SKCE:
         """The biased kind: on a population, the squared kernel calibration error itself, or the largest of several."""
         return replace(self, kind="biased")
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Choose bandwidths, and sort or lay out the rows."""
@@ -371,6 +368,7 @@ class KCE(Estimator):
     bandwidth: str | float = "median"
     kernel: Kernel = field(default_factory=LaplaceKernel)
     quantity: ClassVar[str] = "kernel calibration error (all classes)"
+    residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, Sequence) and not isinstance(self.bandwidth, str):
@@ -381,15 +379,9 @@ class KCE(Estimator):
     def _squared(self) -> SKCE:
         return SKCE(self.bandwidth, "biased", self.kernel)
 
-    @property
-    def estimand(self) -> KCE:
-        """The kernel calibration error of the population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A seminorm."""
-        return "seminorm"
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return that of two residuals of opposite corners, of all classes."""
+        return math.sqrt(2)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare its square."""

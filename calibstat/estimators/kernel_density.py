@@ -56,6 +56,7 @@ class LpCE(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     p: float = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error of cell means (plug-in, binned)"
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         _power(self.p)
@@ -64,11 +65,6 @@ class LpCE(CellwiseEstimator):
     def estimand(self) -> LpCE:
         """The unbinned error."""
         return LpCE(UniqueValues(), self.p)
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A power of a norm of outcome - prediction."""
-        return "function"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the powers of gaps by the shares of cells."""

@@ -84,19 +84,10 @@ class UCME(Estimator):
     bandwidth: str | float = "median"
     kernel: Kernel = field(default_factory=LaplaceKernel)
     quantity: ClassVar[str] = "squared mean residual near test locations (unnormalized calibration mean embedding)"
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         check_arguments(self)
-
-    @property
-    def estimand(self) -> UCME:
-        """The same, of a population; of chosen locations, at those of its own predictions."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Choose locations, and compare all rows to them."""
@@ -250,12 +241,7 @@ class CME(Estimator):
         check_arguments(self)
 
     @property
-    def estimand(self) -> CME:
-        """Itself: zero where no mean residual near a location differs from zero, else it grows with n."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """A quadratic function of outcome - prediction; with the sample covariance a ratio, which has no size."""
         return "function" if self.covariance == "exact" else "none"
 

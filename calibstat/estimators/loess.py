@@ -93,16 +93,12 @@ class LOESS(Estimator):
     n_cells: int | None = 1024
     band: Literal["outcome", "null"] = "outcome"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
+    two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checked_loess(self.span, self.degree, self.n_points, self.trim, self.n_cells)
         if self.band not in ("outcome", "null"):
             raise ValueError(f"band is {self.band!r}; it must be 'outcome' or 'null'.")
-
-    @property
-    def estimand(self) -> LOESS:
-        """The same smooth of the known chances: what is narrower than the span is not asked for."""
-        return self
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut x into cells and compute the fit as a matrix."""
@@ -442,6 +438,7 @@ class ICI(Estimator):
 
     curve: Curve = LOESS()
     quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
+    two_outcomes: ClassVar[bool] = True
 
     @property
     def estimand(self) -> ICI:

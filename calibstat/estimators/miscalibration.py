@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -31,6 +33,11 @@ class Distance(ABC):
 
     norm: ClassVar[bool] = False
 
+    @property
+    def largest(self) -> float:
+        """No two probability vectors are further apart."""
+        return math.inf
+
     @abstractmethod
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return the distance of vectors on the last axis: (..., K), (..., K) -> (...,)."""
@@ -51,6 +58,11 @@ class TotalVariation(Distance):
 
     norm: ClassVar[bool] = True
 
+    @property
+    def largest(self) -> float:
+        """One."""
+        return 1.0
+
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return 0.5 * sum_k |first_k - second_k|."""
         return 0.5 * np.abs(first - second).sum(axis=-1)
@@ -68,6 +80,11 @@ class SquaredEuclidean(Distance):
     >>> round(float(cs.SquaredEuclidean()(np.array([0.2, 0.8]), np.array([0.5, 0.5]))), 6)
     0.18
     """
+
+    @property
+    def largest(self) -> float:
+        """Two, of opposite corners."""
+        return 2.0
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return sum_k (first_k - second_k)^2."""
@@ -98,6 +115,11 @@ class Lp(Distance):
     def __post_init__(self) -> None:
         if not self.p >= 1:
             raise ValueError(f"p is {self.p!r}, but a norm needs p >= 1 (numpy.inf for the maximum).")
+
+    @property
+    def largest(self) -> float:
+        """That of opposite corners."""
+        return 2.0 ** (1 / self.p)
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
         """Return (sum_k |first_k - second_k|^p)^(1/p)."""
@@ -137,15 +159,19 @@ class ExpectedMiscalibration(CellwiseEstimator):
     def __post_init__(self) -> None:
         expect_distance(self.distance)
 
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return the largest distance."""
+        return _largest(self.distance)
+
     @property
     def estimand(self) -> ExpectedMiscalibration:
         """The unbinned expected miscalibration."""
         return ExpectedMiscalibration(UniqueValues(), self.distance)
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """A seminorm if the distance is a norm."""
-        return "seminorm" if getattr(self.distance, "norm", False) else "none"
+        return "seminorm" if _is_norm(self.distance) else "none"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the distances of cells by their shares."""
@@ -183,15 +209,19 @@ class MaximumMiscalibration(CellwiseEstimator):
     def __post_init__(self) -> None:
         expect_distance(self.distance)
 
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return the largest distance."""
+        return _largest(self.distance)
+
     @property
     def estimand(self) -> MaximumMiscalibration:
         """The unbinned maximum."""
         return MaximumMiscalibration(UniqueValues(), self.distance)
 
     @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """A seminorm if the distance is a norm."""
-        return "seminorm" if getattr(self.distance, "norm", False) else "none"
+        return "seminorm" if _is_norm(self.distance) else "none"
 
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""
@@ -224,23 +254,30 @@ class ECE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "expected calibration error of cell means (total variation, binned)"
-    largest_value: ClassVar[float] = 1.0
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     @property
     def estimand(self) -> ECE:
         """The unbinned expected calibration error."""
         return ECE(UniqueValues())
 
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A seminorm."""
-        return "seminorm"
-
     def terms(self, tally: Tally) -> Floats:
         """Divide absolute residual sums by the total weight."""
         event_only = tally.prediction.shape[-1] == 1
         gaps = over_components(np.abs(tally.residual)) * (1.0 if event_only else 0.5)
         return ratio(gaps, tally.total[..., None], empty=np.nan)
+
+
+def _is_norm(distance: Callable[[Floats, Floats], Floats]) -> bool:
+    return isinstance(distance, Distance) and distance.norm
+
+
+def _largest(distance: Callable[[Floats, Floats], Floats]) -> float:
+    return distance.largest if isinstance(distance, Distance) else math.inf
 
 
 def _distances(tally: Tally, distance: Distance) -> Floats:

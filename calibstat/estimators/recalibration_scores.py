@@ -55,19 +55,12 @@ class LogitScore(Estimator):
 
     degree: int = 3
     quantity: ClassVar[str] = "score statistic of a polynomial recalibration of the logit"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         at_least_one("degree", self.degree)
-
-    @property
-    def estimand(self) -> LogitScore:
-        """Itself: zero where no polynomial of the logit improves the predictions, else it grows with n."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take powers of the logit."""
@@ -144,16 +137,8 @@ class VectorScalingScore(Estimator):
     """
 
     quantity: ClassVar[str] = "score statistic of vector scaling"
-
-    @property
-    def estimand(self) -> VectorScalingScore:
-        """Itself: zero where no vector scaling improves the predictions, else it grows with n."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logarithms."""

@@ -14,6 +14,7 @@ from calibstat.estimators.base import (
     Capabilities,
     Estimator,
     Evaluator,
+    Extreme,
     ResidualForm,
     in_batches,
     is_chances,
@@ -46,25 +47,20 @@ class Spiegelhalter(Estimator):
     """
 
     quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
 
     @property
     def estimand(self) -> ScoreExcess:
         """The excess of the mean Brier score, whose size decides how large this grows."""
         return ScoreExcess("brier")
 
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A linear function of outcome - prediction."""
-        return "function"
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score both labels of each row."""
         two_classes(self, predictions)
         return TableEvaluator(predictions, excess(predictions, "brier"), standardize=True)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Either sign is evidence."""
-        return np.abs(values)
 
 
 @final
@@ -88,24 +84,18 @@ class BrierZ(Estimator):
     """
 
     quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
 
     @property
     def estimand(self) -> ScoreExcess:
         """The excess of the mean Brier score, whose size decides how large this grows."""
         return ScoreExcess("brier")
 
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A linear function of outcome - prediction."""
-        return "function"
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score all labels of each row."""
         return TableEvaluator(predictions, excess(predictions, "brier"), standardize=True)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Either sign is evidence."""
-        return np.abs(values)
 
 
 @final
@@ -132,24 +122,18 @@ class LogLossZ(Estimator):
     """
 
     quantity: ClassVar[str] = "log-likelihood minus what the predictions promise (signed, in standard deviations)"
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
 
     @property
     def estimand(self) -> ScoreExcess:
         """The excess of the mean logarithmic score, whose size decides how large this grows; of opposite sign."""
         return ScoreExcess("log")
 
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A linear function of outcome - prediction."""
-        return "function"
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score all labels of each row."""
         return TableEvaluator(predictions, -excess(predictions, "log"), standardize=True)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Either sign is evidence."""
-        return np.abs(values)
 
 
 # Mean scores against what the predictions promise: sums of one number for each row and each label it may have.
@@ -178,25 +162,15 @@ class MeanCalibration(Estimator):
     """
 
     quantity: ClassVar[str] = "mean outcome minus mean prediction (signed, probability units)"
-
-    @property
-    def estimand(self) -> MeanCalibration:
-        """The same of the population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A linear function of outcome - prediction."""
-        return "function"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the residual of each label."""
         two_classes(self, predictions)
         return TableEvaluator(predictions, np.arange(2) - predictions.event[:, None], standardize=False)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Either sign is evidence."""
-        return np.abs(values)
 
 
 @final
@@ -224,28 +198,17 @@ class ScoreExcess(Estimator):
 
     score: Score = "brier"
     quantity: ClassVar[str] = "mean score minus the mean that the predictions promise (signed)"
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
 
     def __post_init__(self) -> None:
         if self.score not in ("brier", "log"):
             raise ValueError(f"score is {self.score!r}; it must be 'brier' or 'log'.")
 
-    @property
-    def estimand(self) -> ScoreExcess:
-        """The same of the population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A linear function of outcome - prediction."""
-        return "function"
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score each label of each row."""
         return TableEvaluator(predictions, excess(predictions, self.score), standardize=False)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Either sign is evidence."""
-        return np.abs(values)
 
 
 def excess(predictions: Predictions, score: Score) -> Floats:

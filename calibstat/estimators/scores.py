@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -11,7 +12,16 @@ import numpy as np
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, all_weights, happened, is_chances, two_classes
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    Extreme,
+    all_weights,
+    happened,
+    is_chances,
+    two_classes,
+)
 from calibstat.estimators.tally import ratio
 
 
@@ -28,12 +38,6 @@ class Score(Estimator):
     def remark(self, chances: Floats) -> str:  # noqa: ARG002
         """Say what was done to the probabilities (n,) of what happened, if anything; for texts."""
         return ""
-
-    @property
-    @final
-    def estimand(self) -> Score:
-        """The expected score."""
-        return self
 
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -62,6 +66,11 @@ class BrierScore(Score):
     """
 
     quantity: ClassVar[str] = "mean squared distance of outcome and prediction (Brier score)"
+    unconditional: ClassVar[bool] = True
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the squared distance of two corners."""
+        return 1.0 if n_classes == 2 else 2.0
 
     def losses(self, rows: Floats) -> Floats:
         """Return squared distances."""
@@ -97,6 +106,7 @@ class LogScore(Score):
     """
 
     clip: float = 1e-15
+    unconditional: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.clip < 0.5:
@@ -143,6 +153,7 @@ class SphericalScore(Score):
     """
 
     quantity: ClassVar[str] = "mean of minus the probability of what happened over the norm of the row (spherical)"
+    unconditional: ClassVar[bool] = True
 
     def losses(self, rows: Floats) -> Floats:
         """Return minus the normalised probabilities."""
@@ -175,6 +186,11 @@ class ZeroOneLoss(Score):
 
     threshold: float = 0.5
     quantity: ClassVar[str] = "share of wrong decisions"
+    unconditional: ClassVar[bool] = True
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def losses(self, rows: Floats) -> Floats:
         """Return one but for the class decided for."""
@@ -227,11 +243,11 @@ class RMSE(Estimator):
     """
 
     quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
+    unconditional: ClassVar[bool] = True
 
-    @property
-    def estimand(self) -> RMSE:
-        """The same, of a population."""
-        return self
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the distance of two corners."""
+        return 1.0 if n_classes == 2 else math.sqrt(2)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Work out the squared distances."""
@@ -267,20 +283,18 @@ class AUC(Estimator):
     """
 
     quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
+    two_outcomes: ClassVar[bool] = True
+    unconditional: ClassVar[bool] = True
+    extreme: ClassVar[Extreme] = "small"
 
-    @property
-    def estimand(self) -> AUC:
-        """The same, of a population."""
-        return self
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort by the prediction, whatever is conditioned on."""
         two_classes(self, predictions)
         return _AreaEvaluator(predictions)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Order from good to bad ranking."""
-        return -values
 
 
 class _AreaEvaluator(Evaluator):

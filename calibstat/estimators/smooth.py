@@ -58,16 +58,12 @@ class SmoothCE(Estimator):
     """
 
     quantity: ClassVar[str] = "worst mean residual over weights that are 1-Lipschitz in the prediction (smooth CE)"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
 
-    @property
-    def estimand(self) -> SmoothCE:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A seminorm."""
-        return "seminorm"
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the gaps between predictions."""
@@ -136,20 +132,20 @@ class SmoothECE(Estimator):
 
     bandwidth: float | None = None
     quantity: ClassVar[str] = "mean absolute residual after smoothing over the prediction (smooth ECE)"
+    two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.bandwidth is not None and not 0 < self.bandwidth < np.inf:
             raise ValueError(f"bandwidth is {self.bandwidth!r}, but it must be a positive number, or None.")
 
     @property
-    def estimand(self) -> SmoothECE:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """With a fixed bandwidth a seminorm of the residuals; with its own, a function of them."""
         return "function" if self.bandwidth is None else "seminorm"
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Place the predictions on the coarsest mesh."""

@@ -5,6 +5,7 @@ All of them measure on the event column for two classes and on the whole vector 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -44,16 +45,16 @@ class SquaredCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "squared calibration error of cell means (plug-in, binned)"
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the squared distance of two corners."""
+        return 1.0 if n_classes == 2 else 2.0
 
     @property
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A square, so no seminorm."""
-        return "function"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -84,16 +85,16 @@ class RMSCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "root mean squared calibration error of cell means (plug-in, binned)"
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the distance of two corners."""
+        return 1.0 if n_classes == 2 else math.sqrt(2)
 
     @property
     def estimand(self) -> RMSCE:
         """The unbinned root mean squared error."""
         return RMSCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A seminorm."""
-        return "seminorm"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -141,6 +142,10 @@ class DebiasedCE(CellwiseEstimator):
     def __post_init__(self) -> None:
         if self.single_rows not in ("zero", "plugin", "raise"):
             raise ValueError(f"single_rows is {self.single_rows!r}; it must be 'zero', 'plugin' or 'raise'.")
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the squared distance of two corners."""
+        return 1.0 if n_classes == 2 else 2.0
 
     @property
     def estimand(self) -> SquaredCE:
@@ -193,16 +198,16 @@ class DebiasedL2(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
+    residual_form: ClassVar[ResidualForm] = "debiased square"
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return that of the squared distance of two corners."""
+        return 1.0 if n_classes == 2 else 2.0
 
     @property
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """The U-statistic itself."""
-        return "debiased square"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the mean products of pairs of residuals by the shares of cells."""

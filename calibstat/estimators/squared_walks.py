@@ -48,16 +48,8 @@ class CramerVonMises(Estimator):
     """
 
     quantity: ClassVar[str] = "mean squared residual over lower ranges of predictions (Cramer-von Mises)"
-
-    @property
-    def estimand(self) -> CramerVonMises:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A function of the residuals, quadratic."""
-        return "function"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the stretches of the clock."""
@@ -96,16 +88,8 @@ class AndersonDarling(Estimator):
     """
 
     quantity: ClassVar[str] = "squared mean residual and weighted mean square of the walk around its line"
-
-    @property
-    def estimand(self) -> AndersonDarling:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A function of the residuals, quadratic."""
-        return "function"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the stretches of the clock."""

@@ -55,6 +55,7 @@ class StandardizedL2(Estimator):
     binning: Binning = EqualMass(15)
     denominator: Denominator = "pairs"
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, in standard deviations under calibration)"
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         known_denominator(self.denominator)
@@ -63,11 +64,6 @@ class StandardizedL2(Estimator):
     def estimand(self) -> SquaredCE:
         """The unbinned squared error, whose size decides how large this grows."""
         return SquaredCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A quadratic function of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
@@ -215,6 +211,8 @@ class MultiscaleL2(Estimator):
 
     denominator: Denominator = "pairs"
     quantity: ClassVar[str] = "largest squared calibration error over scales (in standard deviations under calibration)"
+    along_one_column: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
         known_denominator(self.denominator)
@@ -223,11 +221,6 @@ class MultiscaleL2(Estimator):
     def estimand(self) -> SquaredCE:
         """The unbinned squared error, whose size decides how large this grows."""
         return SquaredCE(UniqueValues())
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A maximum of quadratic functions of outcome - prediction."""
-        return "function"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort once and find where the cells of each scale begin."""

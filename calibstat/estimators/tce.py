@@ -62,6 +62,7 @@ class TCE(Estimator):
     n_min: int = 10
     n_max: int = 1000
     quantity: ClassVar[str] = "predictions contradicted by the events of their cell (per cent)"
+    two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0 < self.level < 1:
@@ -69,11 +70,6 @@ class TCE(Estimator):
         at_least_one("n_min", self.n_min)
         if at_least_one("n_max", self.n_max) < self.n_min:
             raise ValueError(f"n_max is {self.n_max}, less than n_min, {self.n_min}.")
-
-    @property
-    def estimand(self) -> TCE:
-        """Itself: on a population it is not defined."""
-        return self
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows, or cut the cells."""

@@ -14,7 +14,7 @@ from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators._local_fits import smoothed_column
-from calibstat.estimators.base import Estimator, Evaluator, all_weights, happened, two_classes
+from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, two_classes
 from calibstat.estimators.binned import BinnedEstimator
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.miscalibration import ECE
@@ -82,6 +82,11 @@ class AUCV(BinnedEstimator):
 
     binning: Binning = UniqueValues()
     quantity: ClassVar[str] = "area under the validity curve of cell means (higher is better)"
+    extreme: ClassVar[Extreme] = "small"
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return one."""
+        return 1.0
 
     @property
     def estimand(self) -> AUCV:
@@ -91,10 +96,6 @@ class AUCV(BinnedEstimator):
     def functional(self, tally: Tally) -> Floats:
         """Subtract the mean deviation from one."""
         return 1 - ECE(self.binning).functional(tally)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Smaller values are stronger evidence."""
-        return -values
 
     def curve(self, sample: Sample) -> ValidityCurve:
         """Return the validity curve of a sample; through a lens: ``AUCV().curve(TopLabel()(sample))``."""
@@ -140,6 +141,8 @@ class NeighborAUCV(Estimator):
     n_neighbors: int
     include_self: bool = True
     quantity: ClassVar[str] = "area under the validity curve of nearest neighbours (higher is better)"
+    two_outcomes: ClassVar[bool] = True
+    extreme: ClassVar[Extreme] = "small"
 
     def __post_init__(self) -> None:
         at_least_one("n_neighbors", self.n_neighbors)
@@ -154,10 +157,6 @@ class NeighborAUCV(Estimator):
         """Find the neighbours: a run of the sorted rows for each row."""
         two_classes(self, predictions)
         return _NeighborEvaluator(self, predictions)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Smaller values are stronger evidence."""
-        return -values
 
     def curve(self, sample: Sample) -> ValidityCurve:
         """Return the validity curve of a sample; through a lens: ``NeighborAUCV(15).curve(TopLabel()(sample))``."""

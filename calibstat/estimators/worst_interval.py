@@ -10,7 +10,7 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import Ordered
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Extreme, ResidualForm
 
 
 @final
@@ -61,16 +61,9 @@ class WorstInterval(Estimator):
     """
 
     quantity: ClassVar[str] = "signed mean residual of the worst interval of predictions, its ends and its share"
-
-    @property
-    def estimand(self) -> WorstInterval:
-        """The same, of a population."""
-        return self
-
-    @property
-    def residual_form(self) -> ResidualForm:
-        """A function of the residuals."""
-        return "function"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
@@ -79,10 +72,6 @@ class WorstInterval(Estimator):
     def headline(self, values: Floats) -> Floats:
         """Return the signed deviation."""
         return values[..., 0]
-
-    def evidence(self, values: Floats) -> Floats:
-        """Return the size of the deviation."""
-        return np.abs(values)
 
 
 class _IntervalEvaluator(Evaluator):

@@ -155,11 +155,6 @@ class Generic(Estimator):
         return f"value of {self._name}"
 
     @property
-    def estimand(self) -> Generic:
-        """The same function; what it estimates is not known."""
-        return self
-
-    @property
     def _name(self) -> str:
         return getattr(self.function, "__name__", None) or repr(self.function)
 

@@ -215,7 +215,7 @@ def total_variance(core: Estimator, seen: Sample) -> Normal:
         "for the squared *binned* error, in these cells (a lower bound of the unbinned one); normal, with the variance "
         "of the linear and the degenerate part (after Sun et al. 2024)",
         float(np.sqrt(max(redrawn, cells.unseen))),
-        1.0 if seen.predictions.n_classes == 2 else 2.0,
+        core.largest_value(seen.predictions.n_classes),
     )
 
 

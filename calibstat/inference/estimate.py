@@ -214,7 +214,7 @@ def spread_of(
         float(evaluator(seen.outcomes)),
         [noise] if redraws is None else [noise, redraws],
         f"{binned}uniform: half-width {how}",
-        core.largest_value,
+        core.largest_value(seen.predictions.n_classes),
     )
 
 
