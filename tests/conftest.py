@@ -14,18 +14,41 @@ import pytest  # noqa: E402
 import threadpoolctl  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+from suites import ALL_EXAMPLES  # noqa: E402
+
 # pytest reads our categories of warnings, and with them NumPy, before this file.
 threadpoolctl.threadpool_limits(limits=1, user_api="blas")
 
-# Derandomised: the same examples in every run, on every machine; no deadline, since machines differ.
+# Derandomised: the same examples in every run, on every machine; no deadline, since machines differ. The slow suite
+# draws all examples, the default run the first of them.
 settings.register_profile(
-    "ci",
+    "all examples",
     deadline=None,
     derandomize=True,
-    max_examples=40,
+    max_examples=ALL_EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
-settings.load_profile("ci")
+settings.register_profile("first examples", settings.get_profile("all examples"), max_examples=ALL_EXAMPLES // 4)
+
+
+def without_slow(config: pytest.Config) -> bool:
+    """Whether this is the default run, which pyproject.toml asks for."""
+    return config.getoption("markexpr") == "not slow"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples hypothesis draws, before the first test is read."""
+    settings.load_profile("first examples" if without_slow(config) else "all examples")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests by examples belong to both suites: the slow one draws all of them."""
+    if without_slow(config):
+        return
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("slow")
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:

@@ -6,6 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+ALL_EXAMPLES = 40  # of a test that does not say how many, in the slow suite
+
+
+def examples(n: int) -> settings:
+    """Draw so many examples in the slow suite, and their first quarter by default, two at least."""
+    return settings(max_examples=min(n, max(2, n * settings().max_examples // ALL_EXAMPLES)))
 
 
 def slow_but(quick: Callable[..., Any] | Iterable[Any], cases: Iterable[Any]) -> list[Any]:

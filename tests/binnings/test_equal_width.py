@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
@@ -21,7 +21,6 @@ def index_of(values, edges):
     return cs.Cells(len(edges) - 1, _placed(values, edges), "fixed").index
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.integers(0, 2**32 - 1))
 def test_probabilities_are_compared_with_the_edges(n_bins, seed):
     edges = np.linspace(0, 1, n_bins + 1)

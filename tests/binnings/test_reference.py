@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import calibstat as cs
 import reference
 from registry import BINNINGS, VARIABLE_BINNINGS, every
 from strategies import samples
+from suites import examples
 
 CUT = [(cs.Canonical(), entry) for entry in BINNINGS] + VARIABLE_BINNINGS
 
@@ -22,7 +23,7 @@ def numbered(keys) -> list[int]:
 
 
 @pytest.mark.parametrize(("lens", "entry"), CUT, ids=[f"{lens!r} {entry.name}" for lens, entry in CUT])
-@settings(max_examples=100)
+@examples(100)
 @given(data=st.data())
 def test_a_binning_agrees_with_the_naive_one(lens, entry, data):
     sample = lens(data.draw(samples(entry.classes, max_rows=25)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -31,7 +31,6 @@ def tables(draw):
     return rng.integers(0, size, n), rng.integers(0, n_codes, shape), rng.normal(size=shape), size, n_codes
 
 
-@settings(deadline=None)
 @given(tables(), st.sampled_from([1, 5, 64, 2**15]), st.sampled_from([0, 8, 2**10]))
 def test_sums_are_those_of_plain_loops(table, rows, few):
     index, codes, weights, size, n_codes = table
@@ -46,7 +45,6 @@ def test_sums_are_those_of_plain_loops(table, rows, few):
     np.testing.assert_allclose(totals, expected, rtol=1e-12, atol=1e-13)
 
 
-@settings(deadline=None)
 @given(tables(), st.sampled_from([1, 5, 2**15]))
 def test_both_sums_in_one_pass_are_those_of_two(table, rows):
     index, codes, weights, size, _ = table

@@ -6,7 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
@@ -17,6 +17,7 @@ from calibstat.estimators.kernels import GaussianKernel, Kernel, LaplaceKernel, 
 from published.enumeration import law_of_labels
 from registry import make_sample
 from strategies import samples
+from suites import examples
 
 
 class SlowLaplace(Kernel):
@@ -53,7 +54,7 @@ def test_one_segment_would_overflow():
 
 
 @pytest.mark.parametrize("kind", ["unbiased", "biased"])
-@settings(max_examples=20)
+@examples(20)
 @given(sample=samples((2, 3)), bandwidth=st.sampled_from([0.01, 0.3, 2.0]))
 def test_the_line_and_the_panels_agree(kind, sample, bandwidth):
     for lens in (cs.TopLabel(), cs.Given("age")):

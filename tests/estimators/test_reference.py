@@ -7,13 +7,14 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import calibstat as cs
 import reference
 from registry import ESTIMATORS, every, make_sample, parts
 from strategies import fitting
+from suites import examples
 
 # Compared with loops, other optimisers and other packages on samples of their own.
 ELSEWHERE = {
@@ -62,14 +63,14 @@ def compare(entry, data) -> None:
 
 
 @every([entry for entry in COMPARED if entry.core not in ROUGH])
-@settings(max_examples=15)
+@examples(15)
 @given(data=st.data())
 def test_an_estimator_agrees_with_the_naive_one(entry, data):
     compare(entry, data)
 
 
 @every([entry for entry in COMPARED if entry.core in ROUGH])
-@settings(max_examples=8)
+@examples(8)
 @given(data=st.data())
 def test_a_rough_estimator_agrees_with_the_naive_one(entry, data):
     compare(entry, data)

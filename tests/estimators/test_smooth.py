@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import norm
@@ -12,6 +12,7 @@ from scipy.stats import norm
 import calibstat as cs
 from calibstat.estimators.smooth import SmoothCE, SmoothECE, isotonic_median_distance
 from calibstat.generators import FinitePredictions
+from suites import examples
 
 
 def made(n, seed, law=lambda p: p, power=1.0):
@@ -39,7 +40,7 @@ def test_smooth_ce_solves_the_linear_programme(seed):
 
 
 @given(data=st.data(), m=st.integers(1, 9))
-@settings(max_examples=60)
+@examples(60)
 def test_isotonic_median_distance_is_the_least(data, m):
     """Against all non-decreasing sequences of the values themselves, among which there is a best one."""
     values = np.array(data.draw(st.lists(st.integers(-4, 4), min_size=m, max_size=m)), dtype=float)

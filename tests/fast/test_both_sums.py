@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
@@ -13,12 +13,13 @@ from calibstat.binnings.intervals import ByArithmetic
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.estimators import tally as adding
 from calibstat.estimators.tally import TallyPlan
+from suites import examples
 
 pytest.importorskip("numba")
 from calibstat._fast import pairs
 from calibstat._fast import rows as both_sums
 
-quick = settings(max_examples=50, deadline=None)
+quick = examples(50)
 RNG = np.random.Generator(np.random.PCG64(0))
 N = 3 * both_sums.BLOCK * both_sums.TABLES + 5
 SHAPES = {

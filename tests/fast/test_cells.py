@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
 from calibstat.binnings import selection
 from calibstat.estimators.tally import TallyPlan
+from suites import examples
 
 pytest.importorskip("numba")
 from calibstat._fast import pairs, rows
 
 N_MANY = 2 * pairs.ROWS_IN_A_PIECE + 5  # rows of three pieces
-quick = settings(max_examples=50, deadline=None)
+quick = examples(50)
 
 
 @st.composite

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
@@ -12,6 +12,7 @@ from calibstat.estimators._kernel_sums import PanelSums
 from calibstat.estimators.kernels import Kernel
 from registry import make_sample
 from strategies import rows_of_probabilities
+from suites import examples
 
 pytest.importorskip("numba")
 from calibstat._fast import pairs
@@ -36,7 +37,7 @@ def compare(kernel, rows, bandwidths, vectors, power=1):
 
 
 @each_kernel
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_the_twin_gives_the_sums_of_numpy(kernel, data):
     n, n_classes = data.draw(st.integers(1, 40)), data.draw(st.sampled_from([2, 3, 5, 7, 10]))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
 from calibstat.estimators._kernel_sums import PanelSums
 from registry import make_sample
 from strategies import rows_of_probabilities
+from suites import examples
 
 pytest.importorskip("numba")
 from calibstat._fast import pairs as residuals
@@ -43,7 +44,7 @@ def compare(labels, chances, bandwidth):
         assert abs(found[0] - expected[0]) <= 1e-12 * added_up
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(data=st.data())
 def test_the_twin_gives_the_sum_of_numpy(data):
     n_classes = data.draw(st.sampled_from([3, 5, 6]))

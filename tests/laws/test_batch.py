@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from registry import ESTIMATORS, REGIONAL, Entry, every
 from strategies import counts, fitting, labelled
+from suites import examples
 
 # Steps towards a maximum that separated labels do not have magnify the last digit.
 EXACT, FIT = dict(rtol=1e-12, atol=1e-13, equal_nan=True), dict(rtol=1e-8, atol=1e-8, equal_nan=True)
@@ -18,7 +19,7 @@ def agree(entry: Entry, found, expected) -> None:
 
 
 @every(ESTIMATORS + REGIONAL)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_evaluating_a_batch_of_labels_is_evaluating_each(entry, data):
     sample = data.draw(fitting(entry, min_rows=4))
@@ -35,7 +36,7 @@ def test_evaluating_a_batch_of_labels_is_evaluating_each(entry, data):
 
 
 @every([entry for entry in ESTIMATORS if entry.weighted])
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_evaluating_a_batch_of_weights_is_evaluating_each(entry, data):
     sample = data.draw(fitting(entry, min_rows=2))

@@ -6,12 +6,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
 from registry import BINNINGS, ESTIMATORS, LABELS, VARIABLE_BINNINGS, every
 from strategies import fitting, samples
+from suites import examples
 
 CUT = [(cs.Canonical(), entry) for entry in BINNINGS] + VARIABLE_BINNINGS
 FIT = dict(rtol=1e-6, atol=1e-7)
@@ -20,7 +21,7 @@ cut = pytest.mark.parametrize(("lens", "entry"), CUT, ids=[f"{lens!r} {entry.nam
 
 
 @every([entry for entry in ESTIMATORS if not entry.ordered])
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_the_value_does_not_depend_on_the_order_of_rows(entry, data):
     sample = data.draw(fitting(entry))

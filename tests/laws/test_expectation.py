@@ -6,12 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
 from registry import ESTIMATORS, Entry, every, make_sample, parts
 from strategies import counts, fitting, labelled
+from suites import examples
 
 ON_CHANCES = [entry for entry in ESTIMATORS if entry.chances]
 
@@ -21,7 +22,7 @@ EXACT, FIT = dict(rtol=1e-12, atol=1e-13, equal_nan=True), dict(rtol=1e-6, atol=
 
 
 @every(ON_CHANCES)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_one_hot_chances_give_the_value_of_the_labels(entry, data):
     sample = data.draw(fitting(entry))

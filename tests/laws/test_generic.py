@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
 from registry import ESTIMATORS, every, gap, make_sample
 from strategies import counts, fitting, labelled
+from suites import examples
 
 SCALAR = [entry for entry in ESTIMATORS if entry.scalar]
 
 
 @every(SCALAR)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_generic_agrees_on_labels(entry, data):
     sample = data.draw(fitting(entry))
@@ -26,7 +27,7 @@ def test_generic_agrees_on_labels(entry, data):
 
 
 @every([entry for entry in SCALAR if entry.cells_move_with != "weights" and entry.weighted])
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_generic_agrees_on_weights_where_they_do_not_move_cells(entry, data):
     sample = data.draw(fitting(entry, zero_weights=False))

@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -15,6 +15,7 @@ import calibstat as cs
 from calibstat.draws.labels import LabelLaw
 from registry import ESTIMATORS, LENSES, every, make_sample
 from strategies import fitting, samples
+from suites import examples
 
 PAIRS = list(product(LENSES, LENSES))
 SIMPLE = [entry for entry in LENSES if len(entry.thing.parts) <= 1]
@@ -85,7 +86,7 @@ def test_estimators_are_behind_the_whole_chain(entry):
 
 
 @every(ESTIMATORS)
-@settings(max_examples=3)
+@examples(3)
 @given(data=st.data())
 def test_looking_first_gives_the_value_of_the_estimator_behind_the_lens(entry, data):
     sample = data.draw(fitting(entry))

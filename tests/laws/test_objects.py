@@ -10,7 +10,7 @@ from pkgutil import walk_packages
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
@@ -27,6 +27,7 @@ from registry import (
     parts,
 )
 from strategies import fitting
+from suites import examples
 
 EVERYTHING = [
     *LENSES,
@@ -134,7 +135,7 @@ def state(thing) -> list:
 
 
 @every(ESTIMATORS + REGIONAL)
-@settings(max_examples=3)
+@examples(3)
 @given(data=st.data())
 def test_evaluating_is_deterministic_and_leaves_no_trace(entry, data):
     sample = data.draw(fitting(entry, min_rows=2))

@@ -8,7 +8,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import calibstat as cs
@@ -16,6 +16,7 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.nulls.multiplier import signed_values
 from registry import ESTIMATORS, every
 from strategies import fitting, labelled
+from suites import examples
 
 RECORDS = [entry for entry in ESTIMATORS if entry.record]
 TESTED = [entry for entry in ESTIMATORS if entry.headline]
@@ -94,7 +95,7 @@ OF_CHANCES = [
 
 
 @every(OF_CHANCES)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_signs_multiply_residuals(entry, data):
     sample = data.draw(fitting(entry))
@@ -123,7 +124,7 @@ def test_functions_of_residuals_know_what_a_sign_does(entry):
 
 
 @every([entry for entry in ESTIMATORS if entry.thing.residual_form == "seminorm"])
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_seminorms_have_a_triangle(entry, data):
     sample = data.draw(fitting(entry, max_rows=12))

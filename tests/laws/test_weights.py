@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import calibstat as cs
 from registry import ESTIMATORS, LABELS, Entry, every, make_sample
 from strategies import counts, fitting
+from suites import examples
 
 
 def weighted(sample: cs.Sample, weights: np.ndarray | None) -> cs.Sample:
@@ -35,7 +36,7 @@ def agree(entry: Entry, found, expected, rtol=1e-9, atol=1e-12) -> None:
 
 
 @every(WEIGHTED)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_unit_weights_change_nothing(entry, data):
     sample = data.draw(fitting(entry))
@@ -49,7 +50,7 @@ def test_unit_weights_change_nothing(entry, data):
 
 
 @every(WEIGHTED)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data(), factor=st.sampled_from([1e-3, 0.5, 7.0, 1e4]))
 def test_a_common_factor_changes_nothing(entry, data, factor):
     sample = data.draw(fitting(entry, weighted=True))
@@ -81,7 +82,7 @@ PLUG_INS = [entry for entry in WEIGHTED if entry.cells_move_with == "nothing" an
 
 
 @every(PLUG_INS)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_whole_weights_are_repeated_rows(entry, data):
     sample = data.draw(fitting(entry, weighted=False))
@@ -102,7 +103,7 @@ STEADY = [e for e in WEIGHTED if e.cells_move_with == "nothing" and e.core not i
 
 
 @every(STEADY)
-@settings(max_examples=5)
+@examples(5)
 @given(data=st.data())
 def test_rows_without_weight_are_not_there(entry, data):
     sample = data.draw(fitting(entry, weighted=False, min_rows=2))
