@@ -21,7 +21,7 @@ _MODULES = {
     "data.arrays": ["as_generator"],
     "data.parameters": ["SmallCellsWarning"],
     "_compiled": ["accelerate"],
-    "lenses.base": ["Lens"],
+    "lenses.base": ["Lens", "Relabelling"],
     "lenses.relabel": ["Canonical", "ClassWise", "Partition", "TopK", "TopLabel"],
     "lenses.restrict": ["Given", "Region"],
     "binnings.base": ["Binning", "Cells"],
@@ -67,11 +67,12 @@ _MODULES = {
     "estimators.tce": ["TCE"],
     "estimators.squared_walks": ["AndersonDarling", "CramerVonMises"],
     "estimators.worst_interval": ["IntervalDeviation", "WorstInterval"],
+    "nulls.base": ["EmpiricalNull", "Null"],
     "nulls.asymptotic": ["Asymptotic"],
     "nulls.consistency": ["Consistency", "Sequential"],
     "nulls.exact": ["Exact", "NotExact"],
     "nulls.multiplier": ["Multiplier", "Weak"],
-    "draws.bootstrap": ["Bootstrap"],
+    "draws.bootstrap": ["Bootstrap", "Resampler"],
     "inference.band": ["CalibrationBand", "calibration_band"],
     "inference.compare": ["comparison_test", "ComparisonTest"],
     "inference.equivalence": ["EquivalenceTest", "equivalence_test"],
@@ -100,6 +101,6 @@ _MODULES = {
     "sweeps.summary": ["summarise"],
     "sweeps.sweep": ["Sweep"],
 }
-_SUBPACKAGES = ("calibrators", "generators")
+_SUBPACKAGES = ("calibrators", "extending", "generators")
 
 __getattr__, __dir__, __all__ = lazy_names(__name__, _MODULES, _SUBPACKAGES, ["__version__"])

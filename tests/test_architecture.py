@@ -48,6 +48,7 @@ LAYERS = {
     "binnings": BELOW | {"data"},
     "estimators": BELOW | {"data", "lenses", "binnings"},
     "draws": MEASURED,
+    "extending": MEASURED | {"draws"},
     "nulls": MEASURED | {"draws"},
     "inference": DRAWN,
     "generators": MEASURED,

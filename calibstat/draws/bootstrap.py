@@ -21,7 +21,7 @@ from calibstat.estimators.base import Estimator
 
 
 class Resampler(ABC):
-    """A way of weighting rows anew.
+    """A way of weighting rows anew; subclasses say how.
 
     `groups` names the variable whose values are weighted instead of rows, for samples in clusters.
     """

@@ -72,7 +72,7 @@ def breaks_of(recalibration: EventMap) -> Floats:
 @final
 @dataclass(frozen=True)
 class Identity(Recalibration):
-    """r(p) = p: the model is calibrated."""
+    """r(p) = p: the chance of the event is what the model says."""
 
     def __call__(self, p: Floats) -> Floats:
         """Return the probabilities themselves."""

@@ -23,7 +23,7 @@ from calibstat.nulls.multiplier import Multiplier, Restating
 def calibration_test(
     sample: Sample, estimator: Estimator, *, null: Null | None = None, rng: RNG = None
 ) -> CalibrationTest:
-    """Test the hypothesis that a model is calibrated, in the sense of the estimator's lens.
+    """Test the hypothesis of calibration, in the sense of the estimator's lens.
 
     The sample is looked at through ``estimator.lens`` first, and labels are redrawn there. With the default null the
     p-value is exact at every n and for every estimator: under the null, P(p <= alpha) <= alpha.

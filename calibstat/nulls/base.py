@@ -18,7 +18,7 @@ from calibstat.lenses.base import Lens
 
 
 class Null(ABC):
-    """A null hypothesis with a way to draw from it."""
+    """A null hypothesis, and how a statistic is distributed under it; subclasses say both."""
 
     @abstractmethod
     def draw(
@@ -94,6 +94,13 @@ class EmpiricalNull(NullDistribution):
         Orders values: larger is stronger evidence against the null.
     typical : float, optional
         How large evidence is under the null, by which ties are measured; by default that of these replicates.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> cs.EmpiricalNull(np.array([0.1, 0.3, 0.2]), np.abs).pvalue(0.25)
+    0.5
     """
 
     samples: Floats

@@ -1,0 +1,17 @@
+"""Functions for authors of estimators, binnings and nulls, beside the classes that they derive from.
+
+The guide to extending (docs/extending.md) uses each of them; they are kept as the public names are.
+
+>>> from calibstat.extending import ratio
+>>> import numpy as np
+>>> ratio(np.array([1.0, 2.0]), np.array([4.0, 0.0]), empty=np.nan)
+array([0.25,  nan])
+"""
+
+from calibstat.binnings.base import one_column
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.streams import replicate
+from calibstat.estimators.base import all_weights, happened, two_classes
+from calibstat.estimators.tally import ratio
+
+__all__ = ["LabelLaw", "all_weights", "happened", "one_column", "ratio", "replicate", "two_classes"]

@@ -1,0 +1,268 @@
+"""Writes what the pages list from the code that they list: ``python docs/generate.py``.
+
+A list stands in its page between two marks, ``<!-- names -->`` and ``<!-- /names -->``; a number that is quoted in a
+sentence is found by the words around it. The type stubs of the packages whose names are imported on first use are
+written too. With ``--check`` nothing is written: what is out of date is listed, and the command fails.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import calibstat
+from calibstat import calibrators, generators
+from calibstat.binnings.base import Binning
+from calibstat.draws.bootstrap import Resampler
+from calibstat.estimators.base import Estimator
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import Null
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "calibstat"
+if Path(calibstat.__file__).resolve().parent != PACKAGE:
+    raise SystemExit(f"calibstat is imported from {calibstat.__file__}; install this copy first: pip install -e {ROOT}")
+
+
+def summary(thing: Any) -> str:
+    """Return the first paragraph of a docstring as one line of Markdown, for a cell of a table."""
+    words = " ".join((inspect.getdoc(thing) or "").split("\n\n")[0].split())
+    words = re.sub(r":math:`(.*?)`", lambda found: "`" + found[1].replace("\\", "") + "`", words)
+    return words.replace("``", "`").replace("|", r"\|")
+
+
+def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """Return a table in Markdown."""
+    lines = [header, tuple("---" for _ in header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+# Public names by kind.
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A heading of the vocabulary, and which names stand below it: the first kind that fits takes a name."""
+
+    heading: str
+    fits: Callable[[str, Any], bool]
+
+
+def _is(base: type) -> Callable[[str, Any], bool]:
+    return lambda _, thing: isinstance(thing, type) and issubclass(thing, base)
+
+
+def _in(*folders: str) -> Callable[[str, Any], bool]:
+    return lambda module, _: module.split(".")[1] in folders
+
+
+def _function(*folders: str) -> Callable[[str, Any], bool]:
+    return lambda module, thing: inspect.isfunction(thing) and module.split(".")[1] in folders
+
+
+KINDS = (
+    Kind("Lenses", _is(Lens)),
+    Kind("Binnings", lambda module, thing: _is(Binning)(module, thing) or module == "calibstat.binnings.base"),
+    Kind("Estimators", _is(Estimator)),
+    Kind("Parts of estimators, and the records that they give", _in("estimators")),
+    Kind("Nulls", lambda module, thing: _is(Null)(module, thing) or _in("nulls")(module, thing)),
+    Kind("Resamplers", _is(Resampler)),
+    Kind("Tests and estimates", _function("inference", "auditing", "comparisons")),
+    Kind("Results", _in("inference", "auditing", "comparisons")),
+    Kind("Monitoring", _in("monitoring")),
+    Kind("Planning", _in("planning")),
+    Kind("Sweeps", _in("sweeps")),
+    Kind("Displays", _in("displays")),
+    Kind("Samples, and what is used with them", lambda *_: True),
+)
+
+
+def home(package: ModuleType, name: str) -> str:
+    """Return the module that defines a public name."""
+    return next(f"{package.__name__}.{module}" for module, names in package._MODULES.items() if name in names)
+
+
+def names_by_kind() -> str:
+    """List every public name below its kind, with the first sentence of its docstring."""
+    kinds: dict[str, list[tuple[str, str]]] = {kind.heading: [] for kind in (KINDS[-1], *KINDS[:-1])}
+    for name in calibstat.__all__:
+        thing, module = getattr(calibstat, name), home(calibstat, name)
+        heading = next(kind.heading for kind in KINDS if kind.fits(module, thing))
+        kinds[heading].append((f"`{name}`", summary(thing)))
+    for package in (generators, calibrators):
+        heading = f"`{package.__name__}`"
+        kinds[heading] = [(f"`{name}`", summary(getattr(package, name))) for name in package.__all__]
+    parts = (f"### {heading}\n\n{table(('Name', 'What it is'), rows)}" for heading, rows in kinds.items() if rows)
+    return "\n\n".join(parts)
+
+
+# Where each formula is.
+
+_NAMES = r"(?:[A-Z][\w'\u2019-]+(?: and [A-Z][\w-]+|, [A-Z][\w-]+)*(?: & [A-Z][\w-]+)?(?: et al\.)?)"
+_CITED = re.compile(rf"((?:[vV][ao]n )?{_NAMES})(?: statistic| chi-square distance| Z|),? \(?((?:1[89]|20)\d\d)(?!\d)")
+
+
+def papers(thing: Any) -> str:
+    """Return the papers that a docstring names, in its order."""
+    words = " ".join((inspect.getdoc(thing) or "").split())
+    found = (f"{re.sub(chr(39) + 's$', '', who)} {year}" for who, year in _CITED.findall(words))
+    return "; ".join(dict.fromkeys(found))
+
+
+def estimators() -> Iterator[tuple[str, Any]]:
+    """Yield the public estimators by name, without those that only families derive from."""
+    for name in calibstat.__all__:
+        thing = getattr(calibstat, name)
+        if isinstance(thing, type) and issubclass(thing, Estimator) and not inspect.isabstract(thing):
+            yield name, thing
+
+
+def formulas() -> str:
+    """List each estimator with its file, and the papers that its docstring names."""
+    rows = (
+        (f"`{name}`", f"`{Path(inspect.getsourcefile(thing) or '').relative_to(PACKAGE)}`", papers(thing))
+        for name, thing in estimators()
+    )
+    return table(("Estimator", "File", "Papers"), rows)
+
+
+# Folders and files.
+
+
+def folders() -> str:
+    """List each folder with the first sentence of its docstring and its files, then the files beside the folders."""
+    return table(("Where", "What"), _folders())
+
+
+def _folders() -> Iterator[tuple[str, str]]:
+    for init in sorted(PACKAGE.glob("*/__init__.py")):
+        files = sorted(path.stem for path in init.parent.glob("*.py") if not path.stem.startswith("_"))
+        said = (
+            summary(import_module(f"calibstat.{init.parent.name}")) if init.parent.name != "_fast" else _of_file(init)
+        )
+        yield (
+            f"`calibstat/{init.parent.name}/`",
+            f"{said} Files: {', '.join(f'`{name}`' for name in files) or 'private'}.",
+        )
+    for path in sorted(PACKAGE.glob("_*.py")):
+        if not path.stem.startswith("__"):
+            yield f"`calibstat/{path.name}`", _of_file(path)
+
+
+def _of_file(path: Path) -> str:
+    """Return the first line of a file's docstring, without importing what it imports."""
+    return path.read_text(encoding="utf-8").split('"""')[1].split("\n\n")[0].replace("\n", " ")
+
+
+LISTS: dict[str, dict[str, Callable[[], str]]] = {
+    "docs/vocabulary.md": {"names": names_by_kind},
+    "docs/formulas.md": {"estimators": formulas},
+    "docs/architecture.md": {"folders": folders},
+}
+
+
+def with_lists(page: str, text: str) -> str:
+    """Return a page with its lists written anew."""
+    for mark, listed in LISTS.get(page, {}).items():
+        before, start, rest = text.partition(f"<!-- {mark} -->\n")
+        _, stop, after = rest.partition(f"<!-- /{mark} -->")
+        if not start or not stop:
+            raise ValueError(f"{page} lacks the marks <!-- {mark} --> and <!-- /{mark} -->")
+        text = f"{before}{start}\n{listed()}\n\n{stop}{after}"
+    return text
+
+
+# Numbers in sentences.
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A constant that a page quotes: the words around it, with ``{}`` in its place."""
+
+    page: str
+    words: str
+    module: str
+    constant: str
+
+    def written_into(self, text: str) -> str:
+        """Return the page with the constant as it is in the code."""
+        value = getattr(import_module(f"calibstat.{self.module}"), self.constant)
+        shown = f"{value:_}".replace("_", " ") if value >= 10_000 else f"{value:g}"
+        before, after = map(re.escape, self.words.split("{}"))
+        pattern = rf"({before})[\d ]+?({after})"
+        if not re.search(pattern, text):
+            raise ValueError(f"{self.page} does not say {self.words!r}: change it, or QUOTED in docs/generate.py")
+        return re.sub(pattern, rf"\g<1>{shown}\g<2>", text)
+
+
+QUOTED = (
+    Quoted("docs/engine.md", "From {} rows on `EqualMass` finds", "binnings.intervals", "_MANY"),
+    Quoted("docs/engine.md", "cut again in every replicate: from {} rows on", "draws._recut_cells", "_MANY"),
+    Quoted("docs/engine.md", "there are {} rows or fewer (then", "draws.whole_cells", "FEW_ROWS"),
+    Quoted("docs/engine.md", "weighted one by one for {} rows or fewer", "draws.whole_cells", "FEW_ROWS"),
+    Quoted("docs/vocabulary.md", "binned errors, more than {} rows", "draws.whole_cells", "FEW_ROWS"),
+)
+
+
+# Type stubs.
+
+PACKAGES = (calibstat, calibrators, generators)
+
+
+def stub(package: ModuleType) -> str:
+    """Return the type stub of a package whose names are imported on first use."""
+    lines = [f"from {package.__name__} import {name} as {name}" for name in getattr(package, "_SUBPACKAGES", ())]
+    lines += [
+        f"from {package.__name__}.{module} import {name} as {name}"
+        for module, names in sorted(package._MODULES.items())
+        for name in sorted(names, key=lambda name: (not name.isupper(), not name[0].isupper(), name))
+    ]
+    plain = ["", "__version__: str"] if hasattr(package, "__version__") else []
+    return "\n".join([*lines, *plain, ""])
+
+
+def generated() -> dict[Path, str]:
+    """Return every file that is written, wholly or in part, and what is to stand in it."""
+    found = {Path(str(package.__file__)).with_suffix(".pyi"): stub(package) for package in PACKAGES}
+    for page in sorted({*LISTS, *(quoted.page for quoted in QUOTED)}):
+        text = with_lists(page, (ROOT / page).read_text(encoding="utf-8"))
+        for quoted in QUOTED:
+            text = quoted.written_into(text) if quoted.page == page else text
+        found[ROOT / page] = text
+    return found
+
+
+def out_of_date() -> list[str]:
+    """Return, for each file that is not what it should be, the lines that differ."""
+    return [
+        f"{path.relative_to(ROOT)}: {line}"
+        for path, text in generated().items()
+        for line in _differences(path.read_text(encoding="utf-8"), text)
+    ]
+
+
+def _differences(is_now: str, should_be: str) -> list[str]:
+    old, new = is_now.splitlines(), should_be.splitlines()
+    return [f"- {line}" for line in old if line not in new] + [f"+ {line}" for line in new if line not in old]
+
+
+def main(arguments: list[str]) -> int:
+    """Write all files, or with ``--check`` list what is out of date."""
+    if "--check" in arguments:
+        found = out_of_date()
+        sys.stdout.write("\n".join(found or ["All lists are those of the code."]) + "\n")
+        return int(bool(found))
+    for path, text in generated().items():
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
