@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.cli.main import main
-from calibstat.cli.parsers import build_parser
+from calibstat.cli.main import build_parser, main
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = sorted((ROOT / "docs").rglob("*.md"))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import calibstat as cs
-from calibstat.cli.parsers import build_parser
+from calibstat.cli.main import build_parser
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

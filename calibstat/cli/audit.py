@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from calibstat.auditing.audit import SubgroupAudit, subgroup_audit
-from calibstat.auditing.curves import MIN_EXPECTED, EqualCurvesTest, equal_curves_test
+import calibstat as cs
 from calibstat.auditing.groups import By
-from calibstat.binnings.base import Binning
-from calibstat.binnings.intervals import EqualMass, EqualWidth
-from calibstat.cli.options import named_options
-from calibstat.cli.questions import Cutting, panel, read_labels
-from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings
+from calibstat.cli import options
+from calibstat.cli.questions import (
+    Measure,
+    cells,
+    examined,
+    named_columns,
+    one_question,
+    read_binning,
+    read_estimator,
+    refuse_label,
+    variables_asked,
+)
+from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, print_json
 from calibstat.data.files import file_arguments
-from calibstat.data.sample import Predictions, Sample
-from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import small_pvalue
-from calibstat.lenses.base import Lens
 
 CAUTION = (
     "p-values do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
@@ -37,76 +40,157 @@ OPTIONS = {
     "by: ": "--by: ",
     "a smaller min_expected": "fewer --bins",
 }
+_EXAMPLES = """\
+examples:
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --by age,sex
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --by age,sex \\
+    --depth 2 --min-size 200
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --by sex \\
+    --curves
+
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "Which groups of rows is the model off for? Tests every level of the named\n"
+        "columns, and all rows, on the same redraws of the labels, so that the chance\n"
+        "of any false alarm is at most 5 %. Use rows that the model was not fitted on."
+    )
+    parser.epilog = f"{_EXAMPLES}{options.LENS_HELP}"
+    options.add_input(parser)
+    options.add_one_lens(parser)
+    options.add_columns(
+        parser,
+        "--by",
+        required=True,
+        metavar="VAR",
+        text="columns of groups, or of numbers that are cut into groups; names, or patterns",
+    )
+    parser.add_argument(
+        "--depth", type=options.positive, default=1, metavar="D", help="cross up to D columns (default: 1)"
+    )
+    parser.add_argument(
+        "--min-size",
+        type=options.positive,
+        default=50,
+        metavar="N",
+        help="leave out groups with fewer rows (default: 50)",
+    )
+    options.add_estimator(parser, "Kuiper")
+    parser.add_argument(
+        "--curves",
+        action="store_true",
+        help="ask instead, for each column, whether as much happens in all its groups at the same prediction",
+    )
+    parser.add_argument(
+        "--min-expected",
+        type=float,
+        metavar="N",
+        help="with --curves: leave out groups in which fewer events, or non-events, are expected (default: 10)",
+    )
+    add_shared(parser, 4)
+
+
+def add_shared(parser: argparse.ArgumentParser, n_bins: int) -> None:
+    """Add the options of audits and scans."""
+    parser.add_argument(
+        "--bins",
+        type=options.positive,
+        metavar="N",
+        help=f"cells of a column of numbers with more than ten values (default: {n_bins})",
+    )
+    options.add_binning(parser)
+    parser.add_argument(
+        "--missing",
+        choices=("raise", "level"),
+        default="raise",
+        help="missing values of these columns: an error (the default), or a level of their own",
+    )
+    parser.add_argument(
+        "--adjust",
+        choices=("max-t", "step-down", "holm", "fdr_bh"),
+        default="max-t",
+        help="how p-values are adjusted (default: max-t)",
+    )
+    options.add_confidence_level(parser)
+    options.add_resamples(parser)
+    options.add_seed(parser)
+    options.add_format(parser, "a list of JSON records")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, audit it, print what was found."""
     if arguments.min_expected is not None and not arguments.curves:
         raise ValueError("--min-expected is for --curves; without it groups are left out by --min-size alone")
-    with plain_warnings(), named_options(OPTIONS):
-        sample, by = read_audited(arguments, "--by", arguments.by)
-        lens = read_lens(arguments.lens, sample.predictions)
+    if arguments.estimator is not None and arguments.curves:
+        raise ValueError("--curves compares curves by a statistic of its own: leave out --estimator")
+    measure = Measure(read_estimator(arguments.estimator))
+    with plain_warnings(), options.named_options(OPTIONS):
+        sample, by = read_audited(arguments, "--by", arguments.by, measure)
+        question = one_question(sample.predictions, arguments.lens, measure, two="an audit")
         if arguments.curves:
-            _print_curves(_curves(arguments, sample, by, lens), arguments.format)
+            _print_curves(_curves(arguments, sample, by, question.view.lens), arguments.format)
             return
-        audit = ProgressBar().each(lambda names: _audit(arguments, sample, names, lens), [by])[0]
+        with ProgressBar():
+            audit = cs.subgroup_audit(
+                sample,
+                by,
+                lens=question.view.lens,
+                estimator=None if measure.estimator is None else question.core,
+                depth=arguments.depth,
+                min_size=arguments.min_size,
+                **shared(arguments, 4),
+            )
     if arguments.format == "json":
-        print(json.dumps(records(audit), indent=2, allow_nan=False))
+        last = ("lens", "estimator", "n_resamples", "adjust", "confidence_level", "hypothesis", "source")
+        print_json(flat(audit.to_dict(), "groups", last))
         for each in audit.left_out:
             notice(f"left out: {each.name} (n = {each.n}) {each.reason}")
     else:
         print("\n".join([str(audit), *hang("caution", CAUTION)]))
 
 
-def records(audit: SubgroupAudit) -> list[dict[str, Any]]:
-    """Return one record for each group, with what is common to all in each."""
-    whole = audit.to_dict()
-    common = {key: whole[key] for key in ("lens", "estimator", "n_resamples", "adjust", "confidence_level")}
-    last = {key: whole[key] for key in ("hypothesis", "source")}
-    return [{**group, **common, **last} for group in whole["groups"]]
+def shared(arguments: argparse.Namespace, n_bins: int) -> dict[str, Any]:
+    """Return what the options of `add_shared` stand for."""
+    binning = read_binning(arguments.binning)
+    if arguments.bins is not None and not isinstance(binning, str):
+        raise ValueError(f"--bins {arguments.bins}: --binning says how many cells; leave out --bins")
+    return {
+        "binning": cells(binning, arguments.bins or n_bins),
+        "missing": arguments.missing,
+        "adjust": arguments.adjust,
+        "confidence_level": arguments.confidence_level,
+        "n_resamples": arguments.n_resamples,
+        "rng": arguments.seed,
+    }
 
 
-def _audit(arguments: argparse.Namespace, sample: Sample, by: By, lens: Lens) -> SubgroupAudit:
-    return subgroup_audit(
-        sample,
-        by,
-        lens=lens,
-        binning=read_binning(arguments),
-        depth=arguments.depth,
-        min_size=arguments.min_size,
-        missing=arguments.missing,
-        adjust=arguments.adjust,
-        confidence_level=arguments.confidence_level,
-        n_resamples=arguments.n_resamples,
-        rng=arguments.seed,
-    )
+def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the records of a result, with what is common to all in each."""
+    return [each | {key: found[key] for key in common} for each in found[records]]
 
 
-def _curves(arguments: argparse.Namespace, sample: Sample, by: By, lens: Lens) -> list[EqualCurvesTest]:
+def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> list[cs.EqualCurvesTest]:
     """Test each column by itself, on draws of its own."""
+    more = shared(arguments, 4)
+    del more["adjust"], more["confidence_level"]
+    if arguments.min_expected is not None:
+        more["min_expected"] = arguments.min_expected
 
-    def answer(name: str) -> EqualCurvesTest:
-        return equal_curves_test(
-            sample,
-            {name: by[name]} if isinstance(by, dict) else name,
-            lens=lens,
-            binning=read_binning(arguments),
-            min_size=arguments.min_size,
-            min_expected=MIN_EXPECTED if arguments.min_expected is None else arguments.min_expected,
-            missing=arguments.missing,
-            n_resamples=arguments.n_resamples,
-            rng=arguments.seed,
-        )
+    def answer(name: str) -> cs.EqualCurvesTest:
+        one = {name: by[name]} if isinstance(by, dict) else name
+        return cs.equal_curves_test(sample, one, lens=lens, min_size=arguments.min_size, **more)
 
     return ProgressBar().each(answer, list(by))
 
 
-def _print_curves(found: list[EqualCurvesTest], form: str) -> None:
+def _print_curves(found: list[cs.EqualCurvesTest], form: str) -> None:
     """Print one test for each column, with p-values adjusted over all of them (Holm 1979)."""
-    adjusted = [float(pvalue) for pvalue in holm([test.pvalue for test in found])]
+    adjusted = [float(pvalue) for pvalue in cs.holm([test.pvalue for test in found])]
     if form == "json":
-        tests = zip(found, adjusted, strict=True)
-        print(json.dumps([test.to_dict() | {"pvalue_adjusted": p} for test, p in tests], indent=2, allow_nan=False))
+        print_json([test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)])
         return
     print("\n\n".join(map(str, found)))
     if len(found) > 1:
@@ -114,12 +198,14 @@ def _print_curves(found: list[EqualCurvesTest], form: str) -> None:
         print("\n" + "\n".join(hang("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
 
 
-# The sample that is audited or scanned, the columns it is audited by, and the lens.
+# The sample that is audited or scanned, and the columns it is audited by.
 
 _ROW = "row of the file"
 
 
-def read_audited(arguments: argparse.Namespace, option: str, names: Sequence[str]) -> tuple[Sample, By]:
+def read_audited(
+    arguments: argparse.Namespace, option: str, names: Sequence[str], measure: Measure
+) -> tuple[cs.Sample, By]:
     """Read the rows of one model, and the columns to look at.
 
     Parameters
@@ -129,55 +215,19 @@ def read_audited(arguments: argparse.Namespace, option: str, names: Sequence[str
         What named the columns, for messages.
     names : sequence of str
         Columns, or patterns.
+    measure : Measure
+        The estimator may look at further columns.
     """
-    if arguments.label in names:
-        raise ValueError(
-            f"{option} {arguments.label}: this is the column of what happened; name something that was known before"
-        )
-    if arguments.confidence is not None and (arguments.labels is not None or arguments.lens is not None):
-        raise ValueError("--confidence is the top label already: leave --labels and --lens out")
-    probs = arguments.probs or [arguments.confidence]
-    found = file_arguments(
-        arguments.file,
-        y_true=arguments.label,
-        y_prob=probs if len(probs) > 1 else probs[0],
-        variables=names,
-        sample_weight=arguments.weights,
-    )
-    columns = dict(found["variables"])
+    refuse_label(arguments, names, option)
+    further = variables_asked(None if arguments.lens is None else [arguments.lens], (), measure)
+    with ProgressBar("reading"):
+        found = file_arguments(arguments.file, **named_columns(arguments, [*names, *further]))
+    variables = dict(found["variables"])
+    audited = [name for name in variables if name not in further or name in names]
     if arguments.missing == "raise":
-        return _sample(arguments, found), list(columns)
+        return examined(arguments, found), audited
     n = len(found["y_true"])
-    sample = _sample(arguments, found | {"variables": {_ROW: np.arange(n)}})
-    kept = sample.predictions.variables[_ROW].values.astype(np.intp)
-    return sample, {name: np.asarray(values)[kept] for name, values in columns.items()}
-
-
-def _sample(arguments: argparse.Namespace, found: dict[str, Any]) -> Sample:
-    if arguments.confidence is not None:
-        return Sample.from_confidence(
-            found["y_true"],
-            found["y_prob"],
-            variables=found["variables"],
-            sample_weight=found["sample_weight"],
-            nan_policy=arguments.nan_policy,
-        )
-    labels = None if arguments.labels is None else read_labels(arguments.labels)
-    return Sample._examined(**found, labels=labels, nan_policy=arguments.nan_policy)
-
-
-def read_lens(name: str | None, predictions: Predictions) -> Lens:
-    """Return the lens of that name; by default canonical for two classes and top-label for more."""
-    name = name or ("canonical" if predictions.n_classes == 2 else "top-label")
-    questions = panel(predictions, [name], [], Cutting())
-    if len(questions) > 1:
-        raise ValueError(f"--lens {name} is one question for each class; name the class: class-wise:LABEL")
-    view = questions[0].view
-    if view.n_outcomes > 2:
-        raise ValueError(f"--lens {name} sees {view.n_outcomes} outcomes at once; choose top-label or class-wise:LABEL")
-    return view.lens
-
-
-def read_binning(arguments: argparse.Namespace) -> Binning:
-    """Return how numbers are cut."""
-    return EqualWidth(arguments.bins) if arguments.binning == "equal-width" else EqualMass(arguments.bins)
+    kept = {name: variables[name] for name in further} | {_ROW: np.arange(n)}
+    sample = examined(arguments, found | {"variables": kept})
+    rows = sample.predictions.variables[_ROW].values.astype(np.intp)
+    return sample, {name: np.asarray(variables[name])[rows] for name in audited}

@@ -17,15 +17,68 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
-from calibstat import calibrators
 from calibstat._files import written_whole
-from calibstat.cli.options import split_list
-from calibstat.cli.parsers import NAMES, NEEDS_VARIABLE, TAKES_VARIABLE
+from calibstat.cli import options
+from calibstat.cli.questions import examined, named_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Ints
 from calibstat.data.files import COMPRESSIONS, DELIMITERS, READERS, file_arguments, opened, read_delimited
 from calibstat.data.frames import Selection, select
-from calibstat.data.sample import Sample
+
+# The name on the command line, and the class.
+NAMES = {
+    "platt": "Platt",
+    "beta": "Beta",
+    "temperature": "Temperature",
+    "vector": "VectorScaling",
+    "matrix": "MatrixScaling",
+    "dirichlet": "Dirichlet",
+    "isotonic": "Isotonic",
+    "centered-isotonic": "CenteredIsotonic",
+    "histogram-binning": "HistogramBinning",
+    "scaling-binning": "ScalingBinning",
+    "spline": "Spline",
+    "smooth": "Smooth",
+    "bbq": "BBQ",
+    "venn-abers": "VennAbers",
+    "decision-tree": "DecisionTree",
+    "calibration-tree": "CalibrationTree",
+    "variable-based": "VariableBased",
+    "augmented-beta": "AugmentedBeta",
+}
+_NEED_ONE = ("variable-based", "augmented-beta")
+_TAKE_SEVERAL = ("decision-tree", "calibration-tree")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "Fits a calibrator on a share of the rows and writes the others, calibrated:\n"
+        "rows that it was fitted on are never written, so that what is written can be\n"
+        "tested. With --apply all rows are for the fit, and those of the other file are\n"
+        "written. With --load nothing is fitted."
+    )
+    parser.set_defaults(confidence=None)
+    options.add_file(parser)
+    options.add_probs(parser)
+    options.add_rows(parser)
+    add_variables(parser)
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="where to write calibrated rows, as CSV (also .csv.gz)"
+    )
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("--calibrator", metavar="NAME", help=f"one of {', '.join(NAMES)}")
+    which.add_argument("--load", metavar="FILE", help="a calibrator that was saved: apply it to all rows")
+    rows = parser.add_mutually_exclusive_group()
+    rows.add_argument("--share", type=float, default=0.5, metavar="S", help="share of rows for the fit (default: 0.5)")
+    rows.add_argument("--apply", metavar="FILE", help="fit on all rows, and calibrate those of this file")
+    parser.add_argument("--save", metavar="FILE", help="write the fitted calibrator, as JSON")
+    options.add_seed(parser)
+
+
+def add_variables(parser: argparse.ArgumentParser) -> None:
+    """Add the columns that some calibrators use."""
+    options.add_columns(parser, "--variables", "--variable", text="columns of numbers for calibrators that use them")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -53,7 +106,7 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
     if arguments.save is not None or arguments.apply is not None:
         raise ValueError("--load applies a calibrator to FILE as it is: leave out --save and --apply")
     rows = read_rows(arguments, arguments.file)
-    fitted = calibrators.load(arguments.load)
+    fitted = cs.calibrators.load(arguments.load)
     known, labels = getattr(fitted, "labels_", None), _names(rows.sample)
     if known is not None and known != labels:
         raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {labels}")
@@ -72,14 +125,16 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     if arguments.apply is not None:
         rest = np.arange(len(applied.sample))
     part = given.sample.take(rows)
-    made = _made(arguments, len(labels))
-    columns = _columns(arguments, part)
+    positions = range(-len(numbers(part)), 0)
+    refuse_unused("--calibrator", [arguments.calibrator.lower()], arguments.variables or ())
+    made = make_calibrator("--calibrator", arguments.calibrator, positions, len(labels))
+    columns = _columns(part)
     with ProgressBar("fitting"):
         fitted = made.fit(columns, part.outcomes, part.predictions.weights)
     fitted.labels_ = _names(given.sample)
     start = _write(arguments, applied, rest, fitted)
     if arguments.save is not None:
-        calibrators.save(fitted, arguments.save)
+        cs.calibrators.save(fitted, arguments.save)
     source = "the other" if arguments.apply is None else f"all of {arguments.apply},"
     print(f"Fitted {_text(fitted)} on {len(rows)} of {_rows(len(given.sample))} of {arguments.file}.")
     print(f"Wrote {source} {_rows(len(rest))}, calibrated, to {arguments.out}.")
@@ -102,35 +157,58 @@ def _parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
     return np.sort(shuffled[:n_fit]), np.sort(shuffled[n_fit:])
 
 
-def _made(arguments: argparse.Namespace, n_classes: int) -> Any:
-    name = arguments.calibrator.lower()
+def make_calibrator(option: str, text: str, variables: Sequence[int | str], n_classes: int) -> Any:
+    """Make the calibrator of a name, one for each class where it is for two.
+
+    Parameters
+    ----------
+    option : str
+        What named it, for messages.
+    text : str
+    variables : sequence
+        Names or positions of the columns beside the probabilities.
+    n_classes : int
+    """
+    name = text.lower()
     if name not in NAMES:
-        raise ValueError(f"--calibrator {arguments.calibrator}: there are {', '.join(NAMES)}")
-    if name in NEEDS_VARIABLE and arguments.variable is None:
-        raise ValueError(f"--calibrator {name} needs --variable COL")
-    if arguments.variable is not None and name not in NEEDS_VARIABLE + TAKES_VARIABLE:
-        raise ValueError(f"--calibrator {name} uses no variable; take {', '.join(NEEDS_VARIABLE + TAKES_VARIABLE)}")
-    made = getattr(calibrators, NAMES[name])()
-    if name in TAKES_VARIABLE and arguments.variable is not None:
-        made.set_params(variables=[-1])
-    if made.binary and n_classes > 2 and name not in NEEDS_VARIABLE:
+        raise ValueError(f"{option} {text}: there are {', '.join(NAMES)}")
+    made = getattr(cs.calibrators, NAMES[name])()
+    if name in _NEED_ONE:
+        if not variables:
+            raise ValueError(f"{option} {name} needs --variables COL")
+        if len(variables) > 1:
+            raise ValueError(f"{option} {name} uses one variable, but --variables names {len(variables)}")
+        return made.set_params(variable=variables[0])
+    if name in _TAKE_SEVERAL and variables:
+        made.set_params(variables=list(variables))
+    if made.binary and n_classes > 2:
         notice(f"{name} is for two classes: each of the {n_classes} gets one of its own, against the others")
-        return calibrators.OneVsRest(made)
+        return cs.calibrators.OneVsRest(made)
     return made
 
 
-def _columns(arguments: argparse.Namespace, sample: Any) -> Any:
-    """Return the probabilities, and the variable beside them."""
-    if arguments.variable is None:
-        return sample.y_prob
-    variable = sample.predictions.variables[arguments.variable]
-    if variable.categorical:
-        raise ValueError(f"--variable {arguments.variable}: it holds names, but numbers are needed")
-    return np.column_stack([sample.y_prob, variable.values])
+def refuse_unused(option: str, names: Sequence[str], variables: Sequence[str]) -> None:
+    """Refuse columns that no calibrator of these names looks at."""
+    users = _NEED_ONE + _TAKE_SEVERAL
+    if variables and not set(names) & {*users}:
+        raise ValueError(f"{option} {', '.join(names)} uses no variable; {', '.join(users)} do")
+
+
+def numbers(sample: cs.Sample) -> dict[str, Any]:
+    """Return the variables of a sample, all of which must be numbers."""
+    for name, variable in sample.predictions.variables.items():
+        if variable.categorical and name != _ROW:
+            raise ValueError(f"--variables {name}: it holds names, but numbers are needed")
+    return {name: each.values for name, each in sample.predictions.variables.items() if name != _ROW}
+
+
+def _columns(sample: cs.Sample) -> Any:
+    """Return the probabilities, and the variables beside them."""
+    return np.column_stack([sample.y_prob, *numbers(sample).values()])
 
 
 def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: Any) -> str:
-    columns = _columns(arguments, rows.sample.take(taken))
+    columns = _columns(rows.sample.take(taken))
     with ProgressBar("writing"):
         return write_rows(arguments.out, rows, taken, fitted.predict_proba(columns), arguments.label)
 
@@ -165,7 +243,7 @@ class FileRows:
         Every column but those of probabilities; a value for each row of the file.
     """
 
-    sample: Sample
+    sample: cs.Sample
     numbers: Ints
     others: Columns
 
@@ -186,21 +264,13 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
     if path == "-" or Path(path).is_fifo():
         what = "standard input" if path == "-" else path
         raise ValueError(f"{what} can be read once only, but calibrate keeps all columns: name a file")
-    columns: dict[str, Any] = {
-        "y_true": arguments.label,
-        "y_prob": arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-        "sample_weight": arguments.weights,
-    }
-    found = file_arguments(path, variables=arguments.variable, **columns)
+    columns = named_columns(arguments, arguments.variables)
+    found = file_arguments(path, **columns)
     n = len(found["y_true"])
-    sample = Sample._examined(
-        **found | {"variables": {**(found["variables"] or {}), _ROW: np.arange(n)}},
-        labels=None if arguments.labels is None else _told(arguments.labels),
-        nan_policy=arguments.nan_policy,
-    )
-    numbers = sample.predictions.variables[_ROW].values.astype(np.intp)
-    others = other_columns(Path(path), n, partial(select, variables=None, where=path, **columns))
-    return FileRows(sample, numbers, others)
+    sample = examined(arguments, found | {"variables": {**(found["variables"] or {}), _ROW: np.arange(n)}})
+    rows = sample.predictions.variables[_ROW].values.astype(np.intp)
+    others = other_columns(Path(path), n, partial(select, where=path, **columns | {"variables": None}))
+    return FileRows(sample, rows, others)
 
 
 def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) -> str:
@@ -268,11 +338,6 @@ def free_name(name: str, names: Collection[str]) -> str:
         number += 1
         found = f"{name}_{number}"
     return found
-
-
-def _told(text: str) -> Sequence[str] | Sequence[int]:
-    names = split_list(text)
-    return [int(name) for name in names] if all(re.fullmatch(r"-?\d+", name) for name in names) else names
 
 
 # The file that ``calibstat calibrate`` writes: CSV, compressed if the end of its name says so.

@@ -3,23 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import json
 
-from calibstat.cli.questions import Cutting, panel, read_models
-from calibstat.cli.text import ProgressBar, narrow, plain_warnings
-from calibstat.data.sample import Predictions
-from calibstat.inference.compare_models import compare_models
+import calibstat as cs
+from calibstat.cli import options
+from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
+from calibstat.cli.text import ProgressBar, narrow, plain_warnings, print_json
+
+_EXAMPLES = """\
+examples:
+  calibstat compare predictions.csv --label actual \\
+    --model raw='raw_*' --model scaled='scaled_*'
+  calibstat compare predictions.csv --label y --model a=p_a --model b=p_b \\
+    --model c=p_c --format json
+
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "Which model is better calibrated? Compares the squared calibration errors of\n"
+        "two or more models on the same rows, in pairs, adjusted for having looked at\n"
+        "all of them, and says which may be the best."
+    )
+    parser.epilog = f"{_EXAMPLES}{options.LENS_HELP}"
+    options.add_file(parser)
+    parser.add_argument(
+        "--model",
+        action="append",
+        required=True,
+        metavar="NAME=COL",
+        help="a model and its columns of probabilities: a pattern such as raw='raw_*', or columns with commas between; "
+        "two times or more",
+    )
+    options.add_one_lens(parser)
+    options.add_estimator(parser, "DebiasedL2")
+    options.add_cells(parser)
+    parser.add_argument(
+        "--adjust",
+        choices=("holm", "max-t"),
+        default="holm",
+        help="how p-values of pairs are adjusted: Holm's method (the default), or by the largest difference",
+    )
+    options.add_confidence_level(parser)
+    options.add_resamples(parser)
+    options.add_seed(parser)
+    options.add_format(parser, "one JSON record")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the models, compare them, print what was found."""
+    measure = Measure.asked(arguments, "DebiasedL2")
+    names = None if arguments.lens is None else [arguments.lens]
     with plain_warnings():
-        models = read_models(arguments)
+        models = read_models(arguments, variables_asked(names, (), measure))
         predictions = next(iter(models.values())).predictions
-        cutting = Cutting(arguments.bins, arguments.binning == "equal-width", "DebiasedL2")
-        (question,) = panel(predictions, [_lens(arguments.lens, predictions)], (), cutting)
+        question = one_question(predictions, arguments.lens, measure)
         with ProgressBar("comparing"):
-            found = compare_models(
+            found = cs.compare_models(
                 models,
                 question.estimator,
                 adjust=arguments.adjust,
@@ -28,15 +69,6 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     if arguments.format == "json":
-        print(json.dumps(found.to_dict(), indent=2, allow_nan=False))
+        print_json(found.to_dict())
     else:
         print(narrow(str(found), 12))
-
-
-def _lens(name: str | None, predictions: Predictions) -> str:
-    """Return the one lens to look through."""
-    if name is None:
-        return "canonical" if predictions.n_classes == 2 else "top-label"
-    if name.lower().replace("_", "-") == "class-wise":
-        raise ValueError(f"--lens {name}: a comparison asks one question; name the class, as in class-wise:LABEL")
-    return name

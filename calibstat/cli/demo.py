@@ -9,21 +9,15 @@ from pathlib import Path
 from textwrap import fill
 
 import numpy as np
-from sklearn.datasets import load_digits
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import train_test_split
 
+import calibstat as cs
 from calibstat._files import written_whole
-from calibstat.binnings.intervals import EqualWidth
-from calibstat.cli.questions import Cutting, panel
+from calibstat.cli import options
+from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import Record, ask, headline, table
-from calibstat.cli.text import WIDTH, plain_warnings
+from calibstat.cli.text import plain_warnings, width
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.sample import Sample
-from calibstat.displays.reliability import ReliabilityDisplay
-from calibstat.displays.simplex import side_by_side
-from calibstat.inference.results import number
-from calibstat.lenses.relabel import TopLabel
+from calibstat.inference.results import LEVEL, number
 
 N_TREES = 100
 PICTURE = "calibration_demo.png"
@@ -33,11 +27,22 @@ PICTURE = "calibration_demo.png"
 class Trained:
     """What the demo tests: the same test rows, predicted raw and recalibrated."""
 
-    raw: Sample
-    recalibrated: Sample
+    raw: cs.Sample
+    recalibrated: cs.Sample
     temperature: float
     n_fit: int
     n_recalibrate: int
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "Trains a classifier on data that come with scikit-learn, tests it raw and\n"
+        "recalibrated, says what to make of it, and draws calibration_demo.png. Takes\n"
+        "seconds and needs no network."
+    )
+    parser.add_argument("--out", default=".", metavar="DIR", help="where to put the picture (default: here)")
+    options.add_seed(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -62,6 +67,10 @@ def run(arguments: argparse.Namespace) -> None:
 
 def train(seed: int) -> Trained:
     """Train a random forest on handwritten digits, and recalibrate it on rows that it has not seen."""
+    from sklearn.datasets import load_digits
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import train_test_split
+
     X, y = load_digits(return_X_y=True)
     X_fit, X_rest, y_fit, y_rest = train_test_split(X, y, test_size=1200, stratify=y, random_state=seed % 2**32)
     X_cal, X_test, y_cal, y_test = train_test_split(
@@ -70,7 +79,9 @@ def train(seed: int) -> Trained:
     forest = RandomForestClassifier(N_TREES, random_state=seed % 2**32).fit(X_fit, y_fit)
     temperature = best_temperature(forest.predict_proba(X_cal), y_cal)
     raw = forest.predict_proba(X_test)
-    return Trained(Sample(y_test, raw), Sample(y_test, soften(raw, temperature)), temperature, len(y_fit), len(y_cal))
+    return Trained(
+        cs.Sample(y_test, raw), cs.Sample(y_test, soften(raw, temperature)), temperature, len(y_fit), len(y_cal)
+    )
 
 
 def soften(y_prob: Floats, temperature: float) -> Floats:
@@ -90,8 +101,8 @@ def best_temperature(y_prob: Floats, y_true: Ints) -> float:
     return float(grid[np.argmin(losses)])
 
 
-def _test(sample: Sample, seed: int) -> list[Record]:
-    return ask(sample, panel(sample.predictions, None, (), Cutting()), None, seed)
+def _test(sample: cs.Sample, seed: int) -> list[Record]:
+    return ask(sample, panel(sample.predictions, None, (), Measure()), None, seed)
 
 
 def _introduction(trained: Trained) -> str:
@@ -106,16 +117,16 @@ def _introduction(trained: Trained) -> str:
     )
 
 
-def _right_and_sure(sample: Sample) -> tuple[float, float]:
+def _right_and_sure(sample: cs.Sample) -> tuple[float, float]:
     """Accuracy and mean confidence."""
-    seen = TopLabel()(sample)
+    seen = cs.TopLabel()(sample)
     return float(seen.outcomes.mean()), float(seen.predictions.event.mean())
 
 
 def _what_it_means(records: Sequence[Record]) -> str:
     top = records[0]
     size = f"{number(top.test.statistic)}, where noise alone gives {number(top.test.null_mean)}"
-    if not top.rejects:
+    if not _rejects(top):
         return f"The confidence of the forest is off by {size}: no evidence against it."
     return (
         f"The confidence of the forest is off by {size}: a forest averages the votes of its trees, which "
@@ -125,11 +136,11 @@ def _what_it_means(records: Sequence[Record]) -> str:
 
 
 def _what_changed(before: Sequence[Record], after: Sequence[Record]) -> str:
-    n_before, n_after = (sum(record.rejects for record in records) for records in (before, after))
+    n_before, n_after = (sum(_rejects(record) for record in records) for records in (before, after))
     counts = f"{n_before} of {len(before)} tests rejected before, {n_after} now"
     value, noise = number(after[0].test.statistic), number(after[0].test.null_mean)
     top = f"the error of the confidence is now {value}, where noise alone gives {noise}"
-    if any(record.rejects for record in after):
+    if any(_rejects(record) for record in after):
         return f"What to make of it: {counts}; {top}. One temperature helps, but it does not mend every class."
     return (
         f"What to make of it: {counts}; {top}. That is no proof of calibration: with {after[0].test.asked.n} rows, "
@@ -138,22 +149,28 @@ def _what_changed(before: Sequence[Record], after: Sequence[Record]) -> str:
     )
 
 
+def _rejects(record: Record) -> bool:
+    return record.pvalue_adjusted <= LEVEL
+
+
 def _show(title: str, records: Sequence[Record]) -> None:
     _say(title)
-    _say(headline(records))
-    print("\n".join(table(records)))
+    _say(headline(records, LEVEL))
+    print("\n".join(table(records, LEVEL)))
     print()
 
 
 def _say(text: str) -> None:
-    print(fill(text, WIDTH))
+    print(fill(text, width()))
     print()
 
 
 def _draw(trained: Trained, seed: int, path: Path) -> None:
+    from calibstat.displays.simplex import side_by_side
+
     samples = {"random forest, raw": trained.raw, "the same, recalibrated": trained.recalibrated}
     displays = [
-        ReliabilityDisplay.compute(sample, EqualWidth(10), lens=TopLabel(), rng=seed, name=name)
+        cs.ReliabilityDisplay.compute(sample, cs.EqualWidth(10), lens=cs.TopLabel(), rng=seed, name=name)
         for name, sample in samples.items()
     ]
     with written_whole(path) as place:

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import calibstat as cs
+from calibstat.cli import options
+from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
+from calibstat.cli.test import CAUTION, EXPECTED
+from calibstat.cli.text import ProgressBar, columns, each_once, hang, hang_each, plain_warnings, print_json
+from calibstat.inference.results import counted, number
 
-from calibstat.cli.options import EVERY, estimator_name
-from calibstat.cli.questions import Cutting, Question, panel, read_given, read_sample
-from calibstat.cli.text import ProgressBar, columns, hang, plain_warnings
-from calibstat.inference.estimate import estimate
-from calibstat.inference.results import Estimate, counted, number
 
-_EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
-_CAUTION = (
-    "intervals do not hold if the model or its calibration was fitted on these rows, if rows come in clusters "
-    "(several of one patient, one video), or if predictions are cross-validated"
-)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "By how much is the model off? Estimates miscalibration through several lenses,\n"
+        "with an interval where one is known to cover, beside what noise alone would\n"
+        "give. Use rows that neither the model nor its calibrator was fitted on."
+    )
+    parser.epilog = f"{options.LENS_HELP}\n{options.PANEL_HELP}"
+    options.add_input(parser)
+    options.add_questions(parser)
+    options.add_confidence_level(parser)
+    options.add_resamples(parser)
+    options.add_seed(parser)
+    options.add_format(parser, "a list of JSON records")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,47 +36,33 @@ class Answer:
     """A question, and what was estimated."""
 
     question: Question
-    found: Estimate
-
-    @property
-    def name(self) -> str:
-        """What the question is called in texts."""
-        view, condition = self.question.view, self.question.condition
-        label = "" if view.label is None else f" {view.label}"
-        return f"{view.kind}{label}" + (f" given {condition}" if condition else "")
+    found: cs.Estimate
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can hold; a number that is not finite becomes null."""
-        view, found = self.question.view, self.found
-        interval = found.confidence_interval
-        return {
-            "lens": repr(view.lens),
-            "class": plain_label(view.label),
-            "given": self.question.condition,
-            "estimator": repr(self.question.core),
+        """Return the record for JSON."""
+        found = self.found
+        return self.question.to_dict() | {
             "n": found.asked.n,
             "n_classes": found.asked.n_classes,
-            "estimate": _finite(found.headline),
-            "null_mean": _finite(found.headline_null_mean),
-            "confidence_interval": None if interval is None else [_finite(end) for end in interval],
+            "estimate": found.headline,
+            "null_mean": found.headline_null_mean,
+            "confidence_interval": found.confidence_interval,
             "confidence_level": found.confidence_level,
             "interval_note": found.interval_note,
-            "notes": list(found.notes),
+            "notes": found.notes,
             "source": found.asked.source,
         }
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, estimate each number, print them."""
-    name = None if arguments.estimator is None else estimator_name(arguments.estimator, EVERY)
-    cutting = Cutting(arguments.bins, arguments.binning == "equal-width", name)
-    given = read_given(arguments.given or ())
+    measure, given = Measure.asked(arguments), read_given(arguments.given)
     with plain_warnings():
-        sample = read_sample(arguments, given)
-        questions = panel(sample.predictions, arguments.lens, given, cutting)
+        sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
+        questions = panel(sample.predictions, arguments.lens, given, measure)
 
         def answer(question: Question) -> Answer:
-            found = estimate(
+            found = cs.estimate(
                 sample,
                 question.estimator,
                 confidence_level=arguments.confidence_level,
@@ -80,62 +73,42 @@ def run(arguments: argparse.Namespace) -> None:
 
         answers = ProgressBar("estimating").each(answer, questions)
     if arguments.format == "json":
-        print(json.dumps([each.to_dict() for each in answers], indent=2, allow_nan=False))
+        print_json([each.to_dict() for each in answers])
     else:
-        print(report(answers, arguments.n_resamples, arguments.seed))
+        print(_report(answers, arguments.n_resamples, arguments.seed))
 
 
-def report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
+def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     """Write the table, and what its numbers mean."""
     first = answers[0].found
     level = f"{100 * first.confidence_level:g} % interval"
     rows = [["lens", "class", "given", "value", "expected", level], *map(_row, answers)]
-    notes = [
-        *_said_of("value", answers, [f"{each.question.core.quantity}, {each.question.core!r}" for each in answers]),
-        *hang(
-            "expected",
-            f"{_EXPECTED} (computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed})",
-        ),
-        *_said_of("interval", answers, [each.found.interval_note for each in answers]),
-        *(line for each in answers for note in each.found.notes for line in hang("note", f"{each.name}: {note}")),
+    drawn = f"computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed}"
+    cores = [(each.question.name, each.question.core) for each in answers]
+    notes = [f"{each.question.name}: {note}" for each in answers for note in each.found.notes]
+    lines = [
+        *columns(rows, right={3, 4}),
+        "",
+        *hang_each("value", each_once((name, f"{core.quantity}, {core!r}") for name, core in cores)),
+        *hang("expected", f"{EXPECTED} ({drawn})"),
+        *hang_each("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
+        *(line for note in notes for line in hang("note", note)),
         *hang("data", f"n = {first.asked.n}; {first.asked.source}"),
-        *hang("caution", _CAUTION),
+        *hang("caution", CAUTION.format(these="intervals")),
     ]
-    return "\n".join([*columns(rows, right={3, 4}), "", *notes])
+    return "\n".join(lines)
 
 
 def _row(answer: Answer) -> list[str]:
-    view, found = answer.question.view, answer.found
+    found = answer.found
     interval = found.confidence_interval
     return [
-        view.kind,
-        "" if view.label is None else str(view.label),
-        answer.question.condition or "",
+        *answer.question.cells,
         _shown(found.headline, found.headline_null_mean),
         _shown(found.headline_null_mean, found.headline),
         "none" if interval is None else f"{number(*interval)} to {number(*reversed(interval))}",
     ]
 
 
-def _said_of(name: str, answers: Sequence[Answer], texts: Sequence[str]) -> list[str]:
-    """Write each different text once, with the questions it is about unless it is about all."""
-    about: dict[str, list[str]] = {}
-    for answer, text in zip(answers, texts, strict=True):
-        about.setdefault(text, []).append(answer.name)
-    lines = []
-    for k, (text, names) in enumerate(about.items()):
-        lines += hang(name if k == 0 else "", text if len(about) == 1 else f"{', '.join(names)}: {text}")
-    return lines
-
-
-def plain_label(label: Hashable) -> Any:
-    """Return a class as JSON can hold it."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
 def _shown(value: float | None, beside: float | None) -> str:
     return "none" if value is None or beside is None else number(value, beside)
-
-
-def _finite(value: float | None) -> float | None:
-    return None if value is None or not math.isfinite(value) else float(value)

@@ -1,19 +1,21 @@
-"""``calibstat estimators``: every public estimator, with the lens it needs.
+"""``calibstat estimators``: every public estimator, what it needs, and its short name on the command line.
 
-What an estimator needs is found out by trying it on a small sample of three classes, so that the list cannot be wrong.
+The list is read from the table of public names. What an estimator needs is found out by trying it on a small sample, so
+that the list cannot be wrong.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
-import json
+import math
 import warnings
-from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import calibstat as cs
-from calibstat.cli.options import EVERY
+from calibstat.cli import options
+from calibstat.cli.text import print_json
 
 ANY, SIMPLEX, TWO, VARIABLE = "any", "any, or cells", "two outcomes", "a variable"
 _MEANING = {
@@ -23,27 +25,20 @@ _MEANING = {
     VARIABLE: "a variable of the sample, and for the outcome the lens that goes in front of it",
 }
 _HEADER = "Every estimator, and what it must see. A lens goes in front: TopLabel() | ECE()."
-_COMMAND_LINE = "test and estimate take all of them by --estimator NAME, with default parameters, but for "
+_COMMAND_LINE = "--estimator takes all of them by name, with default parameters, or as expressions; only as these: "
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Register the command."""
-    parser = commands.add_parser(
-        "estimators",
-        help="list the measures of miscalibration",
-        description="Lists every estimator with the lens it needs, one line each.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help="text (the default), or JSON records"
-    )
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = "Lists every estimator with the lens it needs, one line each."
+    options.add_format(parser, "JSON records")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
     records = [record(name) for name in names()]
     if arguments.format == "json":
-        print(json.dumps(records, indent=2))
+        print_json(records)
         return
     width = max(len(each["name"]) for each in records) + 2
     print(_HEADER)
@@ -57,38 +52,113 @@ def run(arguments: argparse.Namespace) -> None:
     print(_COMMAND_LINE + ", ".join(each["name"] for each in records if not each["command_line"]))
 
 
+def record(name: str) -> dict[str, Any]:
+    """Describe an estimator: its name, its parameters, what it needs, what it is, whether it has a short name."""
+    public = getattr(cs, name)
+    text = inspect.getdoc(public) or ""
+    return {
+        "name": name,
+        "parameters": str(inspect.signature(public).replace(return_annotation=inspect.Signature.empty)),
+        "needs": needs(name),
+        "summary": " ".join(text.partition("\n\n")[0].split()),
+        "command_line": has_short_name(name),
+    }
+
+
+# The registry: names of the public table that make an estimator.
+
+
 def names() -> list[str]:
     """Return the public names that make an estimator, in alphabetic order."""
     return [name for name in dir(cs) if _makes_estimator(getattr(cs, name))]
 
 
-def record(name: str) -> dict[str, Any]:
-    """Describe an estimator: its name, its parameters, what it needs, what it is, whether `--estimator` takes it."""
-    made = getattr(cs, name)
-    text = inspect.getdoc(made) or ""
-    return {
-        "name": name,
-        "parameters": str(inspect.signature(made).replace(return_annotation=inspect.Signature.empty)),
-        "needs": needs(name),
-        "summary": " ".join(text.partition("\n\n")[0].split()),
-        "command_line": name in EVERY,
-    }
+def short_names() -> list[str]:
+    """Return those that need nothing but a sample, and that a test can be about."""
+    return sorted(filter(has_short_name, names()), key=str.lower)
 
 
+def estimator_name(text: str) -> str:
+    """Return the public name of an estimator that needs nothing but a sample, whatever its case and hyphens.
+
+    Raises
+    ------
+    ValueError
+        If there is none; the message lists those there are.
+
+    Examples
+    --------
+    >>> estimator_name("debiased-ce")
+    'DebiasedCE'
+    >>> estimator_name("smooth_ece")
+    'SmoothECE'
+    """
+    for name in dir(cs):
+        if _plain(name) == _plain(text) and _makes_estimator(getattr(cs, name)) and has_short_name(name):
+            return name
+    raise ValueError(f"there is no estimator {text!r}; choose one of {', '.join(short_names())}, or an expression")
+
+
+def takes(name: str, *parameters: str) -> bool:
+    """Whether an estimator has one of these parameters."""
+    return not set(parameters).isdisjoint(inspect.signature(getattr(cs, name)).parameters)
+
+
+@cache
+def has_short_name(name: str) -> bool:
+    """Whether an estimator needs nothing but a sample and gives one number; cells are those of the question."""
+    parameters = inspect.signature(getattr(cs, name)).parameters
+    required = {key for key, each in parameters.items() if each.default is inspect.Parameter.empty}
+    if not required <= {"binning"} or "variable" in parameters:
+        return False
+    return _number(_example(name), _two_classes()) is not None
+
+
+@cache
 def needs(name: str) -> str:
-    """Find out what an estimator must see, by trying."""
-    made = getattr(cs, name)
-    if "variable" in inspect.signature(made).parameters:
+    """Find out what an estimator must see."""
+    if takes(name, "variable"):
         return VARIABLE
-    three = _three_classes()
-    for found, sample, changes in (
-        (ANY, three, {}),
-        (SIMPLEX, three, {"binning": cs.VarianceTree(20)}),
-        (TWO, cs.TopLabel()(three), {}),
-    ):
-        if any(_works(estimator, sample) for estimator in _made(made, changes)):
-            return found
-    return "see its text"
+    if _works(_example(name), _three_classes()):
+        return ANY
+    if takes(name, "binning") and _works(_example(name, binning=cs.VarianceTree(20)), _three_classes()):
+        return SIMPLEX
+    return TWO if _works(_example(name), _two_classes()) else "see its text"
+
+
+def two_outcomes(estimator: cs.Estimator) -> bool:
+    """Whether an estimator, with the cells that it has, is for two outcomes only."""
+    return not _works(estimator, _three_classes())
+
+
+def unconditional(estimator: cs.Estimator) -> bool:
+    """Whether the number of an estimator is the same whatever is conditioned on."""
+    sample = _two_classes()
+    value = _number(estimator, sample)
+    beside = _number(cs.Given("age") | estimator, sample)
+    return value is not None and beside is not None and math.isclose(value, beside, rel_tol=1e-9)
+
+
+def variables_of(found: Any) -> list[str]:
+    """Return the names of variables that an estimator or a lens looks at.
+
+    Examples
+    --------
+    >>> variables_of(cs.Given("age") | cs.Within("sex", cs.ECE()))
+    ['age', 'sex']
+    """
+    if isinstance(found, cs.Given):
+        return [name for name in found.names if isinstance(name, str)]
+    if isinstance(found, (list, tuple, dict)):
+        parts: list[Any] = list(found.values() if isinstance(found, dict) else found)
+    else:
+        parts = [getattr(found, name) for name in getattr(found, "__dataclass_fields__", ())]
+    own = getattr(found, "variable", None)
+    return [*([own] if isinstance(own, str) else []), *(name for part in parts for name in variables_of(part))]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
 
 
 def _makes_estimator(found: Any) -> bool:
@@ -103,31 +173,22 @@ def _is_concrete(found: Any) -> bool:
     return isinstance(found, type) and issubclass(found, cs.Estimator) and not inspect.isabstract(found)
 
 
-def _made(made: Any, changes: dict[str, Any]) -> Iterator[Any]:
+def _example(name: str, **changes: Any) -> Any:
     """Make the estimator with its defaults, with examples for what has none, and with some parameters changed."""
-    parameters = inspect.signature(made).parameters
-    if not set(changes) <= set(parameters):
-        return
-    required = [name for name, each in parameters.items() if each.default is inspect.Parameter.empty]
-    examples = _examples()
-    if set(required) <= set(examples) | set(changes):
-        yield made(**{name: examples[name] for name in required if name not in changes}, **changes)
-
-
-def _examples() -> dict[str, Any]:
-    """Return arguments for parameters that have no default."""
-    return {
+    parameters = inspect.signature(getattr(cs, name)).parameters
+    required = [key for key, each in parameters.items() if each.default is inspect.Parameter.empty]
+    examples = {
         "binning": cs.EqualMass(5),
         "estimator": cs.ECE(cs.UniqueValues()),
         "members": {"ece": cs.ECE(cs.UniqueValues())},
         "function": len,
         "bandwidth": 0.1,
         "n_neighbors": 5,
-        "n_bins": 5,
     }
+    return getattr(cs, name)(**{key: examples[key] for key in required} | changes)
 
 
-def _works(estimator: Any, sample: Any) -> bool:
+def _works(estimator: Any, sample: cs.Sample) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -137,7 +198,27 @@ def _works(estimator: Any, sample: Any) -> bool:
     return True
 
 
-def _three_classes() -> Any:
+def _number(estimator: cs.Estimator, sample: cs.Sample) -> float | None:
+    """Return the one number that a test is about; None where there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = estimator.headline(estimator.prepare(sample.predictions)(sample.outcomes))
+        except ValueError:
+            return None
+    return None if value.ndim else float(value)
+
+
+@cache
+def _two_classes() -> cs.Sample:
+    """A hundred rows of two classes, as if labels were drawn from the predictions, and a variable."""
+    p = [(37 * i % 101 + 0.5) / 101 for i in range(100)]
+    outcomes = [int(61 * i % 97 / 97 < p[i]) for i in range(100)]
+    return cs.Sample(outcomes, p, variables={"age": [i * i % 97 for i in range(100)]})
+
+
+@cache
+def _three_classes() -> cs.Sample:
     """Sixty rows of three classes."""
     rows = [[(i % 7 + 1) / 20, (i % 5 + 1) / 10, 1 - (i % 7 + 1) / 20 - (i % 5 + 1) / 10] for i in range(60)]
     return cs.Sample([i % 3 for i in range(60)], rows)

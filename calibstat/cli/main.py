@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import NoReturn
 
+from calibstat import __version__
 from calibstat._files import Interrupts
-from calibstat.cli.parsers import build_parser, one_line
+
+# Every command with its one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
+COMMANDS = {
+    "test": "test the predictions in a file",
+    "estimate": "estimate how much the predictions in a file are off",
+    "compare": "compare the calibration of models",
+    "audit": "find the groups of rows for which the model is off",
+    "scan": "rank columns by how much the model is off along them",
+    "monitor": "watch a model while it runs",
+    "plan": "how many labels a test needs",
+    "calibrate": "fit a calibrator and apply it",
+    "compare-calibrators": "fit several calibrators and compare them on other rows",
+    "estimators": "list the measures of miscalibration",
+    "sweep": "study estimators and tests on models with known truth",
+    "summarise": "bias, variance, coverage, size and power from a sweep",
+    "demo": "test a real classifier before and after recalibration",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -32,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="replace")
     with Interrupts() as interrupts:
         try:
-            return _run(argv)
+            return _run(sys.argv[1:] if argv is None else argv)
         except KeyboardInterrupt as interrupt:
             return _say(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
         except BrokenPipeError:
@@ -42,13 +63,65 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _say("interrupted", 130) if interrupts.came else _say(f"error: {one_line(error)}", 2)
 
 
-def _run(argv: Sequence[str] | None) -> int:
-    arguments = build_parser().parse_args(argv)
-    # What a command needs is imported when it runs, so that help and errors come at once.
-    code = import_module(f"calibstat.cli.{arguments.command}").run(arguments) or 0
+def _run(argv: Sequence[str]) -> int:
+    arguments = build_parser([each for each in argv if each in COMMANDS][:1]).parse_args(argv)
+    code = _module(arguments.command).run(arguments) or 0
     if sys.stdout:  # None where it was closed
         sys.stdout.flush()
     return int(code)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are exceptions, so that `main` prints one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def build_parser(called: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Build the parser of all commands; the name of the command is left in ``command``.
+
+    Parameters
+    ----------
+    called : collection of str
+        The commands whose arguments are added; the others are names with a line of help.
+    """
+    parser = _Parser(prog="calibstat", description="Statistical tests of classifier calibration.", allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"calibstat {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, line in COMMANDS.items():
+        command = commands.add_parser(
+            name, help=line, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+        )
+        if name in called:
+            _module(name).add_arguments(command)
+    return parser
+
+
+def _module(command: str) -> ModuleType:
+    return import_module(f"calibstat.cli.{command.replace('-', '_')}")
+
+
+def one_line(error: Exception) -> str:
+    """Write an error in one line that names options instead of arguments.
+
+    Examples
+    --------
+    >>> one_line(ValueError('fill them in, or pass nan_policy="omit"'))
+    'fill them in, or pass --nan-policy omit'
+    >>> one_line(ValueError("for example labels=['cat', 'dog']"))
+    'for example --labels cat,dog'
+    """
+    text = str(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        text = f"{error.filename}: {error.strerror}"
+    text = text.replace('nan_policy="omit"', "--nan-policy omit")
+    text = re.sub(r"labels=\[([^\]]*)\]", _labels_option, text)
+    return " ".join(text.split()) or type(error).__name__
+
+
+def _labels_option(found: re.Match[str]) -> str:
+    return "--labels " + ",".join(label.strip().strip("'\"") for label in found[1].split(","))
 
 
 def _say(line: str, code: int) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-import math
 import re
 from collections.abc import Hashable
 from itertools import pairwise
@@ -13,22 +11,21 @@ from typing import Any
 
 import numpy as np
 
+import calibstat as cs
 from calibstat._progress import track
-from calibstat.cli import questions as inputs
-from calibstat.cli.options import named_options
-from calibstat.cli.questions import one_lens
-from calibstat.cli.text import ProgressBar, notice, plain_warnings
+from calibstat.cli import options
+from calibstat.cli.questions import named_columns, one_lens
+from calibstat.cli.text import ProgressBar, notice, plain_warnings, print_json
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine
 from calibstat.data.files import file_arguments
 from calibstat.monitoring.intake import WAITING, read_labels, read_predictions
-from calibstat.monitoring.monitor import Monitor
 from calibstat.monitoring.state import expect_folder, read_state
 
 _OPTIONS = {
     "make the monitor with bad_rows='skip'": "add --bad-rows skip",
     "make the monitor as before, and call its restore(path)": "its state cannot be used here",
-    "alpha is ": "--alpha is ",
+    "alpha is ": "--level is ",
 }
 # Numbers of rows within a call are of no use where rows were sorted, or those before were passed over.
 _ROW_OF_CALL = re.compile(r"row \d+ of this call \(id (.*?), row \d+ of all; rows count from 0\):")
@@ -36,19 +33,57 @@ _ALARM = 3
 _CHUNK = 10_000
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = """\
+Is the model still calibrated? Bets on the labels of a file row by row, in the
+order in which predictions were made. The evidence E may be looked at after
+every row: a model that keeps its promises ever reaches 1/level with a chance of
+at most level. With --state the next call goes on where this one stopped; rows
+that were seen before are passed over. A row whose label is missing holds those
+after it until its label is there.
+
+exit code: 3 if the alarm was raised, now or before; 0 if not; 2 for bad input,
+which changes no state."""
+    parser.epilog = options.LENS_HELP
+    parser.set_defaults(confidence=None, weights=None)
+    options.add_file(parser, "the column of what happened; empty: not yet")
+    options.add_probs(parser)
+    parser.add_argument(
+        "--order",
+        required=True,
+        type=options.column,
+        metavar="COL",
+        help="the column that says when a prediction was made: numbers, or texts that sort, each once",
+    )
+    options.add_one_lens(parser, "canonical")
+    parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there, and keep the state in it")
+    parser.add_argument("--name", default="", metavar="MODEL", help="of the model; a state of another one is refused")
+    options.add_level(parser, "chance of a false alarm, ever")
+    parser.add_argument("--sort", action="store_true", help="sort the rows by --order first")
+    parser.add_argument(
+        "--missing",
+        choices=("wait", "worst"),
+        default="wait",
+        help="rows without a label: they, and those after them, wait for the next call (the default); or they count "
+        "with the label that is worst for E, because theirs will never come",
+    )
+    parser.add_argument(
+        "--bad-rows",
+        choices=("raise", "skip"),
+        default="raise",
+        help="an error (the default), or leave out rows with bad predictions, and count unknown labels as the worst",
+    )
+    options.add_format(parser, "JSON")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Feed the file, keep the state, say what was found; return the exit code."""
     if arguments.state is not None:
         expect_folder(arguments.state)
-    with plain_warnings(), named_options(_OPTIONS):
+    with plain_warnings(), options.named_options(_OPTIONS):
         with ProgressBar("reading"):
-            found = file_arguments(
-                arguments.file,
-                y_true=arguments.label,
-                y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-                variables=arguments.order,
-                sample_weight=None,
-            )
+            found = file_arguments(arguments.file, **named_columns(arguments, [arguments.order]))
         truth, rows = np.asarray(found["y_true"]), np.asarray(found["y_prob"])
         times = _times(found["variables"][arguments.order], arguments)
         monitor = _monitor(arguments, truth, rows, found["columns"])
@@ -86,21 +121,21 @@ def _times(given: Any, arguments: argparse.Namespace) -> list[Any]:
     return times
 
 
-def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns: list[str] | None) -> Monitor:
+def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns: list[str] | None) -> cs.Monitor:
     """Make the monitor, and go on from its state if there is one."""
     state = None if arguments.state is None or not Path(arguments.state).exists() else arguments.state
     if arguments.labels is not None:
-        labels = list(inputs.read_labels(arguments.labels))
+        labels = options.read_labels(arguments.labels)
     elif state is not None:
         labels = read_state(state)[0]["labels"]
         if len(labels) != (2 if rows.ndim == 1 else rows.shape[1]):
             raise ValueError(f"{state} is the state of another monitor: its classes are {', '.join(map(str, labels))}")
     else:
         labels = _found(truth, rows, columns, arguments.bad_rows)
-    monitor = Monitor(
-        one_lens(arguments.lens, labels),
+    monitor = cs.Monitor(
+        one_lens(arguments.lens or "canonical", labels).lens,
         labels=labels,
-        alpha=arguments.alpha,
+        alpha=arguments.level,
         bad_rows=arguments.bad_rows,
         name=arguments.name,
     )
@@ -130,7 +165,7 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
 
 
 def _feed(
-    monitor: Monitor, truth: Array, rows: Floats, times: list[Any], begin: int, arguments: argparse.Namespace
+    monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], begin: int, arguments: argparse.Namespace
 ) -> int:
     """Feed what was not seen before, and return how many rows are held by a missing label."""
     codes, _ = read_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
@@ -150,7 +185,7 @@ def _feed(
     return len(times) - end
 
 
-def _seen_before(monitor: Monitor, times: list[Any], arguments: argparse.Namespace) -> int:
+def _seen_before(monitor: cs.Monitor, times: list[Any], arguments: argparse.Namespace) -> int:
     """Return how many of the first rows were fed before; all of them must have been."""
     last = monitor.to_dict()["last_id"]
     if last is not None and isinstance(last, str) != isinstance(times[0], str):
@@ -164,13 +199,9 @@ def _seen_before(monitor: Monitor, times: list[Any], arguments: argparse.Namespa
     return begin
 
 
-def _show(monitor: Monitor, held: int, form: str) -> None:
+def _show(monitor: cs.Monitor, held: int, form: str) -> None:
     if form == "json":
-        found = monitor.to_dict() | {"n_held": held}
-        plain = {
-            name: None if isinstance(each, float) and not math.isfinite(each) else each for name, each in found.items()
-        }
-        print(json.dumps(plain, indent=2, allow_nan=False))
+        print_json(monitor.to_dict() | {"n_held": held})
         return
     print(monitor)
     if held:

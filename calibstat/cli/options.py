@@ -1,67 +1,86 @@
-"""Arguments that several commands share; nothing heavy is imported here."""
+"""Options that several commands share, and what their texts stand for; nothing heavy is imported here."""
 
 from __future__ import annotations
 
 import argparse
+import ast
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import calibstat as cs
+
 LENS_HELP = """\
 lenses:
-  top-label         is the most probable class right as often as its confidence says?
+  top-label         is the most probable class right as often as its confidence
+                    says?
   canonical         is the whole prediction right? (the strongest question)
-  class-wise        does each class happen as often as predicted? one test for each class
+  class-wise        does each class happen as often as predicted? one test for
+                    each class
   class-wise:LABEL  the same for one class
-  top-k:K           are the probabilities of the K most probable classes right?"""
+  top-k:K           are the probabilities of the K most probable classes right?
+  an expression     written as in Python: 'Partition([["cat", "dog"], ["emu"]])'"""
+PANEL_HELP = """\
+Without --lens two classes are looked at through canonical; more through
+top-label, canonical and class-wise. An estimator may bring its own lens."""
+_ESTIMATOR_HELP = (
+    "a name that `calibstat estimators` lists (debiased-l2, kuiper), or an expression: 'TopLabel() | ECE(EqualMass(9))'"
+)
+_BINNING_HELP = "equal-mass (the default), equal-width, or an expression: 'FixedEdges([0, 0.2, 1])'"
 
 
 def add_file(parser: argparse.ArgumentParser, label: str = "the column of what happened") -> None:
-    """Where the rows are, and what happened."""
+    """Where the rows are, what happened, and the classes."""
     parser.add_argument(
         "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
     )
-    parser.add_argument("--label", required=True, metavar="COL", help=label)
+    parser.add_argument("--label", required=True, type=column, metavar="COL", help=label)
+    add_labels(parser)
+
+
+def add_labels(parser: argparse.ArgumentParser) -> None:
+    """The classes of the columns."""
+    add_columns(parser, "--labels", metavar="A,B,C", text="the class of each column of probabilities, in their order")
+
+
+def add_probs(parser: argparse._ActionsContainer, *, required: bool = True) -> None:
+    """The probabilities of one model."""
+    text = "the columns of probabilities: a pattern such as 'prob_*', or names"
+    add_columns(parser, "--probs", text=text, **({"required": True} if required else {}))
+
+
+def add_columns(parser: argparse._ActionsContainer, *names: str, text: str, metavar: str = "COL", **more: Any) -> None:
+    """An option that names columns: with commas between them, repeated, or both."""
+    text += "; with commas between, or the option several times"
+    parser.add_argument(*names, action="extend", type=columns, metavar=metavar, help=text, **more)
+
+
+def add_rows(parser: argparse.ArgumentParser) -> None:
+    """What rows count, and what happens to those in which something is missing."""
+    parser.add_argument("--weights", type=column, metavar="COL", help="a column of importance weights")
+    parser.add_argument(
+        "--nan-policy",
+        choices=("raise", "omit"),
+        default="raise",
+        help="rows in which something is missing: an error (the default), or left out",
+    )
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """Where the sample of one model is."""
     add_file(parser)
     predictions = parser.add_mutually_exclusive_group(required=True)
-    predictions.add_argument(
-        "--probs",
-        action="append",
-        metavar="COL",
-        help="the columns of probabilities: a pattern such as 'prob_*', or --probs several times",
-    )
+    add_probs(predictions, required=False)
     predictions.add_argument(
         "--confidence",
+        type=column,
         metavar="COL",
         help="the column of confidences in the predicted label, where --label says whether that was right (true or "
         "false, 1 or 0)",
     )
-    add_labels(parser)
-    parser.add_argument("--weights", metavar="COL", help="a column of importance weights")
-    parser.add_argument(
-        "--nan-policy",
-        choices=("raise", "omit"),
-        default="raise",
-        help="what to do with rows in which something is missing (default: raise an error)",
-    )
-
-
-def add_probs(parser: argparse.ArgumentParser) -> None:
-    """The probabilities of one model, where nothing else can be given for them."""
-    parser.add_argument(
-        "--probs", required=True, action="append", metavar="COL", help="the columns of probabilities, or a pattern"
-    )
-
-
-def add_labels(parser: argparse.ArgumentParser) -> None:
-    """The classes of the columns."""
-    parser.add_argument("--labels", metavar="A,B,C", help="the class of each column of probabilities, in order")
+    add_rows(parser)
 
 
 def add_questions(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +93,33 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
         action="append",
         metavar="VAR",
         help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
-        "prediction,VAR conditions on both; not with an estimator that conditions on nothing",
+        "prediction,VAR or VAR,VAR conditions on both at once; not with an estimator that conditions on nothing",
     )
-    parser.add_argument("--estimator", metavar="NAME", help=f"how to measure miscalibration; one of {', '.join(EVERY)}")
+    add_estimator(parser, "ECE, or ExpectedMiscalibration where more than two outcomes are seen at once")
     add_cells(parser)
+
+
+def add_estimator(parser: argparse.ArgumentParser, default: str) -> None:
+    """How to measure miscalibration."""
+    parser.add_argument(
+        "--estimator",
+        action=Once,
+        metavar="NAME",
+        help=f"how to measure miscalibration: {_ESTIMATOR_HELP} (default: {default})",
+    )
+
+
+def add_one_lens(
+    parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more"
+) -> None:
+    """The one question to ask."""
+    parser.add_argument(
+        "--lens",
+        action=Once,
+        metavar="LENS",
+        help="the question to ask: canonical, top-label, class-wise:LABEL, top-k:K, or an expression such as "
+        f"'ClassWise(\"dog\")' (default: {default})",
+    )
 
 
 def add_cells(parser: argparse.ArgumentParser) -> None:
@@ -89,26 +131,48 @@ def add_cells(parser: argparse.ArgumentParser) -> None:
         help="cells of a probability or a variable (default: 15, or 10 for a variable); where more than two outcomes "
         "are seen at once, nodes of more than 1/N of the rows are split (default: 20)",
     )
+    add_binning(parser)
+
+
+def add_binning(parser: argparse.ArgumentParser) -> None:
+    """How to cut, the number of cells aside."""
     parser.add_argument(
         "--binning",
-        choices=("equal-mass", "equal-width"),
+        action=Once,
         default="equal-mass",
-        help="how to cut a probability or a number (default: equal-mass)",
+        metavar="BINNING",
+        help=f"how a probability or a number is cut: {_BINNING_HELP}",
     )
 
 
-def add_level(parser: argparse.ArgumentParser) -> None:
+def add_null(parser: argparse.ArgumentParser, default: str) -> None:
+    """The null hypothesis, and how its distribution is computed."""
+    parser.add_argument(
+        "--null",
+        action=Once,
+        metavar="NULL",
+        help="the null hypothesis and how its distribution is computed: consistency, exact, asymptotic, weak and "
+        f"others, or an expression: 'Consistency(9999)' (default: {default})",
+    )
+
+
+def add_level(parser: argparse.ArgumentParser, what: str = "level at which tests reject") -> None:
+    """The level of tests."""
+    parser.add_argument("--level", type=share, default=0.05, metavar="A", help=f"{what} (default: 0.05)")
+
+
+def add_confidence_level(parser: argparse.ArgumentParser) -> None:
     """The level of intervals."""
     parser.add_argument(
-        "--confidence-level", type=level, default=0.95, metavar="C", help="level of intervals (default: 0.95)"
+        "--confidence-level", type=share, default=0.95, metavar="C", help="level of intervals (default: 0.95)"
     )
 
 
-def add_resamples(parser: argparse.ArgumentParser) -> None:
+def add_resamples(
+    parser: argparse.ArgumentParser, default: int | None = 999, how: str = "redraws of the labels (default: 999)"
+) -> None:
     """How many redraws."""
-    parser.add_argument(
-        "--n-resamples", type=positive, default=999, metavar="N", help="redraws of the labels (default: 999)"
-    )
+    parser.add_argument("--n-resamples", type=positive, default=default, metavar="N", help=how)
 
 
 def add_seed(parser: argparse.ArgumentParser) -> None:
@@ -139,6 +203,9 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+# What the text of an option stands for.
+
+
 def whole(text: str) -> int:
     """Read a whole number of at least 0."""
     if not (text.isascii() and text.isdigit()):
@@ -153,7 +220,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def level(text: str) -> float:
+def share(text: str) -> float:
     """Read a number between 0 and 1."""
     try:
         found = float(text)
@@ -164,12 +231,44 @@ def level(text: str) -> float:
     return found
 
 
-# Errors of functions in the words of a command: its options in place of their parameters.
+def columns(text: str) -> list[str]:
+    """Split the names of columns at commas; a name that holds one goes in double quotes.
+
+    Examples
+    --------
+    >>> columns('cat, "dog, small"')
+    ['cat', 'dog, small']
+    """
+    names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not names or not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} does not name a column, or several with commas between")
+    return names
+
+
+def column(text: str) -> str:
+    """Read the name of one column, which may stand in double quotes; commas belong to it.
+
+    Examples
+    --------
+    >>> column('"dog, small"'), column("dog, small")
+    ('dog, small', 'dog, small')
+    """
+    names = columns(text)
+    return names[0] if len(names) == 1 else text
+
+
+def read_labels(names: Sequence[str]) -> list[Hashable]:
+    """Read classes as integers or booleans where all of them are such, as the column of labels is read."""
+    if all(re.fullmatch(r"-?\d+", name) for name in names):
+        return [int(name) for name in names]
+    if all(name.lower() in ("true", "false") for name in names):
+        return [name.lower() == "true" for name in names]
+    return list(names)
 
 
 @contextmanager
 def named_options(options: Mapping[str, str]) -> Iterator[None]:
-    """Write errors of the ``with`` block anew, with what stands for a parameter replaced.
+    """Write errors of the ``with`` block anew, with what stands for a parameter replaced by the option of a command.
 
     Parameters
     ----------
@@ -197,160 +296,99 @@ def named_options(options: Mapping[str, str]) -> Iterator[None]:
         raise ValueError(text) from error
 
 
-# Names on the command line, looked up in tables and never evaluated; nothing heavy is imported here.
-
-# Those of cells that give a single number.
-ESTIMATORS = (
-    "ECE",
-    "RMSCE",
-    "SquaredCE",
-    "DebiasedCE",
-    "DebiasedL2",
-    "MaximumMiscalibration",
-    "ExpectedMiscalibration",
-    "PDE",
-    "AUCV",
-    "LpCE",
-    "PearsonCE",
-    "StandardizedL2",
-    "TCE",
-)
-# All others that need nothing but the sample and have one number that a test is about, with their default parameters:
-# for any number of outcomes, and for two only.
-FOR_ANY = (
-    "BrierDecomposition",
-    "BrierScore",
-    "BrierZ",
-    "CME",
-    "FerroFricker",
-    "KCE",
-    "LogLossZ",
-    "LogScore",
-    "MCE",
-    "RMSE",
-    "SKCE",
-    "ScoreExcess",
-    "SphericalScore",
-    "UCME",
-    "VectorScalingScore",
-    "ZeroOneLoss",
-)
-FOR_TWO = (
-    "ACE",
-    "AUC",
-    "AndersonDarling",
-    "AverageTwoBin",
-    "BrownianBridge",
-    "CORP",
-    "CalibrationBelt",
-    "Cox",
-    "CramerVonMises",
-    "CubicScore",
-    "ECESweep",
-    "HosmerLemeshow",
-    "ICI",
-    "KS",
-    "KolmogorovSmirnov",
-    "Kuiper",
-    "LOESS",
-    "LogitScore",
-    "MeanCalibration",
-    "MultiscaleL2",
-    "ObservedToExpected",
-    "PigeonHeyse",
-    "SmoothCE",
-    "SmoothECE",
-    "Spiegelhalter",
-    "WorstInterval",
-)
-EVERY = tuple(sorted((*ESTIMATORS, *FOR_ANY, *FOR_TWO), key=str.lower))
-TWO_OUTCOMES = frozenset({"TCE", *FOR_TWO})
-# Those whose number is the same whatever is conditioned on.
-UNCONDITIONAL = frozenset(
-    {
-        "AUC",
-        "BrierScore",
-        "BrierZ",
-        "CalibrationBelt",
-        "Cox",
-        "CubicScore",
-        "LogLossZ",
-        "LogScore",
-        "LogitScore",
-        "MeanCalibration",
-        "ObservedToExpected",
-        "RMSE",
-        "ScoreExcess",
-        "SphericalScore",
-        "Spiegelhalter",
-        "VectorScalingScore",
-        "ZeroOneLoss",
-    }
-)
-LENSES = ("top-label", "canonical", "class-wise", "class-wise:LABEL", "top-k:K")
+# Objects written as they print themselves: read from a tree, never evaluated as Python.
+#
+# Names are looked up in the tables of public names; there are calls, literals, ``|``, ``*`` and unary minus.
 
 
-def estimator_name(name: str, choices: Sequence[str] = ESTIMATORS) -> str:
-    """Return the public name of an estimator, whatever its case and hyphens.
+def is_expression(text: str) -> bool:
+    """Whether a text is more than a short name."""
+    return "(" in text or "|" in text
+
+
+def made(option: str, text: Any, kind: type, values: Mapping[str, Any] | None = None) -> Any:
+    """Make an object of some kind from its expression; errors begin with the option, or what else it is for.
+
+    Examples
+    --------
+    >>> made("--lens", "TopK(2)", cs.Lens)
+    TopK(k=2)
+    """
+    if not isinstance(text, str):
+        raise ValueError(f"{option} is {text!r}, but an expression in quotation marks is expected")
+    try:
+        found = build(text, values)
+    except ValueError as error:
+        raise ValueError(f"{option} {error}") from error
+    if not isinstance(found, kind):
+        raise ValueError(f"{option} is {text!r}, which makes no {kind.__name__}")
+    return found
+
+
+def build(text: str, values: Mapping[str, Any] | None = None) -> Any:
+    """Make the object that an expression describes.
 
     Parameters
     ----------
-    name : str
-    choices : sequence of str
-        The public names there are.
+    text : str
+    values : mapping, optional
+        What further names stand for, such as ``n_bins``.
 
     Raises
     ------
     ValueError
-        If there is none; the message lists those there are.
+        If it is more than names, calls and literals, a name is unknown, or making the object fails.
 
     Examples
     --------
-    >>> estimator_name("debiased-ce")
-    'DebiasedCE'
-    >>> estimator_name("smooth_ece", EVERY)
-    'SmoothECE'
+    >>> build("TopLabel() | ECE(EqualMass(n_bins))", {"n_bins": 5})
+    TopLabel() | ECE(binning=EqualMass(n_bins=5))
     """
-    known = {_plain(each): each for each in choices}
-    if _plain(name) not in known:
-        raise ValueError(f"there is no estimator {name!r}; choose one of {', '.join(choices)}")
-    return known[_plain(name)]
+    try:
+        return _read(parsed(text), dict(values or {}))
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"{text!r}: {error}") from error
 
 
-def lens_name(name: str) -> tuple[str, str]:
-    """Split the name of a lens into its kind and what follows the colon.
-
-    Raises
-    ------
-    ValueError
-        If there is none; the message lists those there are.
-
-    Examples
-    --------
-    >>> lens_name("top-k:2")
-    ('top-k', '2')
-    >>> lens_name("Canonical")
-    ('canonical', '')
-    """
-    kind, colon, detail = name.partition(":")
-    kind = kind.lower().replace("_", "-")
-    forms = [form for form in LENSES if form.partition(":")[0] == kind]
-    if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms) or (colon and not detail):
-        advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(LENSES)}"
-        raise ValueError(f"there is no lens {name!r}; {advice}")
-    return kind, detail
+def parsed(text: str) -> ast.expr:
+    """Return the tree of an expression."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise ValueError(f"{text!r} cannot be read: write it as in Python, for example ECE(EqualMass(10))") from error
 
 
-def split_list(text: str) -> list[str]:
-    """Split at commas; a name that holds one goes in double quotes.
-
-    Examples
-    --------
-    >>> split_list('cat, "dog, small"')
-    ['cat', 'dog, small']
-    """
-    return [part.strip() for part in next(csv.reader([text], skipinitialspace=True), [])]
+def mentions(text: str, name: str) -> bool:
+    """Whether a name occurs in an expression."""
+    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(parsed(text)))
 
 
-def _plain(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+def _read(node: ast.expr, values: Mapping[str, Any]) -> Any:
+    if isinstance(node, ast.Call):
+        arguments = [_read(each, values) for each in node.args]
+        named = {str(each.arg): _read(each.value, values) for each in node.keywords if each.arg is not None}
+        if isinstance(node.func, ast.Name) and len(named) == len(node.keywords):
+            return _public(node.func.id)(*arguments, **named)
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return [_read(each, values) for each in node.elts]
+    if isinstance(node, ast.Dict) and None not in node.keys:
+        keys = [_read(each, values) for each in node.keys if each is not None]
+        return dict(zip(keys, [_read(each, values) for each in node.values], strict=True))
+    if isinstance(node, ast.Name) and node.id in values:
+        return values[node.id]
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_read(node.operand, values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
+        return _read(node.left, values) | _read(node.right, values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return _read(node.left, values) * _read(node.right, values)
+    raise ValueError(f"{ast.unparse(node)!r} is not allowed here; write public names, called, with plain values")
+
+
+def _public(name: str) -> Any:
+    for module in (cs, cs.generators):
+        if name in module.__all__:
+            return getattr(module, name)
+    raise ValueError(f"there is no {name!r} in calibstat or calibstat.generators")

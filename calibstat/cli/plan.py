@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
 
-import calibstat
-from calibstat.binnings.intervals import EqualMass
-from calibstat.cli.options import estimator_name, named_options
-from calibstat.cli.questions import one_lens, read_labels
-from calibstat.cli.text import ProgressBar, plain_warnings
-from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator
-from calibstat.estimators.cumulative import Kuiper
-from calibstat.estimators.miscalibration import ECE
-from calibstat.lenses.base import Lens
-from calibstat.planning.families import ErrorFamily
-from calibstat.planning.planning import MinimumDetectable, RequiredN, minimum_detectable, required_n
+import calibstat as cs
+from calibstat.cli import options
+from calibstat.cli.questions import Measure, default_lens, one_lens, read_null, read_sample
+from calibstat.cli.text import ProgressBar, plain_warnings, print_json
 
 _OPTIONS = {
     "n is ": "--n is ",
@@ -28,6 +19,51 @@ _OPTIONS = {
     "level is ": "--level is ",
     "a wider family": "another --direction",
 }
+_EXAMPLES = """\
+examples:
+  calibstat plan --ece 0.02
+  calibstat plan --ece 0.02 predictions.csv --label y --probs p --power 0.9
+  calibstat plan --n 5000 --estimator 'DebiasedCE(EqualWidth(10))'"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "How many labels does a test need to see a true calibration error of a given\n"
+        "size? Or, with --n, how small an error does it see in so many labels? Simulated\n"
+        "on uniform probabilities of an event, or on the predictions in a file, which\n"
+        "say how often the model announces what; its labels are not used."
+    )
+    parser.epilog = f"{_EXAMPLES}\n\n{options.LENS_HELP}"
+    parser.set_defaults(weights=None, confidence=None, nan_policy="omit")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="predictions of the model (default: uniform ones)")
+    parser.add_argument(
+        "--label", type=options.column, metavar="COL", help="the column of what happened (only its classes matter)"
+    )
+    options.add_probs(parser, required=False)
+    options.add_labels(parser)
+    asked = parser.add_mutually_exclusive_group(required=True)
+    asked.add_argument("--ece", type=float, metavar="E", help="the true error that is to be seen (unbinned)")
+    asked.add_argument("--n", type=int, metavar="N", help="the number of labels there will be")
+    parser.add_argument(
+        "--direction",
+        choices=("overconfident", "underconfident", "too-low", "too-high"),
+        default="overconfident",
+        help="how predictions are wrong (default: overconfident)",
+    )
+    options.add_one_lens(parser)
+    options.add_estimator(parser, "ECE")
+    parser.add_argument(
+        "--bins", type=options.positive, metavar="N", help="cells of the statistic, if it has any (default: 15)"
+    )
+    options.add_binning(parser)
+    options.add_null(parser, "that of calibstat test")
+    parser.add_argument("--power", type=float, default=0.8, metavar="P", help="chance of seeing it (default: 0.8)")
+    options.add_level(parser)
+    parser.add_argument("--max-n", type=int, default=1_000_000, metavar="N", help="no more labels (default: 1000000)")
+    parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
+    options.add_seed(parser)
+    options.add_format(parser, "JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -36,52 +72,42 @@ def run(arguments: argparse.Namespace) -> None:
         predictions = _predictions(arguments)
         with ProgressBar("simulating"):
             found = _plan(arguments, predictions)
-    print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if arguments.format == "json" else found)
+    if arguments.format == "json":
+        print_json(found.to_dict())
+    else:
+        print(found)
 
 
-def _plan(arguments: argparse.Namespace, predictions: Sample | None) -> RequiredN | MinimumDetectable:
-    lens = _lens(arguments, predictions)
-    test = lens | _statistic(arguments)
+def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.RequiredN | cs.MinimumDetectable:
+    measure = Measure.asked(arguments, "ECE")
+    lens = _lens(arguments, predictions, measure)
+    n = 0 if predictions is None else len(predictions)
+    test = lens | measure.of(2, n)
     direction: Any = arguments.direction.replace("-", " ")
-    family = ErrorFamily(predictions, direction, lens | ECE())
-    options = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
-    with named_options(_OPTIONS):
+    family = cs.ErrorFamily(predictions, direction, lens | cs.ECE())
+    more = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
+    more |= {} if arguments.null is None else {"null": read_null(arguments.null)}
+    with options.named_options(_OPTIONS):
         if arguments.n is not None:
-            return minimum_detectable(family, arguments.n, test, **options)
-        return required_n(family(arguments.ece), test, max_n=arguments.max_n, **options)
+            return cs.minimum_detectable(family, arguments.n, test, **more)
+        return cs.required_n(family(arguments.ece), test, max_n=arguments.max_n, **more)
 
 
-def _statistic(arguments: argparse.Namespace) -> Estimator:
-    """Make the statistic of the test, on cells unless it has none."""
-    if arguments.estimator.lower() == "kuiper":
-        return Kuiper()
-    statistic: Any = getattr(calibstat, estimator_name(arguments.estimator))
-    made: Estimator = statistic(EqualMass(arguments.bins))
-    return made
-
-
-def _predictions(arguments: argparse.Namespace) -> Sample | None:
+def _predictions(arguments: argparse.Namespace) -> cs.Sample | None:
     if arguments.file is None:
         if arguments.label or arguments.probs or arguments.labels:
             raise ValueError("--label, --probs and --labels are about a FILE: name one, or leave them out")
         return None
     if arguments.label is None or arguments.probs is None:
         raise ValueError(f"{arguments.file}: say which columns to read, by --label COL --probs COL")
-    with ProgressBar("reading"):
-        return Sample.read(
-            arguments.file,
-            y_true=arguments.label,
-            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-            labels=None if arguments.labels is None else read_labels(arguments.labels),
-            nan_policy="omit",
-        )
+    return read_sample(arguments)
 
 
-def _lens(arguments: argparse.Namespace, predictions: Sample | None) -> Lens:
+def _lens(arguments: argparse.Namespace, predictions: cs.Sample | None, measure: Measure) -> cs.Lens:
     """Look through what leaves two outcomes, because cells of one column are cut."""
     labels = (0, 1) if predictions is None else predictions.labels
-    name = arguments.lens or ("canonical" if len(labels) == 2 else "top-label")
-    kind = name.partition(":")[0].lower()
-    if kind == "top-k" or (kind == "canonical" and len(labels) > 2):
+    name = arguments.lens or ("canonical" if measure.own_lens else default_lens(len(labels)))
+    view = one_lens(name, labels)
+    if name.startswith("top-k") or (view.n_outcomes > 2 and not measure.own_lens):
         raise ValueError(f"--lens {name} leaves more than two outcomes, but a plan is for two: take top-label")
-    return one_lens(name, labels)
+    return view.lens | measure.lens

@@ -1,35 +1,31 @@
-"""The panel of questions that one command asks of a sample."""
+"""What a command asks of a sample: lenses, variables that are conditioned on, an estimator, its cells and a null."""
 
 from __future__ import annotations
 
 import argparse
-import re
+import inspect
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import reduce
-from inspect import signature
+from functools import cached_property, reduce
 from operator import mul
 from types import EllipsisType
 from typing import Any, TypeAlias
 
-import calibstat
-from calibstat.binnings.base import Binning
-from calibstat.binnings.intervals import EqualMass, EqualWidth
-from calibstat.binnings.simplex import VarianceTree
-from calibstat.binnings.values import Categories
-from calibstat.cli.options import TWO_OUTCOMES, UNCONDITIONAL, lens_name, split_list
+import calibstat as cs
+from calibstat.cli.estimators import TWO, estimator_name, needs, takes, two_outcomes, unconditional, variables_of
+from calibstat.cli.options import columns, is_expression, made, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.files import file_arguments
-from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.base import Estimator
-from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical, ClassWise, TopK, TopLabel
-from calibstat.lenses.restrict import Given
+from calibstat.nulls.base import Null
 
 Names: TypeAlias = tuple[str | EllipsisType, ...]
 # With more classes, as many class-wise tests would drown the others in Holm's correction.
 CLASS_WISE_UP_TO = 30
+CLASS_WISE = "class-wise"
+_LENSES = ("top-label", "canonical", CLASS_WISE, "class-wise:LABEL", "top-k:K")
+# The advice of `Sample` where values are missing.
+_OMIT = 'or pass nan_policy="omit" to leave these rows out'
 
 
 @dataclass(frozen=True)
@@ -39,7 +35,7 @@ class View:
     Parameters
     ----------
     kind : str
-        Its name on the command line.
+        Its name on the command line, or its expression.
     lens : Lens
     label : label, optional
         The class it is about.
@@ -48,7 +44,7 @@ class View:
     """
 
     kind: str
-    lens: Lens
+    lens: cs.Lens
     label: Hashable
     n_outcomes: int
 
@@ -69,12 +65,12 @@ class Question:
 
     view: View
     given: Names
-    core: Estimator
+    core: cs.Estimator
 
     @property
-    def estimator(self) -> Estimator:
+    def estimator(self) -> cs.Estimator:
         """The estimator behind the lens."""
-        lens = self.view.lens | Given(*self.given) if self.given else self.view.lens
+        lens = self.view.lens | cs.Given(*self.given) if self.given else self.view.lens
         return lens | self.core
 
     @property
@@ -82,20 +78,333 @@ class Question:
         """What is conditioned on, in words; None for the prediction alone."""
         return ", ".join("prediction" if name is ... else name for name in self.given) or None
 
+    @property
+    def place(self) -> str:
+        """The question in words, whatever the class."""
+        return self.view.kind + (f" given {self.condition}" if self.condition else "")
+
+    @property
+    def name(self) -> str:
+        """The question in words."""
+        label = "" if self.view.label is None else f" {self.view.label}"
+        return f"{self.view.kind}{label}" + (f" given {self.condition}" if self.condition else "")
+
+    @property
+    def cells(self) -> list[str]:
+        """The question in the first columns of a table: lens, class, given."""
+        return [self.view.kind, "" if self.view.label is None else str(self.view.label), self.condition or ""]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the question as the beginning of a record."""
+        label: Any = self.view.label
+        return {
+            "lens": repr(self.view.lens),
+            "class": label.item() if hasattr(label, "item") else label,
+            "given": self.condition,
+            "estimator": repr(self.core),
+        }
+
+
+# Lenses, by name or as expressions.
+
+
+def lenses(name: str, classes: Sequence[Hashable]) -> list[View]:
+    """Return the lens of that name; of all classes, if it is class-wise without a label.
+
+    Parameters
+    ----------
+    name : str
+        canonical, top-label, class-wise, class-wise:LABEL, top-k:K, or an expression, the outcomes of which are not
+        counted.
+    classes : sequence
+        The classes there are.
+
+    Raises
+    ------
+    ValueError
+        If there is no such lens or class.
+
+    Examples
+    --------
+    >>> [view.lens for view in lenses("class-wise", ["cat", "dog"])]
+    [ClassWise(label='cat'), ClassWise(label='dog')]
+    """
+    if is_expression(name):
+        lens = made("--lens", name, cs.Lens)
+        return [View(repr(lens), lens, None, 0)]
+    kind, detail = _kind(name)
+    if kind == "top-label":
+        return [View(kind, cs.TopLabel(), None, 2)]
+    if kind == "canonical":
+        return [View(kind, cs.Canonical(), None, len(classes))]
+    if kind == CLASS_WISE:
+        found = [View(kind, cs.ClassWise(label), label, 2) for label in classes if detail in ("", str(label))]
+        if not found:
+            raise ValueError(f"--lens {name}: there is no class {detail!r}; the classes are {_shown(classes)}")
+        return found
+    if not (detail.isascii() and detail.isdigit()):
+        raise ValueError(f"--lens {name}: {detail!r} is not a whole number; write for example top-k:2")
+    return [View(f"{kind}:{int(detail)}", cs.TopK(int(detail)), None, int(detail) + 1)]
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """Split the name of a lens into its kind and what follows the colon."""
+    kind, colon, detail = name.partition(":")
+    kind = _hyphened(kind)
+    forms = [form for form in _LENSES if form.partition(":")[0] == kind]
+    if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms) or (colon and not detail):
+        advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(_LENSES)}, or an expression"
+        raise ValueError(f"there is no lens {name!r}; {advice}")
+    return kind, detail
+
+
+def _hyphened(name: str) -> str:
+    return name.lower().replace("_", "-")
+
+
+def _shown(classes: Sequence[Hashable]) -> str:
+    return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")
+
+
+def one_lens(name: str, classes: Sequence[Hashable]) -> View:
+    """Return the one lens of that name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such lens or class, or it is several.
+    """
+    found = lenses(name, classes)
+    if len(found) > 1:
+        raise ValueError(
+            f"--lens {name} is one question for each class; name the class, as in class-wise:LABEL; the classes are "
+            f"{_shown(classes)}"
+        )
+    return found[0]
+
+
+def default_lens(n_classes: int) -> str:
+    """Name the lens of a command that asks one question."""
+    return "canonical" if n_classes == 2 else "top-label"
+
+
+def default_lenses(n_classes: int) -> tuple[str, ...]:
+    """Name the lenses of a command that asks several questions."""
+    if n_classes <= 2:
+        return ("canonical",)
+    return ("top-label", "canonical", CLASS_WISE) if n_classes <= CLASS_WISE_UP_TO else ("top-label", "canonical")
+
+
+# Which cells, and which measure on them, fit a question.
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What the user said about estimator and cells.
+
+    Parameters
+    ----------
+    estimator : str or Estimator, optional
+        The public name of an estimator, or one that is made; None leaves it to the question.
+    n_bins : int, optional
+        None leaves it to the question.
+    binning : str or Binning
+        "equal-mass", "equal-width", or one that is made.
+
+    Raises
+    ------
+    ValueError
+        If cells are asked for of an estimator that has none, or has its own.
+    """
+
+    estimator: str | cs.Estimator | None = None
+    n_bins: int | None = None
+    binning: str | cs.Binning = "equal-mass"
+
+    @classmethod
+    def asked(cls, arguments: argparse.Namespace, default: str | None = None) -> Measure:
+        """Read ``--estimator``, ``--bins`` and ``--binning``."""
+        return cls(read_estimator(arguments.estimator) or default, arguments.bins, read_binning(arguments.binning))
+
+    def __post_init__(self) -> None:
+        if self.n_bins is not None and not isinstance(self.binning, str):
+            raise ValueError(f"--bins {self.n_bins}: --binning {self.binning!r} says how many cells; leave out --bins")
+        asked = f"--bins {self.n_bins}" if self.n_bins is not None else f"--binning {self.binning}"
+        if isinstance(self.estimator, cs.Estimator) and asked != "--binning equal-mass":
+            raise ValueError(f"{asked}: the expression of --estimator says which cells; leave it out")
+        if self.n_bins is not None and not self._takes("binning", "n_bins"):
+            raise ValueError(f"--bins {self.n_bins}: {self.estimator} has no cells; leave out --bins")
+        if self.binning != "equal-mass" and not self._takes("binning"):
+            raise ValueError(f"--binning {self.binning}: {self.estimator} has no cells to choose; leave it out")
+
+    @property
+    def name(self) -> str:
+        """The estimator in words."""
+        return str(self.estimator or "ECE")
+
+    @property
+    def lens(self) -> cs.Lens:
+        """The lens of the estimator itself."""
+        return self.estimator.lens if isinstance(self.estimator, cs.Estimator) else cs.Canonical()
+
+    @property
+    def own_lens(self) -> bool:
+        """Whether the estimator has a lens, so that none is needed besides."""
+        return self.lens != cs.Canonical()
+
+    @cached_property
+    def two_outcomes(self) -> bool:
+        """Whether the estimator is for two outcomes only."""
+        if isinstance(self.estimator, cs.Estimator):
+            return two_outcomes(self.estimator.core)
+        return self.estimator is not None and needs(self.estimator) == TWO
+
+    def of(self, n_outcomes: int, n: int) -> cs.Estimator:
+        """Measure miscalibration given the prediction, of which `n_outcomes` are seen at once in `n` rows."""
+        if n_outcomes == 2:
+            return self._build("ECE", self._interval(15))
+        return self._build("ExpectedMiscalibration", self._simplex(n))
+
+    def given(self, names: Names, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:
+        """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
+        if self.estimator is not None and unconditional(self.of(2, len(predictions))):
+            asked = ",".join("prediction" if name is ... else name for name in names)
+            raise ValueError(
+                f"--given {asked}: {self.name} is the same whatever is conditioned on; leave out --given, or take "
+                "an estimator that conditions on it, such as ECE"
+            )
+        return self._build("ECE", reduce(mul, [self._factor(name, n_outcomes, predictions) for name in names]))
+
+    def _factor(self, name: str | EllipsisType, n_outcomes: int, predictions: cs.Predictions) -> cs.Binning:
+        if name is ... and n_outcomes > 2:
+            return self._simplex(len(predictions))
+        if name is not ... and name in predictions.variables and predictions.column(name).categorical:
+            return cs.Categories()
+        return self._interval(10)
+
+    def _interval(self, default: int) -> cs.Binning:
+        return cells(self.binning, self.n_bins or default)
+
+    def _simplex(self, n: int) -> cs.Binning:
+        if not isinstance(self.binning, str):
+            return self.binning
+        return cs.VarianceTree(max(20, n // 20) if self.n_bins is None else max(2, n // self.n_bins))
+
+    def _build(self, default: str, binning: cs.Binning) -> cs.Estimator:
+        """Make the estimator, on these cells if it takes any; by its own defaults otherwise."""
+        if isinstance(self.estimator, cs.Estimator):
+            return self.estimator.core
+        if self._takes("binning"):
+            named: dict[str, Any] = {"binning": binning}
+        else:
+            named = {} if self.n_bins is None else {"n_bins": self.n_bins}
+        found: cs.Estimator = getattr(cs, self.estimator or default)(**named)
+        return found
+
+    def _takes(self, *parameters: str) -> bool:
+        """Whether the estimator has one of these parameters; that of the question has cells."""
+        return "binning" in parameters if self.estimator is None else takes(self.name, *parameters)
+
+
+def read_estimator(text: str | None) -> str | cs.Estimator | None:
+    """Read ``--estimator``: a public name, which waits for its cells, or an expression."""
+    if text is None:
+        return None
+    if not is_expression(text):
+        return estimator_name(text)
+    found: cs.Estimator = made("--estimator", text, cs.Estimator)
+    return found
+
+
+def read_binning(text: str) -> str | cs.Binning:
+    """Read ``--binning``: equal-mass and equal-width wait for the number of cells, others are made."""
+    if is_expression(text):
+        found: cs.Binning = made("--binning", text, cs.Binning)
+        return found
+    name = _hyphened(text)
+    if name not in ("equal-mass", "equal-width"):
+        raise ValueError(f"there is no --binning {text!r}; choose one of equal-mass, equal-width, or an expression")
+    return name
+
+
+def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
+    """Return cells of a probability or a number."""
+    if not isinstance(binning, str):
+        return binning
+    return cs.EqualWidth(n_bins) if binning == "equal-width" else cs.EqualMass(n_bins)
+
+
+def read_null(text: str | None, n_resamples: int | None = None) -> Null | None:
+    """Read ``--null``, with so many resamples if it draws any; None leaves both to the test.
+
+    Examples
+    --------
+    >>> read_null("consistency", 99), read_null("Exact()")
+    (Consistency(n_resamples=99), Exact())
+    """
+    if text is None:
+        return None if n_resamples is None else cs.Consistency(n_resamples)
+    if is_expression(text):
+        if n_resamples is not None:
+            raise ValueError(f"--n-resamples {n_resamples}: the expression of --null says how many; leave it out")
+        found: Null = made("--null", text, Null)
+        return found
+    known = _nulls()
+    if _hyphened(text) not in known:
+        raise ValueError(f"there is no --null {text!r}; choose one of {', '.join(sorted(known))}, or an expression")
+    null = known[_hyphened(text)]
+    if n_resamples is None:
+        return null()
+    if "n_resamples" not in inspect.signature(null).parameters:
+        raise ValueError(f"--n-resamples {n_resamples}: --null {text} draws nothing; leave it out")
+    return null(n_resamples=n_resamples)
+
+
+def _nulls() -> dict[str, Any]:
+    """Return the public nulls by short name; the strong null is another name of consistency."""
+    found = {name.lower(): getattr(cs, name) for name in dir(cs)}
+    nulls = {
+        name: null
+        for name, null in found.items()
+        if isinstance(null, type) and issubclass(null, Null) and not inspect.isabstract(null)
+    }
+    return nulls | {"strong": cs.Consistency}
+
+
+# The panel of questions.
+
+
+def read_given(options: Iterable[str] | None) -> list[Names]:
+    """Read what is conditioned on, ``prediction`` beside a variable being the prediction itself.
+
+    Examples
+    --------
+    >>> read_given(["age", "prediction,sex"])
+    [('age',), (Ellipsis, 'sex')]
+    """
+    found = []
+    for option in options or ():
+        try:
+            names = columns(option)
+        except argparse.ArgumentTypeError as error:
+            raise ValueError(f"--given: {error}; write for example --given age") from error
+        found.append(tuple(... if name == "prediction" and len(names) > 1 else name for name in names))
+    return found
+
 
 def panel(
-    predictions: Predictions, lenses: Sequence[str] | None, given: Sequence[Names], cutting: Cutting
+    predictions: cs.Predictions, names: Sequence[str] | None, given: Sequence[Names], measure: Measure
 ) -> list[Question]:
     """List what to ask: every lens given the prediction, then every lens given each of the variables.
 
     Parameters
     ----------
     predictions : Predictions
-    lenses : sequence of str, optional
-        Names of lenses; None leaves them to the number of classes.
+    names : sequence of str, optional
+        Names of lenses; None leaves them to the estimator, if it has a lens, or to the number of classes.
     given : sequence of tuples
         What to condition on besides, as from `read_given`.
-    cutting : Cutting
+    measure : Measure
         If its estimator is for two outcomes, lenses that leave more are left out, unless they were asked for.
 
     Raises
@@ -104,20 +413,60 @@ def panel(
         If a lens that was asked for does not exist, or leaves more outcomes than the estimator is for.
     """
     classes = predictions.classes
-    names = default_lenses(len(classes)) if lenses is None else lenses
-    views = list(dict.fromkeys(view for name in names for view in _views(name, classes)))
-    if cutting.two_outcomes:
-        views = _with_two_outcomes(views, cutting.estimator, asked=lenses is not None)
-    plain = [Question(view, (), cutting.measure(view.n_outcomes, len(predictions))) for view in views]
+    if names is None:
+        names = ("canonical",) if measure.own_lens else default_lenses(len(classes))
+        asked = measure.own_lens
+    else:
+        asked = True
+    views = [look(view, measure.lens, predictions) for name in names for view in lenses(name, classes)]
+    views = list(dict.fromkeys(views))
+    if measure.two_outcomes:
+        views = _with_two_outcomes(views, measure.name, asked=asked)
+    plain = [Question(view, (), measure.of(view.n_outcomes, len(predictions))) for view in views]
     conditioned = [
-        Question(view, variables, cutting.measure_given(variables, view.n_outcomes, predictions))
+        Question(view, variables, measure.given(variables, view.n_outcomes, predictions))
         for variables in dict.fromkeys(_expand(given, predictions))
         for view in views
     ]
     return plain + conditioned
 
 
-def _with_two_outcomes(views: Sequence[View], estimator: str | None, *, asked: bool) -> list[View]:
+def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure, *, two: str = "") -> Question:
+    """Return the one question of a command that asks no more.
+
+    Parameters
+    ----------
+    predictions : Predictions
+    lens : str, optional
+        By default that of the estimator, if it has one; else canonical for two classes, and top-label for more.
+    measure : Measure
+    two : str
+        What is for two outcomes; by default any number is welcome.
+    """
+    name = lens or ("canonical" if measure.own_lens else default_lens(predictions.n_classes))
+    one_lens(name, predictions.classes)
+    (question,) = panel(predictions, [name], (), measure)
+    if two and question.view.n_outcomes > 2:
+        raise ValueError(
+            f"--lens {name} sees {question.view.n_outcomes} outcomes at once, but {two} is for two: take top-label or "
+            "class-wise:LABEL"
+        )
+    return question
+
+
+def look(view: View, further: cs.Lens, predictions: cs.Predictions) -> View:
+    """Look through a further lens, that of an estimator, and count the outcomes that are left."""
+    if further == cs.Canonical():
+        lens, kind = view.lens, view.kind
+    else:
+        lens = view.lens | further
+        kind = repr(lens)
+    if lens == view.lens and view.n_outcomes:
+        return view
+    return View(kind, lens, view.label, lens.look(predictions).predictions.n_classes)
+
+
+def _with_two_outcomes(views: Sequence[View], estimator: str, *, asked: bool) -> list[View]:
     more = [view for view in views if view.n_outcomes > 2]
     if asked and more:
         raise ValueError(
@@ -127,32 +476,7 @@ def _with_two_outcomes(views: Sequence[View], estimator: str | None, *, asked: b
     return [view for view in views if view.n_outcomes <= 2]
 
 
-def default_lenses(n_classes: int) -> tuple[str, ...]:
-    """Name the lenses that are looked through when none is asked for."""
-    if n_classes <= 2:
-        return ("canonical",)
-    return ("top-label", "canonical", "class-wise") if n_classes <= CLASS_WISE_UP_TO else ("top-label", "canonical")
-
-
-def read_given(options: Iterable[str]) -> list[Names]:
-    """Read what is conditioned on, ``prediction`` beside a variable being the prediction itself.
-
-    Examples
-    --------
-    >>> read_given(["age", "prediction,sex"])
-    [('age',), (Ellipsis, 'sex')]
-    """
-    return [_read_names(option) for option in options]
-
-
-def _read_names(option: str) -> Names:
-    names = split_list(option)
-    if not names or not all(names):
-        raise ValueError(f"--given {option!r} does not name a column; write for example --given age")
-    return tuple(... if name == "prediction" and len(names) > 1 else name for name in names)
-
-
-def _expand(given: Sequence[Names], predictions: Predictions) -> Iterator[Names]:
+def _expand(given: Sequence[Names], predictions: cs.Predictions) -> Iterator[Names]:
     """Write out a pattern that stands alone as the variables it was read for."""
     for names in given:
         alone = names[0] if len(names) == 1 else ...
@@ -162,233 +486,88 @@ def _expand(given: Sequence[Names], predictions: Predictions) -> Iterator[Names]
             yield names
 
 
-def _views(name: str, classes: Sequence[Hashable]) -> list[View]:
-    kind, detail = lens_name(name)
-    if kind == "class-wise":
-        return [View(kind, ClassWise(label), label, 2) for label in classes if detail in ("", str(label))] or _no_class(
-            name, classes
-        )
-    if kind == "top-label":
-        return [View(kind, TopLabel(), None, 2)]
-    if kind == "canonical":
-        return [View(kind, Canonical(), None, len(classes))]
-    if not (detail.isascii() and detail.isdigit()):
-        raise ValueError(f"--lens {name}: {detail!r} is not a whole number; write for example top-k:2")
-    return [View(f"{kind}:{int(detail)}", TopK(int(detail)), None, int(detail) + 1)]
-
-
-def _no_class(name: str, classes: Sequence[Hashable]) -> list[View]:
-    shown = ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")
-    raise ValueError(f"--lens {name}: there is no such class; the classes are {shown}")
-
-
-# Which cells, and which measure on them, fit a question.
-
-
-@dataclass(frozen=True)
-class Cutting:
-    """What the user said about cells and measure.
-
-    Parameters
-    ----------
-    n_bins : int, optional
-        None leaves it to the question.
-    equal_width : bool
-    estimator : str, optional
-        The public name of an estimator; None leaves it to the question.
-
-    Raises
-    ------
-    ValueError
-        If cells are asked for of an estimator that has none.
-    """
-
-    n_bins: int | None = None
-    equal_width: bool = False
-    estimator: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.n_bins is not None and not self._takes("binning", "n_bins"):
-            raise ValueError(f"--bins {self.n_bins}: {self.estimator} has no cells; leave out --bins")
-        if self.equal_width and not self._takes("binning"):
-            raise ValueError(f"--binning equal-width: {self.estimator} has no cells to choose; leave it out")
-
-    @property
-    def two_outcomes(self) -> bool:
-        """Whether the estimator is for two outcomes only."""
-        return self.estimator in TWO_OUTCOMES
-
-    def measure(self, n_outcomes: int, n: int) -> Estimator:
-        """Measure miscalibration given the prediction, of which `n_outcomes` are seen at once in `n` rows."""
-        if n_outcomes == 2:
-            return self._build("ECE", self._interval(15))
-        return self._build("ExpectedMiscalibration", self._simplex(n))
-
-    def measure_given(
-        self, names: tuple[str | EllipsisType, ...], n_outcomes: int, predictions: Predictions
-    ) -> Estimator:
-        """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
-        if self.estimator in UNCONDITIONAL:
-            asked = ",".join("prediction" if name is ... else name for name in names)
-            raise ValueError(
-                f"--given {asked}: {self.estimator} is the same whatever is conditioned on; leave out --given, or take "
-                "an estimator that conditions on it, such as ECE"
-            )
-        factors = [self._factor(name, n_outcomes, predictions) for name in names]
-        return self._build("ECE", reduce(mul, factors))
-
-    def _factor(self, name: str | EllipsisType, n_outcomes: int, predictions: Predictions) -> Binning:
-        if name is ... and n_outcomes > 2:
-            return self._simplex(len(predictions))
-        if name is not ... and name in predictions.variables and predictions.column(name).categorical:
-            return Categories()
-        return self._interval(10)
-
-    def _interval(self, default: int) -> Binning:
-        n_bins = default if self.n_bins is None else self.n_bins
-        return EqualWidth(n_bins) if self.equal_width else EqualMass(n_bins)
-
-    def _simplex(self, n: int) -> Binning:
-        return VarianceTree(max(20, n // 20) if self.n_bins is None else max(2, n // self.n_bins))
-
-    def _build(self, default: str, binning: Binning) -> Estimator:
-        """Make the estimator, on these cells if it takes any; by its own defaults otherwise."""
-        chosen: Any = getattr(calibstat, self.estimator or default)
-        made: Estimator
-        if self._takes("binning"):
-            made = chosen(binning)
-        else:
-            made = chosen() if self.n_bins is None else chosen(n_bins=self.n_bins)
-        return made
-
-    def _takes(self, *arguments: str) -> bool:
-        """Whether the estimator has one of these arguments; that of the question has cells."""
-        if self.estimator is None:
-            return "binning" in arguments
-        return not set(arguments).isdisjoint(signature(getattr(calibstat, self.estimator)).parameters)
-
-
-# One lens, by its name on the command line.
-
-
-def one_lens(name: str, labels: Sequence[Hashable]) -> Lens:
-    """Return the lens of that name.
-
-    Parameters
-    ----------
-    name : str
-        canonical, top-label, class-wise:LABEL or top-k:K.
-    labels : sequence
-        The classes there are.
-
-    Raises
-    ------
-    ValueError
-        If there is no such lens or class, or it is several.
-
-    Examples
-    --------
-    >>> one_lens("class-wise:dog", ["cat", "dog"])
-    ClassWise(label='dog')
-    """
-    kind, detail = lens_name(name)
-    if kind in ("canonical", "top-label"):
-        return Canonical() if kind == "canonical" else TopLabel()
-    if kind == "top-k":
-        if not (detail.isascii() and detail.isdigit()):
-            raise ValueError(f"--lens {name}: {detail!r} is not a whole number; write for example top-k:2")
-        return TopK(int(detail))
-    found = [label for label in labels if str(label) == detail]
-    if not found:
-        shown = ", ".join(map(str, labels[:20]))
-        what = f"there is no class {detail!r}" if detail else "name the class, class-wise:LABEL"
-        raise ValueError(f"--lens {name}: {what}; the classes are {shown}")
-    return ClassWise(found[0])
+def variables_asked(names: Sequence[str] | None, given: Sequence[Names], measure: Measure) -> list[str]:
+    """Return the variables that are named by lenses, by ``--given``, and by the estimator."""
+    expressions = [made("--lens", name, cs.Lens) for name in names or () if is_expression(name)]
+    told = [name for each in given for name in each if name is not ...]
+    return list(dict.fromkeys([*told, *variables_of(expressions), *variables_of(measure.estimator)]))
 
 
 # The sample that a command is about.
 
-# The advice of `Sample` where values are missing.
-_OMIT = 'or pass nan_policy="omit" to leave these rows out'
+
+def named_columns(arguments: argparse.Namespace, variables: Sequence[str] | None) -> dict[str, Any]:
+    """Return the arguments of `Sample.read` that name columns."""
+    probs = arguments.probs or [arguments.confidence]
+    return {
+        "y_true": arguments.label,
+        "y_prob": probs if len(probs) > 1 else probs[0],
+        "variables": variables or None,
+        "sample_weight": arguments.weights,
+    }
 
 
-def read_sample(arguments: argparse.Namespace, given: list[Names]) -> Sample:
-    """Read the rows of one model, with the variables that are conditioned on."""
-    variables = list(dict.fromkeys(name for names in given for name in names if name is not ...))
+def read_sample(arguments: argparse.Namespace, variables: Sequence[str] | None = None, option: str = "") -> cs.Sample:
+    """Read the rows of one model.
+
+    Parameters
+    ----------
+    arguments : Namespace
+    variables : sequence of str, optional
+        Columns to read besides.
+    option : str
+        What named them, for messages.
+    """
+    refuse_label(arguments, variables or (), option)
+    with ProgressBar("reading"):
+        found = file_arguments(arguments.file, **named_columns(arguments, variables))
+    return examined(arguments, found)
+
+
+def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option: str) -> None:
+    """Refuse what happened as a variable."""
     if arguments.label in variables:
         raise ValueError(
-            f"--given {arguments.label}: this is the column of what happened; name something that was known before"
-        )
-    if arguments.confidence is not None:
-        return _read_confidence(arguments, variables)
-    with ProgressBar("reading"):
-        return Sample.read(
-            arguments.file,
-            y_true=arguments.label,
-            y_prob=arguments.probs if len(arguments.probs) > 1 else arguments.probs[0],
-            variables=variables or None,
-            sample_weight=arguments.weights,
-            labels=None if arguments.labels is None else read_labels(arguments.labels),
-            nan_policy=arguments.nan_policy,
+            f"{option} {arguments.label}: this is the column of what happened; name something that was known before"
         )
 
 
-def read_models(arguments: argparse.Namespace) -> dict[str, Sample]:
+def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
+    """Make a sample of the columns of a file.
+
+    With ``--confidence`` these are whether the predicted label was right and the confidence in it: the top label is all
+    there is to see.
+    """
+    if getattr(arguments, "confidence", None) is None:
+        labels = None if arguments.labels is None else read_labels(arguments.labels)
+        return cs.Sample._examined(**found, labels=labels, nan_policy=arguments.nan_policy)
+    if arguments.labels is not None:
+        raise ValueError("--labels names the classes of --probs; --confidence has none")
+    lens = [arguments.lens] if isinstance(arguments.lens, str) else arguments.lens or []
+    if {each.lower() for each in lens} - {"canonical"}:
+        raise ValueError("--confidence is the top label already: leave --lens out")
+    names = {"correct": found["y_true"], "confidence": found["y_prob"]}
+    others = {key: found[key] for key in ("variables", "sample_weight")}
+    return cs.Sample.from_confidence(**names, **others, nan_policy=arguments.nan_policy)
+
+
+def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict[str, cs.Sample]:
     """Read what each model says about the rows of one file."""
     if arguments.file == "-":
         raise ValueError("standard input can be read once only, but each model has its own columns: name a file")
     if len(arguments.model) < 2:
         raise ValueError("--model is there once, but a comparison needs two: --model raw='raw_*' --model new='new_*'")
-    labels = None if arguments.labels is None else read_labels(arguments.labels)
-    models: dict[str, Sample] = {}
+    models: dict[str, cs.Sample] = {}
     for option in arguments.model:
-        name, equals, columns = option.partition("=")
-        if not equals or not name or not columns:
+        name, equals, text = option.partition("=")
+        if not equals or not name or not text:
             raise ValueError(f"--model {option}: write a name and its columns, such as --model raw='raw_*'")
         if name in models:
             raise ValueError(f"--model {name}: there are two models of this name; give each its own")
-        found = split_list(columns)
-        models[name] = _complete(arguments, found if len(found) > 1 else found[0], labels)
+        one = argparse.Namespace(**vars(arguments) | {"probs": columns(text), "weights": None, "nan_policy": "raise"})
+        try:
+            models[name] = read_sample(one, variables)
+        except ValueError as error:
+            # The models would not have the same rows.
+            raise ValueError(str(error).replace(_OMIT, "or leave these rows out of the file")) from error
     return models
-
-
-def _complete(arguments: argparse.Namespace, columns: str | list[str], labels: Any) -> Sample:
-    """Read the rows of one of several models; nothing may be missing, or the models would not have the same rows."""
-    try:
-        with ProgressBar("reading"):
-            return Sample.read(arguments.file, y_true=arguments.label, y_prob=columns, labels=labels)
-    except ValueError as error:
-        raise ValueError(str(error).replace(_OMIT, "or leave these rows out of the file")) from error
-
-
-def _read_confidence(arguments: argparse.Namespace, variables: list[str]) -> Sample:
-    """Read whether the predicted label was right, and the confidence in it: the top label is all there is to see."""
-    if arguments.labels is not None:
-        raise ValueError("--labels names the classes of --probs; --confidence has none")
-    if arguments.lens is not None and {lens.lower() for lens in arguments.lens} != {"canonical"}:
-        raise ValueError("--confidence is the top label already: leave --lens out")
-    with ProgressBar("reading"):
-        found = file_arguments(
-            arguments.file,
-            y_true=arguments.label,
-            y_prob=arguments.confidence,
-            variables=variables or None,
-            sample_weight=arguments.weights,
-        )
-    return Sample.from_confidence(
-        found["y_true"],
-        found["y_prob"],
-        variables=found["variables"],
-        sample_weight=found["sample_weight"],
-        nan_policy=arguments.nan_policy,
-    )
-
-
-def read_labels(text: str) -> list[str] | list[int] | list[bool]:
-    """Read classes as integers or booleans where all of them are such, as the column of labels is read."""
-    names = split_list(text)
-    if all(re.fullmatch(r"-?\d+", name) for name in names):
-        return [int(name) for name in names]
-    if all(name.lower() in ("true", "false") for name in names):
-        return [name.lower() == "true" for name in names]
-    return names

@@ -3,51 +3,64 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import Any
 
-from calibstat.auditing.groups import By
-from calibstat.auditing.scan import VariableScan, scan_variables
-from calibstat.cli.audit import CAUTION, OPTIONS, read_audited, read_binning, read_lens
-from calibstat.cli.options import named_options
-from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings
-from calibstat.data.sample import Sample
-from calibstat.lenses.base import Lens
+import calibstat as cs
+from calibstat.cli import options
+from calibstat.cli.audit import CAUTION, OPTIONS, add_shared, flat, read_audited, shared
+from calibstat.cli.questions import Measure, one_question
+from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "Along which columns is the model off? Ranks columns by their variable-based\n"
+        "calibration error (VECE) beyond what noise alone gives, and names the value\n"
+        "where the error is largest. Use rows that the model was not fitted on."
+    )
+    parser.epilog = options.LENS_HELP
+    options.add_input(parser)
+    options.add_one_lens(parser)
+    options.add_columns(
+        parser,
+        "--variables",
+        "--variable",
+        metavar="VAR",
+        text="columns, or patterns (default: all but labels, probabilities and weights)",
+    )
+    parser.add_argument(
+        "--rank-by",
+        choices=("excess", "vece"),
+        default="excess",
+        help="VECE beyond noise (the default), or raw as in Kelly & Smyth (2023)",
+    )
+    parser.add_argument(
+        "--null",
+        choices=("weak", "strong"),
+        default="weak",
+        help="no error on average at any value (weak, the default), or calibrated given prediction and column (strong)",
+    )
+    add_shared(parser, 10)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, scan its columns, print what was found."""
-    with plain_warnings(), named_options(OPTIONS):
-        sample, variables = read_audited(arguments, "--variable", arguments.variable or ["*"])
-        lens = read_lens(arguments.lens, sample.predictions)
-        scan = ProgressBar().each(lambda names: _scan(arguments, sample, names, lens), [variables])[0]
+    with plain_warnings(), options.named_options(OPTIONS):
+        sample, variables = read_audited(arguments, "--variables", arguments.variables or ["*"], Measure())
+        question = one_question(sample.predictions, arguments.lens, Measure(), two="a scan")
+        with ProgressBar():
+            scan = cs.scan_variables(
+                sample,
+                variables,
+                lens=question.view.lens,
+                null=arguments.null,
+                rank_by=arguments.rank_by,
+                **shared(arguments, 10),
+            )
     if arguments.format == "json":
-        print(json.dumps(records(scan), indent=2, allow_nan=False))
+        common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "confidence_level", "hypothesis", "source")
+        print_json(flat(scan.to_dict(), "variables", common))
         for each in scan.left_out:
             notice(f"left out: {each.name} {each.reason}")
     else:
         print("\n".join([str(scan), *hang("caution", CAUTION)]))
-
-
-def records(scan: VariableScan) -> list[dict[str, Any]]:
-    """Return one record for each column, in order of rank, with what is common to all in each."""
-    whole = scan.to_dict()
-    names = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "confidence_level", "hypothesis", "source")
-    common = {key: whole[key] for key in names}
-    return [{**found, **common} for found in whole["variables"]]
-
-
-def _scan(arguments: argparse.Namespace, sample: Sample, variables: By, lens: Lens) -> VariableScan:
-    return scan_variables(
-        sample,
-        variables,
-        lens=lens,
-        binning=read_binning(arguments),
-        null=arguments.null,
-        rank_by=arguments.rank_by,
-        adjust=arguments.adjust,
-        missing=arguments.missing,
-        confidence_level=arguments.confidence_level,
-        n_resamples=arguments.n_resamples,
-        rng=arguments.seed,
-    )

@@ -11,9 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from calibstat.cli.text import ProgressBar, notice
+import calibstat as cs
+from calibstat.cli.options import add_level
+from calibstat.cli.text import ProgressBar, columns, notice, print_json
 from calibstat.sweeps.store import read
-from calibstat.sweeps.summary import summarise
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.
@@ -21,10 +22,22 @@ _ROUNDING = 1e-15
 _KEYS = ("model", "estimator", "test", "n", "n_bins")
 
 
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    parser.description = (
+        "Summarises the store of a sweep over its repeats, each number with its Monte\nCarlo standard error."
+    )
+    parser.add_argument("store", metavar="STORE", help="a Zarr store, or a NetCDF file")
+    add_level(parser, "level of the tests")
+    parser.add_argument(
+        "--format", choices=("table", "json", "csv"), default="table", help="how to print it (default: table)"
+    )
+
+
 def run(arguments: argparse.Namespace) -> None:
     """Print the summary of a store."""
     with ProgressBar("summarising"):
-        found = summarise(read(Path(arguments.store)), arguments.level)
+        found = cs.summarise(read(Path(arguments.store)), arguments.level)
     show(found, arguments.format)
 
 
@@ -39,7 +52,7 @@ def show(summary: Any, form: str) -> None:
     """
     rows = records(summary)
     if form == "json":
-        print(json.dumps(rows, indent=2))
+        print_json(rows)
     elif form == "csv":
         keys = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
@@ -77,10 +90,7 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
-        widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
-        for line in lines:
-            print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
-        print()
+        print("\n".join([*columns(lines, right=()), ""]))
 
 
 def _legend(summary: Any) -> list[str]:

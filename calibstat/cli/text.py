@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import math
+import shutil
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from textwrap import wrap
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import LiveLine, bar, listening, track
 
-WIDTH = 100
 INDENT = 12
+
+
+def width() -> int:
+    """Return how long lines may be: 100, or less on a narrow terminal."""
+    if sys.stdout is None or not sys.stdout.isatty():
+        return 100
+    return max(40, min(100, shutil.get_terminal_size((100, 24)).columns))
 
 
 def columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> list[str]:
@@ -29,7 +38,7 @@ def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
     """Write a paragraph beside its name."""
     return wrap(
         text,
-        WIDTH,
+        width(),
         initial_indent=name.ljust(indent),
         subsequent_indent=" " * indent,
         break_long_words=False,
@@ -41,13 +50,48 @@ def narrow(text: str, indent: int) -> str:
     """Break the long lines of a result, so that what follows hangs below."""
     lines = []
     for line in text.splitlines():
-        if len(line) <= WIDTH:
+        if len(line) <= width():
             lines.append(line)
         elif line.startswith("  "):
             lines += hang(line[:indent], line[indent:].strip(), indent)
         else:
             lines += hang("", line, 0)
     return "\n".join(lines)
+
+
+def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
+    """Return each different text once, with the questions it is about unless it is about all.
+
+    Examples
+    --------
+    >>> each_once([("top-label", "in cells"), ("canonical", "in nodes"), ("class-wise", "in cells")])
+    ['top-label, class-wise: in cells', 'canonical: in nodes']
+    """
+    questions: dict[str, list[str]] = {}
+    for question, text in about:
+        questions.setdefault(text, []).append(question)
+    if len(questions) == 1:
+        return list(questions)
+    return [f"{', '.join(dict.fromkeys(which))}: {text}" for text, which in questions.items()]
+
+
+def hang_each(name: str, texts: Iterable[str]) -> list[str]:
+    """Write paragraphs one below the other, the first beside their name."""
+    return [line for k, text in enumerate(texts) for line in hang("" if k else name, text)]
+
+
+def print_json(found: Any) -> None:
+    """Print what was found as JSON; a number that is not finite becomes null."""
+    print(json.dumps(_jsonable(found), indent=2, allow_nan=False))
+
+
+def _jsonable(found: Any) -> Any:
+    if isinstance(found, Mapping):
+        return {key: _jsonable(value) for key, value in found.items()}
+    if isinstance(found, (list, tuple)):
+        return [_jsonable(value) for value in found]
+    plain = found.item() if hasattr(found, "item") else found
+    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
 # A progress bar on a terminal, for work longer than two seconds.

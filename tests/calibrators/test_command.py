@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from calibstat import calibrators as cal
+from calibstat.cli.calibrate import NAMES
 from calibstat.cli.main import main
-from calibstat.cli.parsers import NAMES
 
 
 @pytest.fixture

@@ -124,7 +124,7 @@ def test_confidences_are_the_top_label(run, folder):
     [
         (("--by", "nothing"), "no column 'nothing'"),
         (("--by", "pet"), "--by pet: this is the column of what happened"),
-        (("--by", "sex", "--lens", "class-wise"), "name the class: class-wise:LABEL"),
+        (("--by", "sex", "--lens", "class-wise"), "name the class, as in class-wise:LABEL"),
         (("--by", "sex", "--lens", "canonical"), "sees 3 outcomes at once"),
         (("--by", "sex", "--min-size", "5000"), "there is no group to audit"),
         (("--by", "sex", "--depth", "0"), "not a whole number of at least 1"),

@@ -61,7 +61,7 @@ def test_bad_rows(pets, run, file, found, words):
         (["--lens", "class-wise:"], "write class-wise or class-wise:LABEL"),
         (["--lens", "canonical:"], "write canonical"),
         (["--lens", "class-wise:cow"], "cat, dog"),
-        (["--lens", "__import__('os')"], "no lens"),
+        (["--lens", "__import__('os')"], "there is no '__import__' in calibstat"),
         (["--estimator", "Kuipers"], "ECE, ECESweep"),
         (["--estimator", "Generic"], "ECE, ECESweep"),
         (["--given", "age"], "no column 'age'"),

@@ -179,6 +179,6 @@ def test_drawn_numbers_are_those_of_python_with_the_same_seed(records, fair):
 
 
 def test_no_nan_in_json(pets, off, monkeypatch):
-    monkeypatch.setattr("calibstat.cli.test.CalibrationTest.null_mean", property(lambda _: float("nan")))
+    monkeypatch.setattr("calibstat.inference.results.CalibrationTest.null_mean", property(lambda _: float("nan")))
     _, out, _ = pets(off, "--format", "json", "--lens", "top-label")
     assert json.loads(out, parse_constant=refuse_constant)[0]["null_mean"] is None

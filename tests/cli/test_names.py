@@ -4,49 +4,79 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from dataclasses import dataclass
 from inspect import Parameter, signature
+from typing import ClassVar, final
 
 import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.cli.estimators import TWO, VARIABLE, names, needs
-from calibstat.cli.options import ESTIMATORS, EVERY, TWO_OUTCOMES, UNCONDITIONAL, estimator_name
-from calibstat.cli.questions import CLASS_WISE_UP_TO, Cutting, default_lenses
+from calibstat.cli.estimators import TWO, VARIABLE, estimator_name, names, needs, short_names, unconditional
+from calibstat.cli.options import build
+from calibstat.cli.questions import CLASS_WISE_UP_TO, Measure, default_lenses
+
+EVERY = short_names()
+SAMPLE = cs.Sample([0, 1, 1, 0] * 5, np.linspace(0.1, 0.9, 20))
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_every_estimator_is_public_and_gives_a_number(name):
-    sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
-    assert isinstance(getattr(cs, name)(cs.FixedEdges([0, 0.5, 1]))(sample), float)
+def headline(estimator, sample):
+    return estimator.headline(estimator.prepare(sample.predictions)(sample.outcomes))
 
 
-def test_every_estimator_of_one_binning_that_gives_a_number_is_there():
-    sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
-    found = set()
-    for name in cs.__all__:
-        public = getattr(cs, name)
-        fields = getattr(public, "__dataclass_fields__", {})
-        if isinstance(public, type) and issubclass(public, cs.Estimator) and "binning" in fields:
-            value = public(cs.FixedEdges([0, 0.5, 1]))(sample)
-            found |= {name} if isinstance(value, float) else set()
-    assert found == set(ESTIMATORS)
-
-
-def test_every_estimator_that_needs_nothing_but_the_sample_is_there():
-    """Those that can be made without arguments and have a headline; the rest needs a variable, a member, a number."""
+def test_every_estimator_that_needs_nothing_but_the_sample_has_a_short_name_and_an_expression():
+    """Those that can be made without arguments or with cells, and give one number; there is no other list of them."""
     found = set()
     for name in names():
-        parameters = signature(getattr(cs, name)).parameters.values()
-        if needs(name) != VARIABLE and all(each.default is not Parameter.empty for each in parameters):
-            value = getattr(cs, name)()(cs.Sample([0, 1, 1, 0] * 5, np.linspace(0.1, 0.9, 20)))
-            found |= {name} if hasattr(value, "__float__") and not hasattr(value, "coords") else set()
-    on_cells = {name for name in ESTIMATORS if name not in found}
-    assert found - {"MeanAndBridge"} == set(EVERY) - on_cells
+        parameters = signature(getattr(cs, name)).parameters
+        required = {key for key, each in parameters.items() if each.default is Parameter.empty}
+        if required <= {"binning"} and needs(name) != VARIABLE:
+            made = build(f"{name}({'EqualMass(3)' if required else ''})")
+            assert made == getattr(cs, name)(*([cs.EqualMass(3)] if required else []))
+            found |= {name} if np.ndim(headline(made, SAMPLE)) == 0 else set()
+    assert found == set(EVERY)
+    assert {"ECE", "ExpectedMiscalibration", "MeanAndBridge", "KS", "Cox", "SKCE", "TCE"} <= found
+    assert not {"VECE", "Within", "Generic", "Family", "IsotonicCurve", "HistogramRegression", "KDECE"} & found
 
 
-def test_those_for_two_outcomes_are_known():
-    assert {name for name in EVERY if needs(name) == TWO} == TWO_OUTCOMES
+@final
+@dataclass(frozen=True)
+class LargestGap(cs.Estimator):
+    """Largest difference between outcome and probability of an event."""
+
+    quantity: ClassVar[str] = "largest gap"
+
+    @property
+    def estimand(self):
+        return self
+
+    def prepare(self, predictions):
+        if predictions.n_classes > 2:
+            raise ValueError("LargestGap is for two outcomes.")
+        return LargestGapEvaluator(predictions.event)
+
+
+class LargestGapEvaluator(cs.Evaluator):
+    def __init__(self, event):
+        self.event = event
+
+    def __call__(self, outcomes, weights=None):
+        return abs(outcomes - self.event).max(axis=-1)
+
+
+def test_an_estimator_that_is_added_to_the_public_table_is_there(monkeypatch, off, run):
+    monkeypatch.setattr(cs, "__all__", sorted([*cs.__all__, "LargestGap"]))
+    monkeypatch.setattr(cs, "LargestGap", LargestGap, raising=False)
+    assert "LargestGap" in short_names()
+    assert needs("LargestGap") == TWO
+    assert "LargestGap two outcomes Largest difference between outcome" in " ".join(run("estimators")[1].split())
+    columns = (off, "--label", "pet", "--probs", "prob_*", "--n-resamples", "19", "--format", "json")
+    for text in ("largest-gap", "TopLabel() | LargestGap()"):
+        for command in ("test", "estimate"):
+            code, out, _ = run(command, *columns, "--estimator", text)
+            assert code == 0
+            assert json.loads(out)[0]["lens"] == "TopLabel()"
+            assert json.loads(out)[0]["estimator"] == "LargestGap()"
 
 
 def test_those_that_condition_on_nothing_are_known():
@@ -54,16 +84,12 @@ def test_those_that_condition_on_nothing_are_known():
     rng = np.random.default_rng(0)
     p, age = rng.random(200), rng.normal(size=200)
     sample = cs.Sample(rng.random(200) < p, p, variables={"age": age})
-
-    def number(estimator):
-        return float(estimator.headline(estimator.prepare(sample.predictions)(sample.outcomes)))
-
-    same = set()
     for name in EVERY:
-        estimator = Cutting(estimator=name).measure(2, len(sample))
+        estimator = Measure(name).of(2, len(sample))
+        same = False
         with suppress(ValueError):
-            same |= {name} if number(cs.Given("age") | estimator) == number(estimator) else set()
-    assert same == UNCONDITIONAL
+            same = np.isclose(headline(cs.Given("age") | estimator, sample), headline(estimator, sample), rtol=1e-9)
+        assert unconditional(estimator) == same, name
 
 
 @pytest.mark.parametrize("command", ["test", "estimate"])
@@ -87,7 +113,7 @@ def test_every_estimator_can_be_tested_and_estimated(name, off, run):
         views[command] = [(each["lens"], each["class"]) for each in json.loads(out)]
     kinds = {lens.partition("(")[0] for lens, _ in views["test"]}
     assert views["test"] == views["estimate"]
-    assert kinds == {"TopLabel", "ClassWise"} | (set() if name in TWO_OUTCOMES else {"Canonical"})
+    assert kinds == {"TopLabel", "ClassWise"} | (set() if needs(name) == TWO else {"Canonical"})
 
 
 @pytest.mark.parametrize("name", ["Kuiper", "BrownianBridge", "Cox", "WorstInterval", "HosmerLemeshow"])

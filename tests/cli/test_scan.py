@@ -47,7 +47,7 @@ def test_weights_are_no_variable(run, off):
     ("options", "words"),
     [
         (("--variable", "nothing"), "no column 'nothing'"),
-        (("--variable", "pet"), "--variable pet: this is the column of what happened"),
+        (("--variable", "pet"), "--variables pet: this is the column of what happened"),
         (("--null", "both"), "--null"),
         (("--n-resamples", "1"), "error: --n-resamples is 1: with 3 tests"),
         (("--adjust", "holm", "--n-resamples", "30"), "Take --n-resamples of at least 59"),

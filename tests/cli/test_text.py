@@ -117,7 +117,8 @@ def test_the_headline_uses_adjusted_pvalues():
     )
     record = Record(question=None, test=test, pvalue_adjusted=0.08)
     assert (
-        headline([record, record]) == "No evidence of miscalibration in 2 tests (n = 10, smallest adjusted p = 0.08)."
+        headline([record, record], 0.05)
+        == "No evidence of miscalibration in 2 tests (n = 10, smallest adjusted p = 0.08)."
     )
 
 

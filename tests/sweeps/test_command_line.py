@@ -8,8 +8,9 @@ import pytest
 
 import calibstat as cs
 from calibstat.cli.main import main
+from calibstat.cli.options import build
 from calibstat.cli.summarise import _cell
-from calibstat.cli.sweep import build, read_study
+from calibstat.cli.sweep import read_study
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.store import read
 from calibstat.sweeps.sweep import Sweep
