@@ -89,6 +89,10 @@ DOORS = {
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
     ("cli/calibrate.py", "pandas"),
+    ("cli/demo.py", "calibstat.displays.simplex"),
+    ("cli/demo.py", "sklearn.datasets"),
+    ("cli/demo.py", "sklearn.ensemble"),
+    ("cli/demo.py", "sklearn.model_selection"),
     ("data/files.py", "pandas"),
     ("data/files.py", "pyarrow"),
     ("data/files.py", "xarray"),

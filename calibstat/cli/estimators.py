@@ -70,7 +70,7 @@ def record(name: str) -> dict[str, Any]:
 
 def names() -> list[str]:
     """Return the public names that make an estimator, in alphabetic order."""
-    return [name for name in dir(cs) if _makes_estimator(getattr(cs, name))]
+    return [name for name in options.public_names() if _makes_estimator(getattr(cs, name))]
 
 
 def short_names() -> list[str]:
@@ -93,7 +93,7 @@ def estimator_name(text: str) -> str:
     >>> estimator_name("smooth_ece")
     'SmoothECE'
     """
-    for name in dir(cs):
+    for name in options.public_names():
         if _plain(name) == _plain(text) and _makes_estimator(getattr(cs, name)) and has_short_name(name):
             return name
     raise ValueError(f"there is no estimator {text!r}; choose one of {', '.join(short_names())}, or an expression")

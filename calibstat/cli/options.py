@@ -48,7 +48,8 @@ def add_labels(parser: argparse.ArgumentParser) -> None:
 def add_probs(parser: argparse._ActionsContainer, *, required: bool = True) -> None:
     """The probabilities of one model."""
     text = "the columns of probabilities: a pattern such as 'prob_*', or names"
-    add_columns(parser, "--probs", text=text, **({"required": True} if required else {}))
+    more: dict[str, Any] = {"required": True} if required else {}
+    add_columns(parser, "--probs", text=text, **more)
 
 
 def add_columns(parser: argparse._ActionsContainer, *names: str, text: str, metavar: str = "COL", **more: Any) -> None:
@@ -385,6 +386,11 @@ def _read(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
         return _read(node.left, values) * _read(node.right, values)
     raise ValueError(f"{ast.unparse(node)!r} is not allowed here; write public names, called, with plain values")
+
+
+def public_names() -> list[str]:
+    """Return the names of calibstat's public table."""
+    return list(vars(cs)["__all__"])
 
 
 def _public(name: str) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import calibstat as cs
 from calibstat.cli.estimators import TWO, estimator_name, needs, takes, two_outcomes, unconditional, variables_of
-from calibstat.cli.options import columns, is_expression, made, read_labels
+from calibstat.cli.options import columns, is_expression, made, public_names, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.files import file_arguments
 from calibstat.nulls.base import Null
@@ -362,7 +362,7 @@ def read_null(text: str | None, n_resamples: int | None = None) -> Null | None:
 
 def _nulls() -> dict[str, Any]:
     """Return the public nulls by short name; the strong null is another name of consistency."""
-    found = {name.lower(): getattr(cs, name) for name in dir(cs)}
+    found = {name.lower(): getattr(cs, name) for name in public_names()}
     nulls = {
         name: null
         for name, null in found.items()

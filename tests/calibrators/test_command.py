@@ -105,7 +105,7 @@ def test_every_calibrator_has_a_name():
     [
         (["--calibrator", "bета"], "there are platt, beta"),
         (["--calibrator", "beta", "--share", "1"], "pass a share between 0 and 1"),
-        (["--calibrator", "variable-based"], "needs --variable COL"),
+        (["--calibrator", "variable-based"], "needs --variables COL"),
         (["--calibrator", "beta", "--variable", "age"], "uses no variable"),
         (["--calibrator", "variable-based", "--variable", "sex"], "numbers are needed"),
         (["--calibrator", "beta", "--load", "x.json"], "not allowed with"),

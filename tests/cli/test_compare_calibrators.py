@@ -63,8 +63,8 @@ def test_cross_fitting_is_marked(compare, binary):
     [
         (("--calibrators", "gamma"), "there are platt, beta"),
         (("--calibrators", "beta,beta"), "name each once"),
-        (("--calibrators", "variable-based"), "needs --variable COL"),
-        (("--calibrators", "beta", "--variable", "age"), "none of beta uses one"),
+        (("--calibrators", "variable-based"), "needs --variables COL"),
+        (("--calibrators", "beta", "--variable", "age"), "--calibrators beta uses no variable"),
         (("--calibrators", "variable-based", "--variable", "sex"), "numbers are needed"),
         (("--calibrators", "beta", "--test-size", "0"), "is not valid"),
         (("--calibrators", "beta", "--test-size", "0.5", "--cv", "3"), "not allowed with"),
