@@ -97,7 +97,6 @@ INSIDE = {
     ("data/files.py", "pyarrow"),
     ("data/files.py", "xarray"),
     ("estimators/histogram.py", "xarray"),
-    ("inference/multiplicity.py", "scipy.stats"),
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
     ("inference/results.py", "xarray"),

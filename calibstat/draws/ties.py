@@ -1,12 +1,12 @@
-"""Ties: which values of a statistic are equal but for rounding."""
+"""Ties, which are values that are equal but for rounding, and the p-values that draws give."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import TIE_SHARE
 
 # Most replicates are at most so large; the largest ones may be larger by any factor.
@@ -58,3 +58,21 @@ def typical_size(values: Array, masses: Array | None = None) -> float:
     order = np.argsort(sizes)
     reached = np.cumsum(np.ones(len(sizes)) if masses is None else masses[kept][order])
     return float(sizes[order][np.searchsorted(reached, _MOST * reached[-1])])
+
+
+@overload
+def monte_carlo_pvalue(exceedances: int, n_resamples: int) -> float: ...
+@overload
+def monte_carlo_pvalue(exceedances: Ints, n_resamples: int) -> Floats: ...
+def monte_carlo_pvalue(exceedances: int | Ints, n_resamples: int) -> float | Floats:
+    """Return the p-value of data that so many of R draws reach: (1 + exceedances) / (1 + R), never zero.
+
+    Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison & Hinkley
+    1997, Section 4.2; Phipson & Smyth 2010).
+
+    Examples
+    --------
+    >>> monte_carlo_pvalue(0, 999), monte_carlo_pvalue(49, 999)
+    (0.001, 0.05)
+    """
+    return (1 + exceedances) / (1 + n_resamples)

@@ -9,7 +9,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.bridge import BrownianBridge
-from calibstat.estimators.combined import EachClass
+from calibstat.estimators.combined import EachClass, Family
 from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
 from calibstat.estimators.kernel import SKCE
 from calibstat.estimators.miscalibration import ECE, MaximumMiscalibration
@@ -59,6 +59,11 @@ def chosen_panel(panel: Mapping[str, Estimator] | Sequence[Estimator]) -> tuple[
             "for example {'ece': ECE(), 'l2': DebiasedL2()}."
         )
     return tuple(Member(name, each, f"large {each.quantity}") for name, each in named.items())
+
+
+def family_of(members: Sequence[Member]) -> Family:
+    """Return all statistics of a panel as one estimator, to be drawn together."""
+    return Family({member.name: member.estimator for member in members})
 
 
 def _two() -> tuple[Member, ...]:

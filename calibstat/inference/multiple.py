@@ -2,40 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, final, runtime_checkable
+from typing import Any, ClassVar, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import at_least_one
-from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.draws.labels import LabelLaw
-from calibstat.draws.streams import blocks
-from calibstat.draws.ties import tie_slack, typical_size
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.estimators.panels import Member, chosen_panel, default_panel
-from calibstat.inference.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm, single_step, step_down
-from calibstat.inference.results import LEVEL, Asked, counted, frame, number
+from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
+from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
+from calibstat.inference.results import LEVEL, Asked, Result, counted, number
 from calibstat.inference.test import check_asked, check_lens, check_null, check_sample, describe
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Restating
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-Adjust: TypeAlias = Literal["max-t", "step-down", "holm", "fdr_bh", "fdr_by"]
-_JOINT: dict[str, Callable[[Floats, Floats], Floats]] = {"max-t": single_step, "step-down": step_down}
-_SINGLE: dict[str, Callable[[Floats], Floats]] = {
-    "holm": holm,
-    "fdr_bh": benjamini_hochberg,
-    "fdr_by": benjamini_yekutieli,
-}
 
 
 @runtime_checkable
@@ -47,14 +32,22 @@ class Several(Protocol):
 
 
 def multiple_test(
-    sample: Sample, estimator: Estimator, *, adjust: Adjust = "max-t", null: Null | None = None, rng: RNG = None
+    sample: Sample,
+    estimator: Estimator,
+    *,
+    lens: Lens | None = None,
+    adjust: Adjust = "max-t",
+    standardize: Standardize = "moments",
+    level: float = LEVEL,
+    null: Null | None = None,
+    rng: RNG = None,
 ) -> MultipleTest:
     """Test each of several numbers, and adjust the p-values for having looked at all of them.
 
     All are evaluated on the same draws of the null, so that their dependence is known. For "max-t" and "step-down"
-    each is standardised by its mean and standard deviation over the draws and the data together, which keeps these
-    exchangeable: with labels drawn anew, the probability of any adjusted p-value of at most alpha under a calibrated
-    model is at most alpha, at every n.
+    evidence is standardised over the draws and the data together, which keeps these exchangeable: with labels drawn
+    anew, the probability of any adjusted p-value of at most alpha under a calibrated model is at most alpha, at every
+    n.
 
     Parameters
     ----------
@@ -63,10 +56,17 @@ def multiple_test(
     estimator : Estimator
         Of several named numbers, with its lens: ``Family({...})``, ``TopLabel() | Within("sex", ECE())``,
         ``EachClass(ECE())``.
+    lens : Lens, optional
+        Looked through before the estimator's own: ``lens | estimator``.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         By the maximum over all (single-step) or over those that are left (step-down; Westfall & Young 1993); Holm's
         method; or for the share of false discoveries, for positive dependence (Benjamini & Hochberg) or any
         (Benjamini & Yekutieli).
+    standardize : {"moments", "ranks", "none"}
+        What makes the numbers comparable for "max-t" and "step-down": standard deviations above their means
+        (`ByMoments`), their p-values (`ByRanks`), or nothing.
+    level : float
+        At which texts reject.
     null : Null, optional
         By default ``Consistency(999)``: labels drawn anew.
     rng : int, Generator or None
@@ -74,8 +74,8 @@ def multiple_test(
     Returns
     -------
     MultipleTest
-        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words. A number that cannot be had
-        (NaN: of a level with too few rows, say) has no p-value (NaN) and is not tested.
+        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words. What has no value (NaN: a
+        level with too few rows, say) has no p-value (NaN) and is not tested.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def multiple_test(
     check_asked(sample, estimator)
     null = Consistency() if null is None else null
     check_null(null)
-    if adjust not in _JOINT | _SINGLE:
-        raise ValueError(f"adjust is {adjust!r}; it must be one of {', '.join(map(repr, _JOINT | _SINGLE))}.")
+    check_choices(adjust, standardize)
+    estimator = estimator if lens is None else check_lens(lens) | estimator
     core, seen = estimator.core, estimator.lens(sample)
     asked = describe(estimator, seen)
     if not isinstance(core, Several):
@@ -110,81 +110,57 @@ def multiple_test(
     values = evaluator(seen.outcomes)
     if values.ndim != 1:
         raise ValueError(f"{estimator!r} gives an array for each name, but a test needs numbers, for example ECE().")
-    drawn = _draws(null, core, seen, as_generator(rng), evaluator)
-    evidence = core.evidences(np.concatenate([values[None], drawn]))
-    pvalues = _each(evidence)
-    standardized = _standardized(evidence)
-    adjusted = _JOINT[adjust](standardized[0], standardized[1:]) if adjust in _JOINT else _single(adjust, evidence)
+    drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
+    found = joint_test(core.evidences(values), [core.evidences(each.samples) for each in drawn], adjust, standardize)
     return MultipleTest(
-        names=_names(evaluator, values),
+        names=tuple(evaluator.present(values)),
         values=values,
-        null_means=drawn.mean(axis=0),
-        standardized=standardized[0],
-        pvalues=pvalues,
-        adjusted=adjusted,
+        null_means=drawn[0].mean,
+        standardized=found.standardized,
+        pvalues=found.pvalues,
+        adjusted=found.adjusted,
         adjust=adjust,
-        n_resamples=len(drawn),
+        n_resamples=len(drawn[0].samples),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
         null=null,
         asked=asked,
+        level=level,
     )
 
 
-def _each(evidence: Floats) -> Floats:
-    """The p-value of each column (R + 1, J) by itself; NaN where there is no value."""
-    return np.array([single_step(column[:1], column[1:, None])[0] for column in evidence.T])
+def draw_together(
+    null: Null, core: Estimator, seen: Sample, rng: np.random.Generator, evaluator: Evaluator
+) -> tuple[EmpiricalNull, ...]:
+    """Draw several numbers on the same replicates of a null; for each kind of replicates (R, J) or (R, J, ...).
 
+    Parameters
+    ----------
+    null : Null
+    core : Estimator
+        Of several numbers, without its lens.
+    seen : Sample
+        As seen through the lens.
+    rng : Generator
+    evaluator : Evaluator
+        Of `core`, prepared on these predictions.
 
-def _single(adjust: str, evidence: Floats) -> Floats:
-    """Adjust p-values; a number that can never be had does not count, one that these labels do not give has p = 1."""
-    possible = ~np.isnan(evidence).all(axis=0)
-    pvalues, adjusted = _each(evidence), np.full(evidence.shape[1], np.nan)
-    adjusted[possible] = _SINGLE[adjust](np.where(np.isnan(pvalues), 1.0, pvalues)[possible])
-    return np.where(np.isnan(pvalues), np.nan, adjusted)
-
-
-def _names(evaluator: Evaluator, values: Floats) -> tuple[Hashable, ...]:
-    return tuple(evaluator.present(values))
-
-
-def _draws(null: Null, core: Estimator, seen: Sample, rng: np.random.Generator, evaluator: Evaluator) -> Floats:
-    """Draw all numbers jointly: (R, J)."""
-    refused = f"{null!r} gives no joint draws of several numbers; use Consistency(999) or Multiplier(999)."
-    if isinstance(null, Restating):
-        raise ValueError(refused)
-    try:
-        distribution = null.draw(core, seen, rng, evaluator)
-    except TypeError as single:  # a null of one number
-        raise ValueError(refused) from single
-    if not isinstance(distribution, EmpiricalNull) or distribution.samples.shape[1:] != evaluator.shape:
-        raise ValueError(refused)
-    return distribution.samples
-
-
-def _standardized(evidence: Floats) -> Floats:
-    """Centre and scale each column (R + 1, J), data and draws alike; what does not vary, or is NaN, is no evidence."""
-    known = np.isfinite(evidence)
-    count = np.maximum(known.sum(axis=0), 1)
-    centre = np.where(known, evidence, 0.0).sum(axis=0) / count
-    spread = np.sqrt(np.where(known, (evidence - centre) ** 2, 0.0).sum(axis=0) / count)
-    varies = spread > ROUNDING * np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
-    return np.where(varies, (evidence - centre) / np.where(varies, spread, 1.0), np.where(known, 0.0, evidence))
+    Raises
+    ------
+    ValueError
+        If the null gives no joint draws.
+    """
+    drawn = () if isinstance(null, Restating) or not null.joint else null.draw(core, seen, rng, evaluator).replicates
+    if not drawn or any(each.samples.shape[1:] != evaluator.shape for each in drawn):
+        raise ValueError(f"{null!r} gives no joint draws of several numbers; use Consistency(999) or Multiplier(999).")
+    return drawn
 
 
 # What a test of each of several numbers found, in words.
 
-METHODS = {
-    "max-t": "single-step max-T, over all on the same draws (Westfall & Young 1993)",
-    "step-down": "step-down max-T, over those left on the same draws (Westfall & Young 1993)",
-    "holm": "Holm's method",
-    "fdr_bh": "share of false discoveries, for positive dependence (Benjamini & Hochberg 1995)",
-    "fdr_by": "share of false discoveries, for any dependence (Benjamini & Yekutieli 2001)",
-}
-
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class MultipleTest:
+class MultipleTest(Result):
     """What `multiple_test` found: one test for each name.
 
     Parameters
@@ -205,6 +181,8 @@ class MultipleTest:
     hypothesis : str
     null : Null
     asked : Asked
+    level : float
+        At which texts reject.
     """
 
     names: tuple[Hashable, ...]
@@ -218,6 +196,9 @@ class MultipleTest:
     hypothesis: str
     null: Null
     asked: Asked
+    level: float = LEVEL
+
+    _row: ClassVar[str] = "name"
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.names)
@@ -227,8 +208,8 @@ class MultipleTest:
 
     @property
     def rejected(self) -> tuple[Hashable, ...]:
-        """The names whose adjusted p-value is at most the level that texts use, 5 %."""
-        return tuple(name for name, p in zip(self.names, self.adjusted, strict=True) if p <= LEVEL)
+        """The names whose adjusted p-value is at most the level."""
+        return tuple(name for name, p in zip(self.names, self.adjusted, strict=True) if p <= self.level)
 
     @property
     def untested(self) -> tuple[Hashable, ...]:
@@ -248,69 +229,60 @@ class MultipleTest:
             )
         kind = "share of false discoveries" if self.adjust.startswith("fdr") else "level"
         found = ", ".join(map(str, self.rejected))
-        return f"Evidence of miscalibration for {found} {where}, {kind} {100 * LEVEL:g} %)."
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each name."""
-        return frame(self._rows()).set_index("name")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; what is not a number is None."""
-        tests = [{key: _plain(value) for key, value in row.items()} for row in self._rows()]
-        return self.asked.to_dict() | {
-            "adjust": self.adjust,
-            "n_resamples": self.n_resamples,
-            "null": repr(self.null),
-            "hypothesis": self.hypothesis,
-            "rejected": [_plain(name) for name in self.rejected],
-            "untested": [_plain(name) for name in self.untested],
-            "tests": tests,
-        }
-
-    def __str__(self) -> str:
-        width = max([4, *(len(str(name)) for name in self.names)])
-        untested = ", ".join(map(str, self.untested))
-        rows = [
-            f"  {row['name']!s:{width}}  {number(row['value'], row['null_mean']):>9}  "
-            f"{number(row['null_mean'], row['value']):>9}  {row['pvalue']:>7.3g}  {row['adjusted']:>10.3g}"
-            f"{'  *' if row['adjusted'] <= LEVEL else ''}"
-            for row in self._rows()
-        ]
-        return "\n".join(
-            [
-                self.verdict,
-                f"  {'name':{width}}  {'value':>9}  {'expected':>9}  {'p':>7}  {'adjusted p':>10}",
-                *rows,
-                f"  value     {self._quantity()}",
-                "  expected  mean of the value under the null: what noise alone gives",
-                f"  adjusted  {METHODS[self.adjust]}; * rejects at {100 * LEVEL:g} % "
-                f"({counted(self.n_resamples, 'resample')})",
-                *([f"  untested  {untested}: the value is not a number (NaN)"] if untested else []),
-                f"  null      {self.hypothesis}",
-                f"  estimator {self.asked.estimator!r}",
-                f"  data      n = {self.asked.n}; {self.asked.source}",
-            ]
-        )
-
-    __repr__ = __str__
-
-    def _quantity(self) -> str:
-        """What the value of each name is, where that can be said: not the quantity of the headline of all."""
-        core = self.asked.estimator.core
-        each = "; ".join(dict.fromkeys(member.quantity for member in core.members))
-        return f"of each name by itself: {each or core.quantity}"
+        return f"Evidence of miscalibration for {found} {where}, {kind} {100 * self.level:g} %)."
 
     def _rows(self) -> list[dict[str, Any]]:
         keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted")
         columns = (self.names, self.values, self.null_means, self.standardized, self.pvalues, self.adjusted)
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
+    def _values(self) -> dict[str, Any]:
+        return self.asked.to_dict() | {
+            "adjust": self.adjust,
+            "n_resamples": self.n_resamples,
+            "null": repr(self.null),
+            "hypothesis": self.hypothesis,
+            "level": self.level,
+            "rejected": self.rejected,
+            "untested": self.untested,
+            "tests": self._rows(),
+        }
 
-def _plain(value: Any) -> Any:
-    """A Python value that JSON can hold."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+    def _table(self) -> list[list[str]]:
+        rows = [
+            [
+                str(row["name"]),
+                number(row["value"], row["null_mean"]),
+                number(row["null_mean"], row["value"]),
+                f"{row['pvalue']:.3g}",
+                f"{row['adjusted']:.3g}",
+                "*" if row["adjusted"] <= self.level else "",
+            ]
+            for row in self._rows()
+        ]
+        return [["name", "value", "expected", "p", "adjusted p", ""], *rows]
+
+    def _details(self) -> list[tuple[str, str]]:
+        untested = ", ".join(map(str, self.untested))
+        return [
+            ("value", self._quantity()),
+            ("expected", "mean of the value under the null: what noise alone gives"),
+            (
+                "adjusted",
+                f"{ADJUSTMENTS[self.adjust]}; * rejects at {100 * self.level:g} % "
+                f"({counted(self.n_resamples, 'resample')})",
+            ),
+            *([("untested", f"{untested}: the value is not a number (NaN)")] if untested else []),
+            ("null", self.hypothesis),
+            ("estimator", repr(self.asked.estimator)),
+            ("data", f"n = {self.asked.n}; {self.asked.source}"),
+        ]
+
+    def _quantity(self) -> str:
+        """What the value of each name is, where that can be said: not the quantity of the headline of all."""
+        core = self.asked.estimator.core
+        each = "; ".join(dict.fromkeys(member.quantity for member in core.members))
+        return f"of each name by itself: {each or core.quantity}"
 
 
 # One exact p-value of several statistics, and which of them saw something.
@@ -321,14 +293,16 @@ def omnibus_test(
     panel: Mapping[str, Estimator] | Sequence[Estimator] | None = None,
     *,
     lens: Lens | None = None,
+    standardize: Standardize = "moments",
+    level: float = LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> OmnibusTest:
     """Test calibration with several statistics at once, exactly, and say which of them saw what.
 
-    All statistics are evaluated on the same redraws of the labels. Each redraw, and the data, get the smallest of
-    their p-values over the panel, and the data's is judged among those of the redraws, so that
-    P(p <= alpha) <= alpha at every n whatever the panel. No single statistic is good against every kind of
+    All statistics are evaluated on the same redraws of the labels, as a `Family`, and standardised over these and the
+    data together. The largest of the data is judged among the largest of each redraw, so that P(p <= alpha) <= alpha at
+    every n whatever the panel. No single statistic is good against every kind of
     miscalibration; the panel costs little where one member is good and has no blind spot that all members do not
     share. Choose the panel before seeing the labels.
 
@@ -342,6 +316,10 @@ def omnibus_test(
         scaling score, the log-loss z, the kernel, and Kuiper's statistic class by class and for the top label.
     lens : Lens, optional
         Looked through first; canonical by default.
+    standardize : {"moments", "ranks", "none"}
+        As for `multiple_test`; with "ranks" it is the test of the smallest p-value (min-p).
+    level : float
+        At which texts reject.
     n_resamples : int
     rng : int, Generator or None
 
@@ -369,6 +347,7 @@ def omnibus_test(
     over-confidence: predictions are too extreme
     """
     at_least_one("n_resamples", n_resamples)
+    check_choices("max-t", standardize)
     check_sample(sample)
     lens = Canonical() if lens is None else check_lens(lens)
     seen = lens(sample)
@@ -377,56 +356,44 @@ def omnibus_test(
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
     members = default_panel(seen.predictions.n_classes) if panel is None else chosen_panel(panel)
-    evaluators = [_prepared(member, lens, seen) for member in members]
-    _refuse_arrays(members, evaluators, seen)
-    observed = _values(evaluators, seen.outcomes[None])
-    _refuse_nan(members, observed[0])
-    drawn = _redrawn(evaluators, seen, n_resamples, as_generator(rng))
-    counts = _counts(np.concatenate([_evidence(members, observed), _evidence(members, drawn)]))
-    own, joint, total = counts[0], counts.min(axis=1), 1 + n_resamples
+    family, null = family_of(members), Consistency(n_resamples)
+    try:
+        evaluator = family.prepare(seen.predictions)
+        values = evaluator(seen.outcomes)
+    except ValueError:
+        _name_the_misfit(members, lens, seen)
+        raise
+    _refuse_nan(members, values)
+    (drawn,) = draw_together(null, family, seen, as_generator(rng), evaluator)
+    found = joint_test(family.evidences(values), [family.evidences(drawn.samples)], standardize=standardize)
     return OmnibusTest(
-        statistic=int(own.min()) / total,
-        pvalue=int(np.count_nonzero(joint <= joint[0])) / total,
+        statistic=float(found.pvalues.min()),
+        pvalue=found.pvalue,
         names=tuple(member.name for member in members),
         estimators=tuple(member.estimator for member in members),
-        values=tuple(map(float, observed[0])),
-        pvalues=tuple(int(count) / total for count in own),
-        adjusted=tuple(int(np.count_nonzero(joint <= count)) / total for count in own),
-        kinds=tuple(member.says(value) for member, value in zip(members, observed[0], strict=True)),
+        values=tuple(map(float, values)),
+        pvalues=tuple(map(float, found.pvalues)),
+        adjusted=tuple(map(float, found.adjusted)),
+        kinds=tuple(member.says(value) for member, value in zip(members, values, strict=True)),
         lens=lens,
         n=len(seen),
         n_resamples=n_resamples,
-        hypothesis=f"given the prediction, the outcome seen through {lens!r} follows the prediction; labels drawn from "
-        "the predictions, the same for all statistics (exact)",
+        hypothesis=f"{null.hypothesis(lens, seen.predictions.given)}; the same draws for all statistics",
         source=seen.predictions.source,
+        level=level,
     )
 
 
-def _prepared(member: Member, lens: Lens, seen: Sample) -> Evaluator:
-    try:
-        evaluator = Headline(member.estimator).prepare(seen.predictions)
-    except ValueError as wrong:
-        raise ValueError(f"{member.name!r} of the panel does not fit what is seen through {lens!r}: {wrong}") from wrong
-    return evaluator
-
-
-def _values(evaluators: list[Evaluator], outcomes: Ints) -> Floats:
-    """Evaluate all members on labels (R, n): (R, J)."""
-    return np.stack([np.asarray(evaluator(outcomes), dtype=float) for evaluator in evaluators], axis=-1)
-
-
-def _redrawn(evaluators: list[Evaluator], seen: Sample, n_resamples: int, rng: np.random.Generator) -> Floats:
-    law, n = LabelLaw(seen.predictions), len(seen)
-    drawn = [
-        _values(evaluators, law.invert(stream.random((size, n))[:kept]))
-        for stream, size, kept in blocks(n_resamples, n, rng)
-    ]
-    return np.concatenate(drawn)
-
-
-def _refuse_arrays(members: Sequence[Member], evaluators: list[Evaluator], seen: Sample) -> None:
-    for member, evaluator in zip(members, evaluators, strict=True):
-        if evaluator(seen.outcomes).ndim:
+def _name_the_misfit(members: Sequence[Member], lens: Lens, seen: Sample) -> None:
+    """Raise an error that names the member that cannot be prepared, or gives an array."""
+    for member in members:
+        try:
+            value = Headline(member.estimator).prepare(seen.predictions)(seen.outcomes)
+        except ValueError as wrong:
+            raise ValueError(
+                f"{member.name!r} of the panel does not fit what is seen through {lens!r}: {wrong}"
+            ) from wrong
+        if value.ndim:
             raise ValueError(f"{member.name!r} of the panel gives an array, but a test needs one number; leave it out.")
 
 
@@ -436,28 +403,12 @@ def _refuse_nan(members: Sequence[Member], values: Floats) -> None:
         raise ValueError(f"{wrong[0]!r} of the panel is not a number (NaN) on this sample; leave it out.")
 
 
-def _evidence(members: Sequence[Member], values: Floats) -> Floats:
-    """Order values (R, J) so that larger is stronger; NaN counts as strongest, to be safe."""
-    columns = [Headline(member.estimator).evidence(values[:, j]) for j, member in enumerate(members)]
-    ordered = np.stack(columns, axis=-1)
-    return np.where(np.isnan(ordered), np.inf, ordered)
-
-
-def _counts(evidence: Floats) -> Ints:
-    """Count, for each set and member, the sets (itself included) with at least as strong evidence: (R + 1, J)."""
-    counts = np.empty(evidence.shape, dtype=np.intp)
-    for j, column in enumerate(evidence.T):
-        ordered = np.sort(column)
-        counts[:, j] = len(column) - np.searchsorted(ordered, column - tie_slack(column, typical_size(column)))
-    return counts
-
-
 # What a test of several statistics at once found, in words.
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class OmnibusTest:
+class OmnibusTest(Result):
     """What `omnibus_test` found; unpacks to ``(statistic, pvalue)``.
 
     Parameters
@@ -473,13 +424,15 @@ class OmnibusTest:
     pvalues : tuple of float
         Exact p-value of each member by itself: not adjusted for the others.
     adjusted : tuple of float
-        Adjusted by single-step min-p for having looked at all of them.
+        Adjusted for having looked at all of them, by the largest standardised evidence.
     kinds : tuple of str
         What an extreme value of each member means.
     lens : Lens
     n : int
     n_resamples : int
     hypothesis, source : str
+    level : float
+        At which texts reject.
     """
 
     statistic: float
@@ -495,6 +448,9 @@ class OmnibusTest:
     n_resamples: int
     hypothesis: str
     source: str
+    level: float = LEVEL
+
+    _row: ClassVar[str] = "statistic"
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -506,8 +462,8 @@ class OmnibusTest:
 
     @property
     def kind(self) -> str | None:
-        """The kind of miscalibration that the strongest member is most sensitive to; None unless 5 % reject."""
-        return None if self.pvalue > LEVEL else self.kinds[self.names.index(self.strongest)]
+        """The kind of miscalibration that the strongest member is most sensitive to; None unless it rejects."""
+        return None if self.pvalue > self.level else self.kinds[self.names.index(self.strongest)]
 
     @property
     def verdict(self) -> str:
@@ -516,46 +472,37 @@ class OmnibusTest:
             f"through {self.lens!r} (n = {self.n}, p = {self.pvalue:.3g}, {counted(self.n_resamples, 'resample')}, "
             f"{counted(len(self.names), 'statistic')})"
         )
-        if self.pvalue > LEVEL:
+        if self.pvalue > self.level:
             return f"No evidence of miscalibration {where}."
         return f"Evidence of miscalibration {where}. Strongest: {self.strongest}, which points to {self.kind}."
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each member."""
-        columns = ("statistic", "value", "pvalue", "adjusted", "kind")
-        rows = zip(self.names, self.values, self.pvalues, self.adjusted, self.kinds, strict=True)
-        return frame([dict(zip(columns, row, strict=True)) for row in rows]).set_index("statistic")
+    def _rows(self) -> list[dict[str, Any]]:
+        keys = ("statistic", "estimator", "value", "pvalue", "adjusted", "kind")
+        columns = (self.names, map(repr, self.estimators), self.values, self.pvalues, self.adjusted, self.kinds)
+        return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; what is not finite is None."""
-        parts = zip(self.names, self.estimators, self.values, self.pvalues, self.adjusted, strict=True)
+    def _values(self) -> dict[str, Any]:
         return {
             "lens": repr(self.lens),
             "n": self.n,
             "n_resamples": self.n_resamples,
             "source": self.source,
             "hypothesis": self.hypothesis,
+            "level": self.level,
             "statistic": self.statistic,
             "pvalue": self.pvalue,
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {
-                name: {
-                    "estimator": repr(each),
-                    "value": value if np.isfinite(value) else None,
-                    "pvalue": own,
-                    "adjusted": joint,
-                }
-                for name, each, value, own, joint in parts
+                row["statistic"]: {key: row[key] for key in ("estimator", "value", "pvalue", "adjusted")}
+                for row in self._rows()
             },
         }
 
-    def __str__(self) -> str:
-        width = max(map(len, self.names))
-        rows = [
-            f"  {name:{width}}  {number(value):>9}  p = {own:.3g}, adjusted {joint:.3g}"
-            for name, value, own, joint in zip(self.names, self.values, self.pvalues, self.adjusted, strict=True)
-        ]
-        return "\n".join([self.verdict, *rows, f"  data  n = {self.n}; {self.source}", f"  null  {self.hypothesis}"])
+    def _table(self) -> list[list[str]]:
+        columns = zip(self.names, self.values, self.pvalues, self.adjusted, strict=True)
+        rows = [[name, number(value), f"{own:.3g}", f"{joint:.3g}"] for name, value, own, joint in columns]
+        return [["statistic", "value", "p", "adjusted p"], *rows]
 
-    __repr__ = __str__
+    def _details(self) -> list[tuple[str, str]]:
+        return [("data", f"n = {self.n}; {self.source}"), ("null", self.hypothesis)]

@@ -1,14 +1,18 @@
-"""Several p-values at once: corrections of p-values, and joint draws of standardised values."""
+"""Several statistics at once: what makes them comparable, and how their p-values are corrected for having several."""
 
 from __future__ import annotations
 
-from typing import Literal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from calibstat.data.arrays import Floats
-from calibstat.draws.ties import tie_slack, typical_size
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import ROUNDING
+from calibstat.draws.ties import monte_carlo_pvalue, tie_slack, typical_size
 
 
 def holm(pvalues: ArrayLike) -> Floats:
@@ -68,7 +72,7 @@ def benjamini_hochberg(pvalues: ArrayLike) -> Floats:
     >>> benjamini_hochberg([0.01, 0.04, 0.03])
     array([0.03, 0.04, 0.04])
     """
-    return _false_discoveries(pvalues, "bh")
+    return _false_discoveries(pvalues, any_dependence=False)
 
 
 def benjamini_yekutieli(pvalues: ArrayLike) -> Floats:
@@ -95,7 +99,7 @@ def benjamini_yekutieli(pvalues: ArrayLike) -> Floats:
     >>> benjamini_yekutieli([0.01, 0.04, 0.03]).round(4)
     array([0.055 , 0.0733, 0.0733])
     """
-    return _false_discoveries(pvalues, "by")
+    return _false_discoveries(pvalues, any_dependence=True)
 
 
 def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
@@ -129,8 +133,7 @@ def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
     found, drawn = _joint(values, draws)
     if not found.size:
         return found
-    largest = drawn.max(axis=1)
-    return _unknown_as_nan(np.array([_share(value, largest) for value in found]), values)
+    return _unknown_as_nan(_shares(found, drawn.max(axis=1)), values)
 
 
 def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
@@ -166,20 +169,19 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     order = np.argsort(-found, kind="stable")
     # Column k: the maximum over the k-th largest value's column and those of all smaller values.
     rest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
-    each = np.array([_share(found[j], rest[:, k]) for k, j in enumerate(order)])
+    each = np.array([_shares(found[[j]], rest[:, k])[0] for k, j in enumerate(order)])
     adjusted = np.empty_like(found)
     adjusted[order] = np.maximum.accumulate(each)
     return _unknown_as_nan(adjusted, values)
 
 
-def _false_discoveries(pvalues: ArrayLike, method: Literal["bh", "by"]) -> Floats:
+def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
     values = _checked(pvalues)
-    if len(values) < 2:
-        return values
-    # scipy.stats takes half a second to import.
-    from scipy.stats import false_discovery_control
-
-    return np.asarray(false_discovery_control(values, method=method))
+    order, adjusted = np.argsort(values, kind="stable"), np.empty(len(values))
+    ranks = np.arange(1, len(values) + 1)
+    factors = len(values) / ranks * (np.sum(1 / ranks) if any_dependence else 1.0)
+    adjusted[order] = np.minimum.accumulate((values[order] * factors)[::-1])[::-1]
+    return np.minimum(adjusted, 1.0)
 
 
 def _checked(pvalues: ArrayLike) -> Floats:
@@ -215,7 +217,198 @@ def _unknown_as_nan(adjusted: Floats, values: ArrayLike) -> Floats:
     return np.where(np.isnan(np.asarray(values, dtype=float)), np.nan, adjusted)
 
 
-def _share(value: float, drawn: Floats) -> float:
-    """Count the draws that reach a value, ties included, the data being one of the R + 1 sets."""
-    slack = tie_slack(float(value), typical_size(drawn))
-    return (1 + int(np.count_nonzero(drawn >= value - slack))) / (1 + len(drawn))
+def _shares(values: Floats, drawn: Floats) -> Floats:
+    """Return the p-value of each value among the same draws (R,), ties included."""
+    ordered = np.sort(drawn)
+    reached = np.searchsorted(ordered, values - tie_slack(values, typical_size(drawn)), side="left")
+    return monte_carlo_pvalue(len(drawn) - reached, len(drawn))
+
+
+# Standardisation: what makes statistics of different size and noise comparable before the largest of them counts.
+
+
+class Standardization(ABC):
+    """A way to make the evidence of several statistics comparable.
+
+    It is given the data and the draws together, and treats all of these sets alike, so that they stay exchangeable:
+    the p-values of `single_step` are then exact at every n and for every number of draws.
+    """
+
+    @abstractmethod
+    def __call__(self, evidence: Floats) -> Floats:
+        """Return comparable evidence: from (1 + R, J), the data first, to the same shape."""
+
+
+@final
+@dataclass(frozen=True)
+class ByMoments(Standardization):
+    """In standard deviations above the mean of each statistic, of data and draws together: the default everywhere.
+
+    What does not vary is no evidence. Against ranks it loses nothing where the draws are many, and with few draws it
+    finds more, since it tells apart the sets in which some statistic is the largest of all.
+    """
+
+    def __call__(self, evidence: Floats) -> Floats:
+        """Subtract the mean of each column and divide by its standard deviation."""
+        centre, deviation = moments(evidence)
+        known = np.isfinite(evidence)
+        largest = np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
+        varies = deviation > ROUNDING * largest
+        return np.where(varies, (evidence - centre) / np.where(varies, deviation, 1.0), np.where(known, 0.0, evidence))
+
+
+@final
+@dataclass(frozen=True)
+class ByRanks(Standardization):
+    """By the p-value of each statistic among all sets (min-p, Westfall & Young 1993), whatever the shape of its law.
+
+    With R draws of J statistics the smallest joint p-value may be J / (1 + R): take many draws.
+    """
+
+    def __call__(self, evidence: Floats) -> Floats:
+        """Return minus the share of the sets, each itself included, with at least as strong evidence."""
+        return np.stack([-_shares_of_all(column) for column in evidence.T], axis=-1)
+
+
+@final
+@dataclass(frozen=True)
+class AsMeasured(Standardization):
+    """Not at all, for statistics of one kind and of equal noise; otherwise the noisiest decides."""
+
+    def __call__(self, evidence: Floats) -> Floats:
+        """Return the evidence as it is."""
+        return evidence
+
+
+STANDARDIZATIONS: Final[dict[str, Standardization]] = {
+    "moments": ByMoments(),
+    "ranks": ByRanks(),
+    "none": AsMeasured(),
+}
+Standardize: TypeAlias = Literal["moments", "ranks", "none"]
+
+
+def moments(evidence: Floats) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation of each column (R, J), over what is finite."""
+    known = np.isfinite(evidence)
+    count = np.maximum(known.sum(axis=0), 1)
+    centre = np.where(known, evidence, 0.0).sum(axis=0) / count
+    return centre, np.sqrt(np.where(known, (evidence - centre) ** 2, 0.0).sum(axis=0) / count)
+
+
+def _shares_of_all(column: Floats) -> Floats:
+    """Return the share of sets (1 + R,) with at least as strong evidence as each; NaN where there is none."""
+    known = np.where(np.isnan(column), -np.inf, column)
+    reached = np.searchsorted(np.sort(known), known - tie_slack(known, typical_size(known)), side="left")
+    return np.where(np.isnan(column), np.nan, 1 - reached / len(column))
+
+
+# The joint test of several statistics on the same draws.
+
+Adjust: TypeAlias = Literal["max-t", "step-down", "holm", "fdr_bh", "fdr_by"]
+ADJUSTMENTS: Final[dict[str, str]] = {
+    "max-t": "by the maximum over all, on the same draws (max-T, single step; Westfall & Young 1993)",
+    "step-down": "by the maximum over those not yet rejected, on the same draws (max-T, step-down)",
+    "holm": "by Holm's method",
+    "fdr_bh": "by Benjamini and Hochberg's method (share of false discoveries, for positive dependence)",
+    "fdr_by": "by Benjamini and Yekutieli's method (share of false discoveries, for any dependence)",
+}
+_ON_DRAWS: dict[str, Callable[[ArrayLike, ArrayLike], Floats]] = {"max-t": single_step, "step-down": step_down}
+_ON_PVALUES: dict[str, Callable[[ArrayLike], Floats]] = {
+    "holm": holm,
+    "fdr_bh": benjamini_hochberg,
+    "fdr_by": benjamini_yekutieli,
+}
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class JointTest:
+    """What draws say of each of J statistics, and of all together.
+
+    Parameters
+    ----------
+    standardized : (J,) floats
+        Evidence, as it was made comparable.
+    pvalues, adjusted : (J,) floats
+        Of each by itself, and adjusted for all; NaN where there is no value.
+    pvalue : float
+        Of all together: the smallest one adjusted by the maximum over all; NaN where there is no value at all.
+    """
+
+    standardized: Floats
+    pvalues: Floats
+    adjusted: Floats
+    pvalue: float
+
+
+def check_choices(adjust: str, standardize: str) -> None:
+    """Refuse the name of a method that there is not."""
+    for name, value, known in (("adjust", adjust, ADJUSTMENTS), ("standardize", standardize, STANDARDIZATIONS)):
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}.")
+
+
+def joint_test(
+    evidence: Floats, draws: Sequence[Floats], adjust: str = "max-t", standardize: str = "moments"
+) -> JointTest:
+    """Test several statistics on the same draws; where there are several kinds of draws, the larger p-value counts.
+
+    Parameters
+    ----------
+    evidence : (J,) floats
+        Larger is stronger; NaN where a statistic has no value.
+    draws : sequence of (R, J) floats
+        The same under the null, of one kind or of several; NaN counts as the weakest evidence.
+    adjust : one of `ADJUSTMENTS`
+    standardize : one of `STANDARDIZATIONS`
+    """
+    sets = [np.concatenate([evidence[None], each]) for each in draws]
+    pvalues = np.max([[single_step(c[:1], c[1:, None])[0] for c in each.T] for each in sets], axis=0)
+    made_comparable = [STANDARDIZATIONS[standardize](each) for each in sets]
+    together = np.max([single_step(each[0], each[1:]) for each in made_comparable], axis=0)
+    if adjust in _ON_DRAWS:
+        adjusted = np.max([_ON_DRAWS[adjust](each[0], each[1:]) for each in made_comparable], axis=0)
+    else:
+        # a statistic that has no value in any draw either does not count; one that these labels do not give has p = 1
+        possible = np.any([~np.isnan(each).all(axis=0) for each in sets], axis=0)
+        adjusted = np.full(len(evidence), np.nan)
+        adjusted[possible] = _ON_PVALUES[adjust](np.where(np.isnan(pvalues), 1.0, pvalues)[possible])
+        adjusted = np.where(np.isnan(pvalues), np.nan, adjusted)
+    smallest = np.nan if np.isnan(together).all() else float(np.nanmin(together))
+    return JointTest(made_comparable[0][0], pvalues, adjusted, smallest)
+
+
+def simultaneous_half_widths(
+    evidence: Floats, redraws: Floats, others: Sequence[Floats], quantile: Callable[[Floats], float]
+) -> Floats:
+    """Return half-widths (J,) of intervals that hold together: as far as noise reaches in standard deviations.
+
+    An interval excludes zero only where `single_step` with `ByMoments` rejects at the same level: for that the
+    quantile is not below that of the test, whose standard deviations know the data too. In standard deviations of all
+    *other* sets, a set at z among N is at z sqrt(N / (N - 1)) / sqrt(1 - z^2 / (N - 1)), in the same order.
+
+    Parameters
+    ----------
+    evidence : (J,) floats
+    redraws : (R, J) floats
+        Noise on labels drawn anew, on which the test stands.
+    others : sequence of (R, J) floats
+        Noise drawn in another way; the larger half-width counts.
+    quantile : callable
+        Takes the largest noise of each draw (R,).
+    """
+    sets = ByMoments()(np.concatenate([evidence[None], redraws]))
+    n, among_all = len(sets), quantile(_largest(sets[1:]))
+    left_out = among_all * np.sqrt(n / (n - 1)) / np.sqrt(max(1 - among_all**2 / (n - 1), ROUNDING))
+    half_widths = []
+    for noise, least in [(redraws, left_out), *((each, -np.inf) for each in others)]:
+        centre, deviation = moments(noise)
+        half_widths.append(centre + deviation * max(quantile(_largest(ByMoments()(noise))), least))
+    widest: Floats = np.max(half_widths, axis=0)
+    return widest
+
+
+def _largest(evidence: Array) -> Floats:
+    """Return the largest evidence of each set; NaN is the weakest."""
+    return np.where(np.isnan(evidence), -np.inf, evidence).max(axis=1)

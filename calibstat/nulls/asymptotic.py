@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -125,6 +125,8 @@ class Asymptotic(Null):
     >>> round(cs.calibration_test(sample, cs.Spiegelhalter(), null=Asymptotic()).pvalue, 5)
     0.93182
     """
+
+    joint: ClassVar[bool] = False
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None

@@ -1,4 +1,4 @@
-"""Nulls: what is assumed, and how the distribution of a statistic under it is had."""
+"""Nulls: what is assumed, and the distribution that a statistic has under it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from calibstat.data.arrays import Bools, Floats
 from calibstat.data.sample import Given, Sample
-from calibstat.draws.ties import tie_slack, typical_size
+from calibstat.draws.ties import monte_carlo_pvalue, tie_slack, typical_size
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 
 
 class Null(ABC):
     """A null hypothesis, and how a statistic is distributed under it; subclasses say both."""
+
+    joint: ClassVar[bool] = True
+    """Whether several numbers can be drawn on the same replicates: for a null that judges one number, False."""
 
     @abstractmethod
     def draw(
@@ -73,7 +76,12 @@ class NullDistribution(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """How the distribution was had, for texts: "999 resamples", "exact"."""
+        """What the distribution was made of, for texts: "999 resamples", "exact"."""
+
+    @property
+    def replicates(self) -> tuple[EmpiricalNull, ...]:
+        """The kinds of replicates that were all drawn, for joint tests of several numbers; none by default."""
+        return ()
 
     @property
     def monte_carlo(self) -> bool:
@@ -107,6 +115,11 @@ class EmpiricalNull(NullDistribution):
     evidence: Callable[[Floats], Floats]
     typical: float | None = None
 
+    @property
+    def replicates(self) -> tuple[EmpiricalNull, ...]:
+        """These."""
+        return (self,)
+
     def exceedances(self, value: float) -> int:
         """Count the replicates at least as extreme as `value`, ties included; NaN counts as extreme, to be safe."""
         return int(np.count_nonzero(self.exceeds(value)))
@@ -127,12 +140,8 @@ class EmpiricalNull(NullDistribution):
         return np.asarray(self.evidence(self.samples))
 
     def pvalue(self, value: float) -> float:
-        """Return (1 + number of replicates at least as extreme) / (1 + R), never zero.
-
-        Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison &
-        Hinkley 1997, Section 4.2; Phipson & Smyth 2010).
-        """
-        return (1 + self.exceedances(value)) / (1 + len(self.samples))
+        """Return the share of replicates at least as extreme, the data among them: `monte_carlo_pvalue`."""
+        return monte_carlo_pvalue(self.exceedances(value), len(self.samples))
 
     def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
         """Return the Clopper-Pearson interval of the exceedance probability."""
@@ -159,7 +168,7 @@ class EmpiricalNull(NullDistribution):
     @property
     def floor(self) -> float:
         """One over the number of replicates plus one."""
-        return 1 / (1 + len(self.samples))
+        return monte_carlo_pvalue(0, len(self.samples))
 
     @property
     def description(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -176,6 +176,7 @@ class Sequential(Null):
 
     n_resamples: int = 9999
     exceedances: int = 20
+    joint: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         at_least_one("n_resamples", self.n_resamples)

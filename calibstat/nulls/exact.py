@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -77,6 +77,7 @@ class Exact(Null):
     """
 
     tolerance: float = 1e-4
+    joint: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not 0 < self.tolerance < 1:

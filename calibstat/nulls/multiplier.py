@@ -205,6 +205,11 @@ class LargerPValue(NullDistribution):
         """The values under redrawn labels: (R, ...)."""
         return self.redraw.samples
 
+    @property
+    def replicates(self) -> tuple[EmpiricalNull, ...]:
+        """Both kinds."""
+        return self.redraw, self.multiplier
+
     def pvalue(self, value: float) -> float:
         """Return the larger p-value."""
         return self._larger(value).pvalue(value)

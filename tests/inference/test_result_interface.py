@@ -55,6 +55,7 @@ def error_found():
     return cs.minimum_detectable(cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_runs=100, rng=0)
 
 
+FAMILY = cs.Family({"ece": cs.ECE(cs.EqualMass(5)), "kuiper": cs.Kuiper()})
 RESULTS = {
     "CalibrationTest": lambda: cs.calibration_test(sample(), cs.ECE(cs.EqualMass(5)), null=cs.Consistency(99), rng=0),
     "Estimate": lambda: cs.estimate(sample(), cs.ECE(cs.EqualMass(5)), n_resamples=99, rng=0),
@@ -70,6 +71,8 @@ RESULTS = {
     "RequiredN": labels_needed,
     "MinimumDetectable": error_found,
     "Estimate of several": lambda: cs.estimate(sample(), cs.Cox(), n_resamples=19, rng=0),
+    "MultipleTest": lambda: cs.multiple_test(sample(), FAMILY, null=cs.Consistency(19), rng=0),
+    "OmnibusTest": lambda: cs.omnibus_test(sample(), n_resamples=19, rng=0),
 }
 
 
