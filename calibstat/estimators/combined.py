@@ -159,6 +159,9 @@ class NamedValues:
         return dict(zip(self.names, self.values, strict=True))
 
 
+_ARRAY = "gives an array, but one number is expected for each name, as of ECE()"
+
+
 class SeveralEvaluator(Evaluator):
     """Evaluates several prepared numbers on the same outcomes and weights: values (..., J).
 
@@ -192,10 +195,16 @@ class SeveralEvaluator(Evaluator):
         counted = weights is None and not is_chances(outcomes)
         together = [cells for cells in self.common if counted and "square" not in cells.plan.needs]
         for cells in together:
-            values[..., cells.places] = cells.from_tally(cells.plan(outcomes).outcome)
+            found = cells.from_tally(cells.plan(outcomes).outcome)
+            if found.ndim != values.ndim:
+                raise ValueError(f"{self.names[cells.places[0]]!r} {_ARRAY}")
+            values[..., cells.places] = found
         done = {place for cells in together for place in cells.places}
         for place in set(range(len(self.members))) - done:
-            values[..., place] = self.members[place](outcomes, weights)
+            value = self.members[place](outcomes, weights)
+            if value.shape != values.shape[:-1]:
+                raise ValueError(f"{self.names[place]!r} {_ARRAY}")
+            values[..., place] = value
         return values
 
     @property

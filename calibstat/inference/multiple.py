@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, final, runtime_checkable
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -21,14 +21,6 @@ from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Restating
-
-
-@runtime_checkable
-class Several(Protocol):
-    """An estimator of several named numbers, that orders each of them."""
-
-    def evidences(self, values: Floats) -> Floats:
-        """Order numbers (..., J) so that larger is stronger evidence."""
 
 
 def multiple_test(
@@ -102,14 +94,12 @@ def multiple_test(
     estimator = estimator if lens is None else check_lens(lens) | estimator
     core, seen = estimator.core, estimator.lens(sample)
     asked = describe(estimator, seen)
-    if not isinstance(core, Several):
+    if not core.members:
         raise ValueError(
             f"{estimator!r} gives no named numbers; take Family, Within or EachClass, or calibration_test for one."
         )
     evaluator = core.prepare(seen.predictions)
     values = evaluator(seen.outcomes)
-    if values.ndim != 1:
-        raise ValueError(f"{estimator!r} gives an array for each name, but a test needs numbers, for example ECE().")
     drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
     found = joint_test(core.evidences(values), [core.evidences(each.samples) for each in drawn], adjust, standardize)
     return MultipleTest(
@@ -199,6 +189,7 @@ class MultipleTest(Result):
     level: float = LEVEL
 
     _row: ClassVar[str] = "name"
+    _indexed: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.names)
@@ -451,6 +442,7 @@ class OmnibusTest(Result):
     level: float = LEVEL
 
     _row: ClassVar[str] = "statistic"
+    _indexed: ClassVar[bool] = True
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))

@@ -173,7 +173,11 @@ def test_words_and_tables():
         (cs.Within("site", TEN), {"null": Weak()}, "gives no joint draws of several numbers"),
         (cs.Within("site", TEN), {"null": Sequential(99)}, "gives no joint draws of several numbers"),
         (cs.Within("town", TEN), {}, "no variable 'town'"),
-        (cs.Within("site", cs.HistogramRegression(cs.EqualMass(3))), {}, "gives an array for each name"),
+        (
+            cs.Within("site", cs.HistogramRegression(cs.EqualMass(3))),
+            {},
+            "'a' gives an array, but one number is expected",
+        ),
     ],
     ids=["number", "adjust", "weak", "sequential", "variable", "array"],
 )
