@@ -73,6 +73,17 @@ class Expansion:
     influence: Floats
     degenerate: PairsInCells | None = None
 
+    @classmethod
+    def of_mean(cls, value: Floats, numbers: Floats, masses: Floats) -> Expansion:
+        """Expand the mean of numbers (n,) under weights (n,)."""
+        mean = float(value)
+        return cls(mean, masses * (numbers - mean) / masses.sum())
+
+    def root(self) -> Expansion:
+        """Expand the root of the value; where that is zero it moves in no direction first."""
+        value = math.sqrt(max(self.value, 0.0))
+        return Expansion(value, self.influence / (2 * value) if value > 0 else np.zeros(len(self.influence)))
+
     @property
     def linear(self) -> float:
         """The variance of the linear part."""

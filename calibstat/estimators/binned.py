@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar, Literal, final
 
 from calibstat.binnings.base import Binning, expect_binning
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, two_classes
+from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, Expansion, two_classes
 from calibstat.estimators.tally import Tally, TallyPlan
 
 
@@ -28,6 +29,10 @@ class BinnedEstimator(Estimator):
 
     def cellwise(self, plan: TallyPlan) -> CellTerms | None:  # noqa: ARG002
         """Say how the value is made of one term for each cell of a plan; by default it is not."""
+        return None
+
+    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:  # noqa: ARG002
+        """Return what expands the value at outcomes (n,), on the cells of a plan; by default nothing does."""
         return None
 
     @final
@@ -90,4 +95,5 @@ class _BinnedEvaluator(Evaluator):
             from_tallies=functional,
             terms=self.estimator.cellwise(self.plan),
             signed=lambda outcomes, signs: functional(self.plan.signed(outcomes, signs)),
+            expansion=self.estimator.expansion(self.plan),
         )

@@ -5,16 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
+from scipy.special import expit
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, all_weights, happened, in_batches, two_classes
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    Expansion,
+    all_weights,
+    happened,
+    in_batches,
+    two_classes,
+)
 from calibstat.estimators.glm import fit_logit, offset_log_likelihood
 from calibstat.estimators.recalibration_scores import logit_score, logits
 from calibstat.estimators.tally import ratio
+
+Statistic: TypeAlias = Literal["score", "likelihood_ratio", "slope"]
+# Where each of them stands among the eight numbers of a fit.
+_PLACES = {"score": 7, "likelihood_ratio": 6, "slope": 4}
 
 
 @final
@@ -33,8 +47,8 @@ class CoxFit:
         Wald intervals. NaN where outcomes are separated or the predictions are all equal.
     likelihood_ratio, score : float
         Statistics of intercept = 0 and slope = 1, with two degrees of freedom.
-    statistic : {"score", "likelihood_ratio"}
-        Which of the two a test is about.
+    statistic : {"score", "likelihood_ratio", "slope"}
+        Which of the numbers a test is about.
     """
 
     intercept_in_the_large: float
@@ -45,7 +59,7 @@ class CoxFit:
     slope_interval: tuple[float, float]
     likelihood_ratio: float
     score: float
-    statistic: Literal["score", "likelihood_ratio"] = "score"
+    statistic: Statistic = "score"
 
     @property
     def likelihood_ratio_pvalue(self) -> float:
@@ -58,7 +72,7 @@ class CoxFit:
         return exp(-self.score / 2)
 
     def __float__(self) -> float:
-        return self.score if self.statistic == "score" else self.likelihood_ratio
+        return {"score": self.score, "likelihood_ratio": self.likelihood_ratio, "slope": self.slope}[self.statistic]
 
 
 @final
@@ -79,8 +93,8 @@ class Cox(Estimator):
     Parameters
     ----------
     confidence_level : float
-    statistic : {"score", "likelihood_ratio"}
-        What a test is about.
+    statistic : {"score", "likelihood_ratio", "slope"}
+        What a test is about. The slope, which is tested on both sides of one, has intervals and can be compared.
 
     Examples
     --------
@@ -92,7 +106,7 @@ class Cox(Estimator):
     """
 
     confidence_level: float = 0.95
-    statistic: Literal["score", "likelihood_ratio"] = "score"
+    statistic: Statistic = "score"
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
@@ -100,8 +114,8 @@ class Cox(Estimator):
     def __post_init__(self) -> None:
         if not 0 < self.confidence_level < 1:
             raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
-        if self.statistic not in ("score", "likelihood_ratio"):
-            raise ValueError(f"statistic is {self.statistic!r}; it must be 'score' or 'likelihood_ratio'.")
+        if self.statistic not in _PLACES:
+            raise ValueError(f"statistic is {self.statistic!r}; it must be 'score', 'likelihood_ratio' or 'slope'.")
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logits."""
@@ -109,8 +123,12 @@ class Cox(Estimator):
         return _CoxEvaluator(self, predictions)
 
     def headline(self, values: Floats) -> Floats:
-        """Return the statistic of intercept 0 and slope 1."""
-        return values[..., 7 if self.statistic == "score" else 6]
+        """Return the statistic of intercept 0 and slope 1, or the slope."""
+        return values[..., _PLACES[self.statistic]]
+
+    def evidence(self, values: Floats) -> Floats:
+        """Larger statistics, or slopes further from one on either side, are evidence."""
+        return np.abs(values - 1) if self.statistic == "slope" else values
 
 
 class _CoxEvaluator(Evaluator):
@@ -131,6 +149,20 @@ class _CoxEvaluator(Evaluator):
             (float(m), (float(m - z * se), float(m + z * se))) for m, se in value[:6].reshape(3, 2)
         )
         return CoxFit(*large, *intercept, *slope, float(value[6]), float(value[7]), self.estimator.statistic)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Of the slope, an expansion: a row adds its score, times the inverse of the information."""
+        return Capabilities(expansion=self._expanded if self.estimator.statistic == "slope" else None)
+
+    def _expanded(self, outcomes: Array) -> Expansion:
+        value = self(outcomes)
+        masses = np.ones(len(self.logits)) if self.weights is None else self.weights
+        design = np.stack([np.ones(len(self.logits)), self.logits])
+        chances = expit(value[2] + value[4] * self.logits)
+        information = (design * masses * chances * (1 - chances)) @ design.T
+        toward = np.linalg.pinv(information, hermitian=True)[1] @ design
+        return Expansion(float(value[4]), masses * (happened(outcomes) - chances) * toward)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)
@@ -231,6 +263,15 @@ class _RatioEvaluator(Evaluator):
             return Ratio(found, (0.0, np.inf) if found == 0 else (np.nan, np.nan))
         reach = float(np.exp(NormalDist().inv_cdf((1 + self.estimator.confidence_level) / 2) * error))
         return Ratio(found, (found / reach, found * reach))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(expansion=self._expanded)
+
+    def _expanded(self, outcomes: Array) -> Expansion:
+        masses, value = all_weights(self.predictions, None), float(self(outcomes)[0])
+        expected = float((masses * self.predictions.event).sum())
+        return Expansion(value, masses * (happened(outcomes) - value * self.predictions.event) / (expected or np.nan))
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)

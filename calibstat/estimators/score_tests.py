@@ -14,6 +14,7 @@ from calibstat.estimators.base import (
     Capabilities,
     Estimator,
     Evaluator,
+    Expansion,
     Extreme,
     ResidualForm,
     in_batches,
@@ -255,7 +256,11 @@ class TableEvaluator(Evaluator):
         return Capabilities(
             large_sample=lambda _: normal_law(scale or 0.0, two_sided=True),
             standard_deviation=None if self.standardize else lambda: self.scale,
+            expansion=None if self.standardize else self._expanded,
         )
+
+    def _expanded(self, outcomes: Array) -> Expansion:
+        return Expansion.of_mean(self(outcomes), self._numbers(outcomes), self._masses(None))
 
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights

@@ -16,6 +16,7 @@ from calibstat.estimators.base import (
     Capabilities,
     Estimator,
     Evaluator,
+    Expansion,
     Extreme,
     all_weights,
     happened,
@@ -210,16 +211,23 @@ class _MeanLoss(Evaluator):
             found = np.where(outcomes > 0, self.losses, 0.0)
             loss = (outcomes * found).sum(axis=-1)
         else:
-            loss = self.losses[np.arange(len(self.losses)), outcomes]
+            loss = _of_outcomes(self.losses, outcomes)
         mass = all_weights(self.predictions, weights)
         return ratio(np.asarray((loss * mass).sum(axis=-1)), np.asarray(mass.sum(axis=-1)), empty=np.nan)
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(remark=self._remark)
+        return Capabilities(
+            remark=lambda outcomes: self.score.remark(_of_outcomes(self.predictions.probabilities, outcomes)),
+            expansion=lambda outcomes: Expansion.of_mean(
+                self(outcomes), _of_outcomes(self.losses, outcomes), all_weights(self.predictions, None)
+            ),
+        )
 
-    def _remark(self, outcomes: Array) -> str:
-        return self.score.remark(self.predictions.probabilities[np.arange(len(self.predictions)), outcomes])
+
+def _of_outcomes(table: Floats, outcomes: Array) -> Floats:
+    """Look up the number of each row's outcome (..., n) in a table (n, K)."""
+    return table[np.arange(len(table)), outcomes]
 
 
 # Measures of performance that are no mean of losses: RMSE and the area under the ROC curve.
@@ -260,6 +268,11 @@ class _RootEvaluator(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return np.sqrt(self.inner(outcomes, weights))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        squared = self.inner.capabilities.expansion
+        return Capabilities(expansion=squared and (lambda outcomes: squared(outcomes).root()))
 
 
 @final
@@ -311,6 +324,21 @@ class _AreaEvaluator(Evaluator):
         below = np.cumsum(others, axis=-1) - others / 2
         pairs = np.asarray(events.sum(axis=-1) * others.sum(axis=-1))
         return ratio(np.asarray((events * below).sum(axis=-1)), pairs, empty=np.nan)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(expansion=self._placements)
+
+    def _placements(self, outcomes: Array) -> Expansion:
+        """Expand in the share of rows of the other class that each row is placed right of (DeLong et al. 1988)."""
+        event, mass, value = happened(outcomes), all_weights(self.predictions, None), float(self(outcomes))
+        block = np.empty(len(event), dtype=np.intp)
+        block[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(event)))
+        events, others = (self._in_blocks(each) for each in (event * mass, (1 - event) * mass))
+        below = (np.cumsum(others) - others / 2) / others.sum()
+        above = (np.cumsum(events[::-1])[::-1] - events / 2) / events.sum()
+        placed = np.where(event == 1, (below[block] - value) / events.sum(), (above[block] - value) / others.sum())
+        return Expansion(value, mass * placed)
 
     def _in_blocks(self, values: Floats) -> Floats:
         return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)

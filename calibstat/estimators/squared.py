@@ -6,6 +6,7 @@ All of them measure on the event column for two classes and on the whole vector 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -14,11 +15,11 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import above_rounding
-from calibstat.estimators.base import ResidualForm
+from calibstat.estimators.base import Expansion, PairsInCells, ResidualForm, all_weights
 from calibstat.estimators.binned import CellwiseEstimator
-from calibstat.estimators.tally import Tally, over_components, ratio
+from calibstat.estimators.tally import Tally, TallyPlan, over_components, ratio
 
 
 @final
@@ -55,6 +56,10 @@ class SquaredCE(CellwiseEstimator):
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
+
+    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
+        """Expand in the mean residuals of cells."""
+        return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), plan.fixed.weight)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -95,6 +100,11 @@ class RMSCE(CellwiseEstimator):
     def estimand(self) -> RMSCE:
         """The unbinned root mean squared error."""
         return RMSCE(UniqueValues())
+
+    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
+        """Take the root of that of the square."""
+        squared = SquaredCE(self.binning).expansion(plan)
+        return lambda outcomes: squared(outcomes).root()
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
@@ -209,11 +219,39 @@ class DebiasedL2(CellwiseEstimator):
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
 
+    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
+        """Expand the U-statistic: its linear part, with the mean residuals of cells, and its pairs."""
+        pairs = _pair_weight(plan.fixed)
+        # the weight of pairs over that of rows: rows of a cell less one; one for a single row
+        fewer = np.where(pairs > 0, ratio(pairs, plan.fixed.weight), 1.0)
+        return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), fewer)
+
     def terms(self, tally: Tally) -> Floats:
         """Weigh the mean products of pairs of residuals by the shares of cells."""
         products = over_components(tally.residual**2) - tally.square
         pairs = _pair_weight(tally)
         return tally.share * ratio(products, pairs)
+
+
+def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats) -> Expansion:
+    """Expand a squared error of cells: row i adds 2 <g, r_i> - |g|^2 - value, g the mean residual of its cell.
+
+    Parameters
+    ----------
+    plan : TallyPlan
+    outcomes : (n,) ints
+    value : float
+    fewer : (L,) floats
+        What products of two rows of a cell are divided by, beside the total weight.
+    """
+    predictions, index, masses = plan.predictions, plan.cells.index, all_weights(plan.predictions, None)
+    columns = predictions.components
+    residual = np.eye(predictions.n_classes)[outcomes][:, -columns.shape[1] :] - columns
+    tally, total = plan(outcomes), masses.sum()
+    mean = ratio(tally.residual, tally.weight[:, None])[index]
+    influence = masses / total * (2 * (mean * residual).sum(axis=1) - (mean**2).sum(axis=1) - value)
+    scaled = masses / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total)[index]
+    return Expansion(float(value), influence, PairsInCells(index, scaled[:, None] * (residual - mean)))
 
 
 def _squared_gaps(tally: Tally) -> Floats:
