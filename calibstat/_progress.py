@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import TextIO, TypeVar
+from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
 Listener = Callable[[float], None]
@@ -118,85 +118,89 @@ def _tell(whole: Listener, begin: float, end: float, fraction: float) -> None:
     whole(begin + fraction * (end - begin))
 
 
-# One line on a terminal that is drawn anew while work goes on.
+# One line on a terminal, drawn by tqdm while work goes on.
 
-WIDTH = 30
 REDRAW = 0.2
 
 
-class LiveLine:
-    """A line that a thread of its own draws again and again inside a ``with`` block; it goes when the block ends.
+class TerminalBar:
+    """A bar that a thread of its own draws again and again inside a ``with`` block: silent where there is no terminal.
 
-    So it moves on even where the work says nothing for a while. Nothing is drawn where the stream is no terminal.
+    So its seconds go on even where the work says nothing for a while. Change `done`, `total` and `note` at any time.
 
     Parameters
     ----------
-    text : callable
-        Takes the seconds since the beginning and returns the line.
+    doing : str
+        What is done, in a word.
+    total : float, optional
+        How much there is to do; None while that is not known.
     patience : float
-        Seconds before it is drawn first.
+        Seconds before it is drawn first: shorter work has none.
+    stays : bool
+        Whether the line stays when the block has ended well; otherwise it goes.
+    visible : bool
+        Nothing is drawn or said otherwise.
     stream : text stream, optional
         By default standard error.
+    layout : str
+        As of tqdm's ``bar_format``.
     """
 
-    def __init__(self, text: Callable[[float], str], patience: float, stream: TextIO | None = None) -> None:
-        self.text = text
-        self.patience = patience
+    def __init__(
+        self,
+        doing: str,
+        total: float | None = 1.0,
+        *,
+        patience: float,
+        stays: bool = False,
+        visible: bool = True,
+        stream: TextIO | None = None,
+        layout: str = "{desc}: {percentage:3.0f}%|{bar:30}| {elapsed}{postfix}",
+    ) -> None:
+        self.doing, self.layout = doing, layout
+        self.done: float = 0
+        self.total, self.note = total, ""
+        self.patience, self.stays, self.visible = patience, stays, visible
         self.stream = sys.stderr if stream is None else stream
-        self.started = time.monotonic()
-        self.drawn = ""
-        self.lock = threading.Lock()
-        self.ended = threading.Event()
-        self.thread: threading.Thread | None = None
+        self._started = 0.0
+        self._ended = threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def __enter__(self) -> LiveLine:
-        self.started = time.monotonic()
-        if self.stream is not None and self.stream.isatty():
-            self.thread = threading.Thread(target=self._keep_drawing, name="calibstat progress", daemon=True)
-            self.thread.start()
+    def __enter__(self) -> TerminalBar:
+        if self.visible and self.stream is not None and self.stream.isatty():
+            self._started = time.time()
+            self._thread = threading.Thread(target=self._draw, name="calibstat progress", daemon=True)
+            self._thread.start()
         return self
 
-    def __exit__(self, *raised: object) -> None:
-        self.ended.set()
-        if self.thread is not None:
-            self.thread.join()
-        with self.lock:
-            self._clear()
+    def __exit__(self, raised: object, *rest: object) -> None:
+        self.stays = self.stays and raised is None
+        self._ended.set()
+        if self._thread is not None:
+            self._thread.join()
 
     def say(self, line: str) -> None:
         """Print a line of its own, above the one that is drawn."""
-        with self.lock:
-            self._clear()
+        if self._thread is not None:
+            from tqdm import tqdm
+
+            tqdm.write(line, file=self.stream)
+        elif self.visible:
             print(line, file=self.stream, flush=True)
 
-    def _keep_drawing(self) -> None:
-        wait = self.patience
-        while not self.ended.wait(wait):
-            self._draw(time.monotonic() - self.started)
-            wait = REDRAW
+    def _draw(self) -> None:
+        if self._ended.wait(self.patience):
+            return
+        from tqdm import tqdm
 
-    def _draw(self, seconds: float) -> None:
-        text = self.text(seconds)
-        with self.lock:
-            if text != self.drawn:
-                self.stream.write(f"\r{text}\033[K")
-                self.stream.flush()
-                self.drawn = text
+        bar = tqdm(desc=self.doing, total=self.total, file=self.stream, bar_format=self.layout)
+        bar.start_t = self._started
+        while not self._ended.wait(REDRAW):
+            self._refresh(bar)
+        self._refresh(bar)
+        bar.leave = self.stays
+        bar.close()
 
-    def _clear(self) -> None:
-        if self.drawn:
-            self.stream.write("\r\033[K")
-            self.stream.flush()
-            self.drawn = ""
-
-
-def bar(fraction: float) -> str:
-    """Return a bar of fixed width.
-
-    Examples
-    --------
-    >>> bar(0.5)
-    '[###############...............]'
-    """
-    filled = int(WIDTH * min(max(fraction, 0.0), 1.0))
-    return f"[{'#' * filled}{'.' * (WIDTH - filled)}]"
+    def _refresh(self, bar: Any) -> None:
+        bar.n, bar.total, bar.postfix = self.done, self.total, self.note
+        bar.refresh()

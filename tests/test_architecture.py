@@ -83,11 +83,13 @@ DOORS = {
     "statsmodels": ("inference/multiplicity.py",),
     "sklearn": ("calibrators/", "cli/demo.py"),
     "numba": ("_fast/",),
+    "tqdm": ("_progress.py",),
     "torch": (),
     "polars": (),
 }
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
+    ("_progress.py", "tqdm"),
     ("cli/calibrate.py", "pandas"),
     ("cli/demo.py", "calibstat.displays.simplex"),
     ("cli/demo.py", "sklearn.datasets"),

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from textwrap import wrap
 from typing import Any, TextIO, TypeVar
 
-from calibstat._progress import LiveLine, bar, listening, track
+from calibstat._progress import TerminalBar, listening, track
 
 INDENT = 12
 
@@ -94,7 +94,7 @@ def _jsonable(found: Any) -> Any:
     return None if isinstance(plain, float) and not math.isfinite(plain) else plain
 
 
-# A progress bar on a terminal, for work longer than two seconds.
+# A progress bar for work longer than two seconds.
 
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
@@ -113,13 +113,11 @@ class ProgressBar:
     """
 
     def __init__(self, doing: str = "testing", stream: TextIO | None = None) -> None:
-        self.doing = doing
-        self.stream = stream
-        self.fraction = 0.0
+        self.bar = TerminalBar(doing, patience=PATIENCE, stream=stream)
         self.inside = ExitStack()
 
     def __enter__(self) -> ProgressBar:
-        self.inside.enter_context(LiveLine(self.text, PATIENCE, self.stream))
+        self.inside.enter_context(self.bar)
         self.inside.enter_context(listening(self.hear))
         return self
 
@@ -133,12 +131,8 @@ class ProgressBar:
 
     def hear(self, fraction: float) -> None:
         """Take note of how far the work is: the next loop begins again, a small step back is one inside another."""
-        if fraction > self.fraction or fraction < self.fraction / 2:
-            self.fraction = fraction
-
-    def text(self, seconds: float) -> str:
-        """Return what stands on the terminal."""
-        return f"{self.doing} {bar(self.fraction)} {self.fraction:4.0%}, {seconds:.0f} s"
+        if fraction > self.bar.done or fraction < self.bar.done / 2:
+            self.bar.done = fraction
 
 
 # Warnings as plain lines on standard error.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
@@ -9,18 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from calibstat._progress import TerminalBar, listener_of_this_thread
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
 from calibstat.sweeps._compute import Found, Interval, Study, all_units
 from calibstat.sweeps._slots import as_asked, as_swept, expect_names, slots_of
-from calibstat.sweeps.schedule import Bar, block_size, bundles, connected, measure_pace, on_cluster, on_threads
+from calibstat.sweeps.schedule import block_size, bundles, connected, measure_pace, on_cluster, on_threads
 from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily, stored_block
 
 if TYPE_CHECKING:
     import xarray as xr
     from distributed import Client
+
+_PATIENCE = 0.5
+_LAYOUT = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} blocks, {elapsed}{postfix}"
 
 
 @final
@@ -128,8 +133,8 @@ class Sweep:
             A Zarr store: every finished block is written there at once, and what is there is not computed again.
             A store of another study is refused.
         progress : bool
-            Show progress on standard error. A listener (`calibstat._progress.listening`) is told anyway, from the
-            threads that compute.
+            Show a bar on standard error, if that is a terminal. A listener (`calibstat._progress.listening`) is told
+            anyway, from the threads that compute.
         block : int, optional
             Repeats in a block; by default as many as take about half a second. A store that is there keeps its own.
 
@@ -140,9 +145,11 @@ class Sweep:
             ``truth``, ``limit`` and ``miscalibration``; ``status`` and ``error`` of each block. With a store it is
             read from there as it is used.
         """
-        true_or_false("progress", progress)
+        bar = TerminalBar(
+            "sweep", None, patience=_PATIENCE, stays=True, visible=true_or_false("progress", progress), layout=_LAYOUT
+        )
         if store is None:
-            with Bar(progress) as bar:
+            with bar:
                 blocks, dataset = in_memory(self.study, self._block(block))
                 self._fill(blocks, client, bar)
             return dataset
@@ -150,7 +157,7 @@ class Sweep:
         expect_told(self.study)
         if self.rng is None:
             raise ValueError("a study that is to be resumed needs a seed: pass for example rng=0.")
-        with Bar(progress) as bar:
+        with bar:
             kept = stored_block(path)
             self._fill(in_zarr(self.study, path, self._block(block) if kept is None else kept), client, bar)
         return lazily(path)
@@ -160,17 +167,23 @@ class Sweep:
             return block_size(self.study, measure_pace(self.study))
         return min(at_least_one("block", block), self.study.n_repeats)
 
-    def _fill(self, blocks: Blocks, client: Client | str | None, bar: Bar) -> None:
+    def _fill(self, blocks: Blocks, client: Client | str | None, bar: TerminalBar) -> None:
         """Compute the blocks that are not finished."""
         units = [unit for unit in all_units(self.study, blocks.block) if not blocks.finished(unit)]
         if not units:
             return
         tasks = bundles(self.study, units, blocks.block, measure_pace(self.study))
-        bar.begin(len(units))
+        tell, lock, failed = listener_of_this_thread(), threading.Lock(), 0
+        bar.total = len(units)
 
         def take(found: Found) -> None:
+            nonlocal failed
             blocks.write(found)
-            bar.advance(bool(found.error))
+            with lock:
+                failed += bool(found.error)
+                bar.done, bar.note = bar.done + 1, f"{failed} failed" if failed else ""
+                if tell is not None:
+                    tell(bar.done / len(units))
 
         with connected(client) as workers:
             if workers is None:
@@ -178,6 +191,8 @@ class Sweep:
             else:
                 bar.say(f"dashboard: {workers.dashboard_link}")
                 on_cluster(workers, self.study, tasks, blocks.block, take)
+        if failed:
+            bar.say(f"{failed} of {len(units)} blocks failed: their first errors are in the variable 'error'")
 
 
 def _named(models: Any) -> dict[str, SyntheticModel]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import sys
+import time
 import warnings
 
 import numpy as np
@@ -149,10 +152,52 @@ def test_no_warnings_of_small_cells():
     assert [warning for warning in caught if warning.category is cs.SmallCellsWarning] == []
 
 
-def test_progress(capsys):
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def terminal_of(monkeypatch):
+    """A terminal on which bars are drawn at once."""
+    monkeypatch.setattr("calibstat.sweeps.sweep._PATIENCE", 0.0)
+    monkeypatch.setattr("calibstat._progress.REDRAW", 0.01)
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    return sys.stderr
+
+
+def test_progress_is_one_line_that_stays(monkeypatch):
+    terminal = terminal_of(monkeypatch)
     make().run(block=3)
-    lines = capsys.readouterr().err.splitlines()
-    assert "16 of 16 blocks" in lines[-1]
+    *drawn, last = terminal.getvalue().rstrip("\n").split("\r")
+    assert terminal.getvalue().count("\n") == 1
+    assert last.startswith("sweep: 100%|")
+    assert "| 16/16 blocks, 00:0" in last
+    assert any("sweep:   0%|" in line for line in drawn)
+
+
+def test_an_interrupted_sweep_leaves_no_line(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+
+    def interrupt(labels, probabilities):
+        time.sleep(0.1)
+        raise KeyboardInterrupt
+
+    sweep = Sweep(CALIBRATED, n=[30], estimators={"e": lambda n_bins: interrupt}, n_repeats=2, rng=0)
+    with pytest.raises(KeyboardInterrupt):
+        sweep.run(block=1)
+    assert "sweep: " in terminal.getvalue()
+    assert terminal.getvalue().split("\r")[-2].strip() == ""
+
+
+def test_there_is_no_bar_where_it_is_not_wanted(monkeypatch):
+    terminal = terminal_of(monkeypatch)
+    make().run(block=3, progress=False)
+    assert terminal.getvalue() == ""
+
+
+def test_there_is_no_bar_in_a_file(capsys):
+    make().run(block=3)
+    assert capsys.readouterr().err == ""
 
 
 def test_progress_counts_failures(capsys):
