@@ -228,30 +228,16 @@ def closed_right(values: Floats, edges: Floats) -> Ints:
 
 
 def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
-    """Return where each group of equal values begins, in values that are sorted.
+    """Return where each group of equal values begins, in values (n,) that are sorted; the first begins at 0.
 
-    Values are equal if they differ by rounding: by at most four units in the last place of the value itself. So
-    0.1 + 0.2 is 0.3, and 1e-17 is not 1e-30: ranks of very confident predictions count. No value of a group is further
-    than that from the smallest one; neighbours do not chain.
+    Values are equal if they differ by rounding: by at most four units in the last place of the value itself. So 0.1 +
+    0.2 is 0.3, and 1e-17 is not 1e-30: ranks of very confident predictions count. No value of a group is further than
+    that from the smallest one; neighbours do not chain. Values closer than `tolerance`, which is absolute, are equal
+    too.
 
-    The rule is relative, also for a prediction that was had as 1 - q: from equal q come equal floats, and near 1, where
-    the rounding of q is large beside 1 - q, these differ as the q do.
+    The rule is relative, also for a prediction that was computed as 1 - q: from equal q come equal floats, and near 1,
+    where the rounding of q is large beside 1 - q, these differ as the q do.
 
-    Parameters
-    ----------
-    ordered : (n,) floats
-        In increasing order.
-    tolerance : float
-        Values that are this close are equal too; absolute.
-
-    Returns
-    -------
-    starts : (L,) ints
-        Increasing, the first one 0; empty without values.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> first_of_ties(np.array([1e-30, 1e-17, 0.3, 0.1 + 0.2, 0.5]))
     array([0, 1, 2, 4])
     >>> first_of_ties(np.array([0.10, 0.14, 0.18]), tolerance=0.05)

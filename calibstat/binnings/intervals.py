@@ -97,7 +97,7 @@ def _neighbours(values: Floats, firsts: Ints, numbered: Numbered | None) -> tupl
     ranks = np.stack([firsts - 1, firsts])
     if numbered is None:
         return *np.partition(values, ranks.ravel())[ranks], None
-    (below, above), near = numbered.order_statistics_and_rows(ranks)
+    (below, above), near = numbered.order_statistics(ranks)
     return below, above, near
 
 
@@ -172,15 +172,7 @@ class EqualWidth(Binning):
 @final
 @dataclass(frozen=True, eq=False)
 class ByArithmetic(Finder):
-    """Finds cells of equal width without a search.
-
-    Parameters
-    ----------
-    values : (n,) floats
-    edges : (L + 1,) floats
-    bits : int
-        Each cell is divided into ``2 ** bits`` steps.
-    """
+    """Finds cells of equal width without a search: each of the L cells is divided into ``2 ** bits`` steps."""
 
     values: Floats
     edges: Floats

@@ -39,15 +39,8 @@ N_STEPS = ((_HIGHEST - LOWEST) >> BITS_LEFT_OUT) + 1
 class Numbered:
     """Values with the number of their step, 0..N_STEPS-1; a value in a higher step is larger.
 
-    Parameters
-    ----------
-    values : (n,) floats
-        Contiguous.
-    step : (n,) small ints
-    counts : (N_STEPS,) ints
-        How many values are in each step.
-    low, scale : float
-        ``(value - low) * scale`` lies between 0 and 1.
+    `values` (n,) are contiguous, `counts` (N_STEPS,) how many of them are in each step, and ``(value - low) * scale``
+    lies between 0 and 1.
     """
 
     values: Floats
@@ -60,11 +53,7 @@ class Numbered:
     def of(cls, values: Floats, span: tuple[float, float] | None = None) -> Numbered | None:
         """Number the values; None where there is no range that floats can divide.
 
-        Parameters
-        ----------
-        values : (n,) floats
-        span : (low, high), optional
-            The range, where it is known; values beyond share a step with its ends.
+        `span` is the range (low, high) where it is known; values beyond share a step with its ends.
         """
         if not len(values):
             return None
@@ -89,12 +78,8 @@ class Numbered:
         """Return the rows whose step is chosen, (N_STEPS,) booleans."""
         return _rows_among(self.step, chosen)
 
-    def order_statistics(self, ranks: Ints) -> Floats:
-        """Return what stands at these ranks (0 is the smallest) when the values are sorted."""
-        return self.order_statistics_and_rows(ranks)[0]
-
-    def order_statistics_and_rows(self, ranks: Ints) -> tuple[Floats, Ints]:
-        """Return the same, and all rows in the steps of these values."""
+    def order_statistics(self, ranks: Ints) -> tuple[Floats, Ints]:
+        """Return the values at these ranks (0 is the smallest), as if sorted, and all rows in the steps of these."""
         home = np.searchsorted(np.cumsum(self.counts), ranks, side="right")
         chosen = np.zeros(N_STEPS, dtype=bool)
         chosen[home] = True
@@ -104,25 +89,17 @@ class Numbered:
         return placed[ranks - left_out[home]], rows
 
     def closed_right(self, edges: Floats, near: Ints | None = None) -> Ints:
-        """Do as the function of that name, for edges whose inner ones lie in the range of the values.
+        """Do as the function of that name, for edges (L + 1,) whose inner ones lie in the range of the values.
 
-        Parameters
-        ----------
-        edges : (L + 1,) floats
-        near : (m,) ints, optional
-            Rows among which are all those in the steps of the inner edges, where they are known.
+        `near` are rows among which are all those in the steps of the inner edges, where they are known.
         """
         return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges, near)
 
     def cells_of_steps(self, edges: Floats) -> tuple[Ints, Floats]:
-        """Return the cell of each step, and the edge that lies in it.
+        """Return the cell of each step (N_STEPS,) and the edge that lies in it (N_STEPS,).
 
-        Returns
-        -------
-        cell : (N_STEPS,) ints
-            ``~cell`` where rows of the step may lie beyond an edge, in the next cell.
-        edge : (N_STEPS,) floats
-            That edge; NaN where there is none or more than one.
+        The cell is ``~cell`` where rows of the step may lie beyond an edge, in the next cell; the edge is NaN where
+        there is none or more than one.
         """
         inner = edges[1:-1]
         home = self.number(inner)
@@ -137,16 +114,7 @@ class Numbered:
 @final
 @dataclass(frozen=True, eq=False)
 class BySteps(Finder):
-    """Finds the cells between edges by the steps of numbered values.
-
-    Parameters
-    ----------
-    numbered : Numbered
-    edges : (L + 1,) floats
-        The inner ones lie in the range of the values.
-    near : (m,) ints, optional
-        Rows among which are all those in the steps of the inner edges, where they are known.
-    """
+    """Finds the cells between edges by the steps of numbered values, as `Numbered.closed_right` does."""
 
     numbered: Numbered
     edges: Floats

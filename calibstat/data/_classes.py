@@ -22,35 +22,11 @@ def classes_of_columns(
     labels: Sequence[Hashable] | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[Classes, str]:
-    """The class of each column of probabilities, by the first rule that applies.
+    """Return the class of each column of probabilities, and a sentence about what was taken for what, and why.
 
-    These are: `labels`; the names of the columns; integers (or booleans) as positions; the sorted labels, if exactly
-    as many occur as there are columns.
-
-    Parameters
-    ----------
-    found : Labels
-        The labels of the rows.
-    n_classes : int
-        How many classes there are probabilities for.
-    vector : bool
-        Whether there is a single column, P(the last class).
-    labels : sequence, optional
-        The class of each column in order, as the user says.
-    columns : sequence of str, optional
-        The names of the columns (of the one column for a vector).
-
-    Returns
-    -------
-    classes : tuple
-        Python scalars in the order of the columns.
-    source : str
-        What was taken for what, and why.
-
-    Raises
-    ------
-    ValueError
-        If no rule applies; the message proposes `labels`.
+    The first rule that applies: `labels`, as the user says; the names of the `columns` (of the one column, if there is
+    a single `vector` with P(the last class)); integers or booleans as positions; the sorted labels, if exactly as many
+    occur as there are columns. A ValueError, which proposes `labels`, if none applies.
     """
     classes, reason = _by_rule(found, n_classes, vector, labels, columns)
     return classes, _sentence(classes, reason, vector, columns)
@@ -256,19 +232,9 @@ def ends_in(name: str, text: str) -> bool:
 
 
 def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
-    """Raise if a name, whatever its case, is that of a label which belongs to another column.
+    """Raise if a column's name, whatever its case, is that of a label which belongs to another column.
 
-    Parameters
-    ----------
-    classes : tuple
-        The sorted labels, one for each column (for a single column: two, of which it is the last).
-    columns : sequence of str
-        The names of the columns.
-
-    Raises
-    ------
-    ValueError
-        The message proposes `labels`.
+    `classes` are the sorted labels, one for each of the `columns`; for a single column two, of which it is the last.
     """
     spelt = {str(label).lower(): label for label in classes}
     if len(spelt) < len(classes):
@@ -318,14 +284,8 @@ WIDEST_TABLE = 1_000_000
 class Labels:
     """One label for each row, as whole numbers.
 
-    Parameters
-    ----------
-    values : (n,) ints
-        The labels themselves, or for others the position of each row's label in `names`.
-    names : tuple, optional
-        Distinct labels that are text, or integers far apart, sorted; None for integers and booleans.
-    boolean : bool
-        Whether 0 and 1 stand for False and True.
+    `values` are the labels themselves, or the position of each row's label in `names`: the distinct labels, sorted,
+    where these are text or integers far apart. With `boolean`, 0 and 1 stand for False and True.
     """
 
     values: Array
@@ -371,13 +331,7 @@ class Labels:
 
 
 def as_labels(found: Column) -> Labels:
-    """Take a column without missing values for labels.
-
-    Raises
-    ------
-    ValueError
-        If numbers are not whole.
-    """
+    """Take a column without missing values for labels; a ValueError if numbers are not whole."""
     if found.names is not None:
         return Labels(found.values, found.names)
     if found.boolean:

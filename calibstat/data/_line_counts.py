@@ -17,17 +17,8 @@ NEWLINE, QUOTE = ord("\n"), ord('"')
 class CountedLines(io.RawIOBase):
     """The lines after the header, handed on once the values in each are counted.
 
-    Parameters
-    ----------
-    stream : file of bytes
-        At the beginning of the line after the header.
-    delimiter : str
-    n_columns : int
-        How many values a line must have.
-    line : int
-        The number of the first line (lines count from 1).
-    start : bytes
-        What comes before the stream.
+    `stream` is a file of bytes at the beginning of the line after the header, and `start` what comes before that; each
+    line must have `n_columns` values, and the first one is number `line` of the file (lines count from 1).
     """
 
     def __init__(self, stream: Any, delimiter: str, n_columns: int, line: int, start: bytes = b"") -> None:
@@ -53,20 +44,10 @@ class CountedLines(io.RawIOBase):
 
 
 class LineCounter:
-    """Counts the values in each line of text that comes in blocks.
+    """Counts the values in each line of text that comes in blocks, as `CountedLines` asks.
 
-    Parameters
-    ----------
-    delimiter : str
-    n_columns : int
-        How many values a line must have; more are an error unless all beyond are empty.
-    line : int
-        The number of the first line.
-
-    Attributes
-    ----------
-    short : str
-        What to say of the first line that has too few values; empty if none has.
+    More values than columns are an error, unless all beyond are empty. `short` says which line is the first that has
+    too few; it is empty if none has.
     """
 
     def __init__(self, delimiter: str, n_columns: int, line: int) -> None:
@@ -80,13 +61,7 @@ class LineCounter:
         self.short = ""
 
     def feed(self, block: bytes) -> None:
-        """Count in all lines that end in this block.
-
-        Raises
-        ------
-        ValueError
-            If a line has too many values.
-        """
+        """Count all lines that end in this block; a ValueError if one has too many values."""
         text = self._held + block
         # A carriage return at the end may be the first half of the end of a line.
         tail = b"\r" if text.endswith(b"\r") else b""

@@ -47,12 +47,8 @@ def as_generator(rng: RNG) -> np.random.Generator:
 class Variable:
     """One value for each row, as numbers.
 
-    Parameters
-    ----------
-    values : (n,) floats
-        The numbers themselves, or for a categorical variable the position of each row's level in `levels`.
-    levels : tuple of str, optional
-        The level names of a categorical variable; None for a numeric one.
+    `values` (n,) are the numbers themselves, or for a categorical variable the position of each row's level in
+    `levels`, the names of the levels.
     """
 
     values: Floats

@@ -17,21 +17,10 @@ from calibstat.data.columns import Column, absent, as_array, column, names_of, o
 class Examined:
     """Input that has passed every check.
 
-    Parameters
-    ----------
-    probabilities : (n, K) floats
-        In memory of their own and not writeable; columns lie together for two classes, rows otherwise. Rows of more
-        than two classes that were given in single precision still are.
-    outcomes : (n,) ints
-        The column of each row's label.
-    classes : tuple
-        The label of each column: integers, booleans or strings.
-    weights : (n,) floats, optional
-        None if not given or all equal.
-    variables : dict of str to Variable
-        What else is known of each row.
-    source : str
-        What was taken for what, in one line.
+    `probabilities` (n, K) are in memory of their own and not writeable; columns lie together for two classes, rows
+    otherwise, and rows of more than two classes stay in single precision if they came so. `outcomes` (n,) are the
+    column of each row's label, `weights` None if not given or all equal, and `source` says in one line what was taken
+    for what.
     """
 
     probabilities: Array
@@ -54,32 +43,9 @@ def examine(
 ) -> Examined:
     """Check everything that a sample is made of, and take it over.
 
-    Parameters
-    ----------
-    y_true : (n,) integers, booleans or strings
-        The labels.
-    y_prob : (n,) or (n, K) numbers
-        Probabilities of the last class, or of every class.
-    variables : mapping or data frame, optional
-        What else is known of each row, by name.
-    sample_weight : (n,) numbers, optional
-        Importance weights.
-    labels : sequence, optional
-        The class of each column.
-    nan_policy : {"raise", "omit"}
-        What to do with rows in which something is missing.
-    columns : sequence of str, optional
-        The names of the columns of `y_prob`; without them, a data frame's own.
-
-    Returns
-    -------
-    Examined
-        Arrays that share no memory with the arguments, which are never changed.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If anything is wrong: the message says what was found, what was expected and what to do.
+    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, for whoever knows them
+    better than a data frame does. What is returned shares no memory with the arguments, which are never changed. If
+    anything is wrong, a ValueError or TypeError says what was found, what was expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     check_range(raw.rows)
@@ -396,14 +362,10 @@ def _guess_matrix(rows: Array) -> str:
 
 
 def named_columns(variables: Any) -> dict[str, Column]:
-    """One column for each variable, from a mapping of names or a data frame.
+    """Return one column for each variable, from a mapping of names or a data frame.
 
-    Raises
-    ------
-    TypeError
-        If it is neither, or a name is not a string.
-    ValueError
-        If a column does not hold one number or one name for each row.
+    A TypeError if it is neither, or a name is not a string; a ValueError if a column does not hold one number or one
+    name for each row.
     """
     if variables is None:
         return {}

@@ -21,14 +21,8 @@ ABSENT = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 class Column:
     """One value for each row.
 
-    Parameters
-    ----------
-    values : (n,) numbers
-        The numbers themselves, NaN where missing; for text the position of each row in `names`, -1 where missing.
-    names : tuple of str, optional
-        The distinct values of a column of text; None for numbers.
-    boolean : bool
-        Whether the numbers came as booleans.
+    `values` (n,) are the numbers themselves, NaN where missing, or for text the position of each row in `names`, the
+    distinct values, -1 where missing. `boolean` says whether the numbers came as booleans.
     """
 
     values: Array
@@ -95,19 +89,10 @@ def _refusal(name: str, given: Any, error: Exception) -> str:
 
 
 def column(name: str, given: Any) -> Column:
-    """One value for each row, from anything with one dimension.
+    """Take anything with one dimension for one value in each row: numbers, booleans or strings.
 
-    Parameters
-    ----------
-    name : str
-        What to call it in messages.
-    given : array-like
-        Numbers, booleans or strings; None, NaN, NA and NaT count as missing.
-
-    Raises
-    ------
-    ValueError
-        If it has more than one dimension, or holds anything else.
+    None, NaN, NA and NaT count as missing. A ValueError, which calls it `name`, if it has more dimensions or holds
+    anything else.
     """
     array = as_array(name, given)
     if array.ndim != 1:

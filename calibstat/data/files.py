@@ -23,7 +23,7 @@ import numpy as np
 from calibstat._files import Interrupts
 from calibstat.data._line_counts import CountedLines
 from calibstat.data.columns import as_array, column
-from calibstat.data.frames import Names, Selection, arguments_from, frame_names, select
+from calibstat.data.frames import Selection, arguments_from, frame_names, select
 
 # Files that hold columns, read no further than needed.
 
@@ -174,36 +174,18 @@ READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
 }
 
 
-def file_arguments(
-    path: Any, *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None
-) -> dict[str, Any]:
+def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     """Take the arguments of `examine` from a file, of which only the named columns are kept.
 
-    Parameters
-    ----------
-    path : str or path
-        The end of the name says what it is: .csv, .tsv or .txt (these may be compressed), .npz, .parquet, .nc or
-        .netcdf; ``-`` is delimited text on standard input. In text, an empty label, nan and NaN are missing, whereas
-        NA, None and null are labels like others; in all other columns these are missing too.
-    y_true, y_prob, variables, sample_weight
-        Names of columns, as for `frame_arguments`.
-
-    Returns
-    -------
-    dict
-        As of `frame_arguments`.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read, or a column is missing.
+    The end of the name says what the file is: .csv, .tsv or .txt (these may be compressed), .npz, .parquet, .nc or
+    .netcdf; ``-`` is delimited text on standard input. In text, an empty label, nan and NaN are missing, whereas NA,
+    None and null are labels like others; in all other columns these are missing too. Columns are named as for `select`.
+    A ValueError if the file cannot be read, or a column is missing.
     """
     where = "standard input" if str(path) == "-" else str(path)
 
     def choose(names: list[str]) -> Selection:
-        return select(
-            names, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight, where=where
-        )
+        return select(names, **asked, where=where)
 
     with Interrupts() as interrupts:
         try:
@@ -260,24 +242,9 @@ def _ours(error: Exception) -> bool:
 
 
 def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:
-    """Predict with a fitted classifier.
+    """Predict the rows X with a fitted classifier, and take its ``classes_`` for the labels of the columns.
 
-    Parameters
-    ----------
-    estimator : object with ``predict_proba`` and ``classes_``
-    X : rows to predict
-
-    Returns
-    -------
-    dict
-        With the keys y_prob and labels.
-
-    Raises
-    ------
-    TypeError
-        If it cannot predict probabilities.
-    ValueError
-        If it is not fitted, or predicts several outputs.
+    A TypeError if it cannot predict probabilities; a ValueError if it is not fitted, or predicts several outputs.
     """
     name = type(estimator).__name__
     wrap = f"sklearn.calibration.CalibratedClassifierCV({name}(...)) gives probabilities once fitted"
@@ -304,21 +271,7 @@ def _predicted(estimator: Any, X: Any) -> Any:
 def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
     """Take whether the top label was right for the label, and the confidence for its probability.
 
-    Parameters
-    ----------
-    correct : (n,) booleans, or 0 and 1
-    confidence : (n,) floats
-        The probability of the predicted label.
-
-    Returns
-    -------
-    dict
-        With the keys y_true, y_prob and labels.
-
-    Raises
-    ------
-    ValueError
-        If these are not one value in {0, 1} and one in [0, 1] for each row.
+    A ValueError unless these are one value in {0, 1} and one in [0, 1] for each row.
     """
     levels = as_array("confidence", confidence)
     if levels.ndim != 1:

@@ -17,15 +17,7 @@ Names: TypeAlias = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Selection:
-    """The columns a sample is made of.
-
-    Parameters
-    ----------
-    y_true : str
-    y_prob, variables : list of str
-        In the order in which they were asked for; what a glob matches in the frame's.
-    sample_weight : str, optional
-    """
+    """The columns that a sample is made of, in the order asked for; those that a glob matches, in the frame's."""
 
     y_true: str
     y_prob: list[str]
@@ -42,22 +34,11 @@ class Selection:
 def select(
     names: Sequence[str], *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None, where: str
 ) -> Selection:
-    """Find the columns that are asked for among those that are there.
+    """Find the columns that are asked for among the `names` that are there.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The columns that are there.
-    y_true, y_prob, variables, sample_weight
-        What is asked for; `y_prob` and `variables` may be several, and globs. No glob matches the labels or the
-        weights, and one for `variables` no probabilities either.
-    where : str
-        What to call the frame or the file in messages.
-
-    Raises
-    ------
-    ValueError
-        If something is not there; the message lists what is.
+    `y_prob` and `variables` may be several, and globs. No glob matches the labels or the weights, and one for
+    `variables` matches no probabilities either. `where` is what messages call the frame or the file. A ValueError lists
+    what is there if something is not.
     """
     single = [y_true] if sample_weight is None else [y_true, sample_weight]
     for name in single:
@@ -112,39 +93,14 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def frame_arguments(
-    frame: Any, *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None
-) -> dict[str, Any]:
+def frame_arguments(frame: Any, **asked: Any) -> dict[str, Any]:
     """Take the arguments of `examine` from the columns of a frame.
 
-    Parameters
-    ----------
-    frame : data frame
-        Of pandas, polars or pyarrow, an xarray Dataset, or a mapping of names to columns.
-    y_true, y_prob, variables, sample_weight
-        Names of columns, as for `select`. A single two-dimensional column holds all probabilities.
-
-    Returns
-    -------
-    dict
-        With the keys y_true, y_prob, variables, sample_weight and columns (the names of the probability columns).
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or one of probabilities does not hold numbers.
-    TypeError
-        If `frame` is not a frame.
+    The frame is one of pandas, polars or pyarrow, an xarray Dataset, or a mapping of names to columns; columns are
+    named as for `select`, and a single two-dimensional one holds all probabilities. A ValueError if a column is missing
+    or one of probabilities does not hold numbers, a TypeError if `frame` is no frame.
     """
-    chosen = select(
-        frame_names(frame),
-        y_true=y_true,
-        y_prob=y_prob,
-        variables=variables,
-        sample_weight=sample_weight,
-        where="the frame",
-    )
-    return arguments_from(frame, chosen)
+    return arguments_from(frame, select(frame_names(frame), **asked, where="the frame"))
 
 
 def frame_names(frame: Any) -> list[str]:

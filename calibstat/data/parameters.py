@@ -12,20 +12,9 @@ class SmallCellsWarning(UserWarning):
 
 
 def at_least_one(name: str, value: int) -> int:
-    """An integer of at least one.
+    """Return an integer of at least one, which messages call `name`.
 
-    Parameters
-    ----------
-    name : str
-        What to call it in messages.
-    value : int
-
-    Raises
-    ------
-    TypeError
-        If it is not an integer (True is none).
-    ValueError
-        If it is smaller than one.
+    Anything that is not an integer (True is none) is a TypeError, a smaller one a ValueError.
     """
     try:
         number = operator.index(value)
@@ -39,18 +28,9 @@ def at_least_one(name: str, value: int) -> int:
 
 
 def true_or_false(name: str, value: bool) -> bool:
-    """A boolean, and nothing that Python would take for one: the text "False" counts as true.
+    """Return a boolean, which messages call `name`.
 
-    Parameters
-    ----------
-    name : str
-        What to call it in messages.
-    value : bool
-
-    Raises
-    ------
-    TypeError
-        If it is anything else.
+    What Python would take for one is a TypeError: the text "False" counts as true.
     """
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}, but True or False is expected")

@@ -55,8 +55,6 @@ SMALLEST_PVALUE: Final = 1e-12
 def above_rounding(values: Floats, size: Floats) -> Floats:
     """Return values, with zero where they are no more than rounding leaves of differences of numbers of that size.
 
-    Examples
-    --------
     >>> above_rounding(np.array([2e-17, 0.5]), np.array([0.3, 1.0]))
     array([0. , 0.5])
     """
@@ -66,20 +64,12 @@ def above_rounding(values: Floats, size: Floats) -> Floats:
 def rounded_up(value: float) -> int:
     """Return the smallest whole number that is not below `value`, where rounding does not count.
 
-    Examples
-    --------
-    >>> rounded_up(3.0000000000000004), rounded_up(3.1)
-    (3, 4)
+    >>> rounded_up(3.0000000000000004), rounded_up(3.1), rounded_down((1 - 0.9) * 10)
+    (3, 4, 1)
     """
     return math.ceil(value - SAME)
 
 
 def rounded_down(value: float) -> int:
-    """Return the largest whole number that is not above `value`, where rounding does not count.
-
-    Examples
-    --------
-    >>> rounded_down(1000 * 0.025), rounded_down((1 - 0.9) * 10)
-    (25, 1)
-    """
+    """Return the largest whole number that is not above `value`, where rounding does not count."""
     return math.floor(value + SAME)

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints, Variable
-from calibstat.data.checks import Examined, examine, locked
+from calibstat.data.checks import examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
 from calibstat.data.rounding import SAME
@@ -77,45 +77,20 @@ class Sample:
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
     ) -> None:
-        self._hold(
-            examine(
-                y_true,
-                y_prob,
-                variables=variables,
-                sample_weight=sample_weight,
-                labels=labels,
-                nan_policy=nan_policy,
-            )
-        )
-
-    def _hold(self, found: Examined, seen: str = "") -> None:
-        predictions = Predictions(
-            found.probabilities,
-            found.classes,
-            found.weights,
-            found.variables,
-            source=found.source,
-            seen=seen,
-        )
-        object.__setattr__(self, "predictions", predictions)
-        object.__setattr__(self, "outcomes", found.outcomes)
+        given = {"variables": variables, "sample_weight": sample_weight, "labels": labels, "nan_policy": nan_policy}
+        made = self._examined(y_true=y_true, y_prob=y_prob, **given)
+        object.__setattr__(self, "predictions", made.predictions)
+        object.__setattr__(self, "outcomes", made.outcomes)
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
-        sample = object.__new__(cls)
-        sample._hold(examine(**arguments), seen)
-        return sample
+        found = examine(**arguments)
+        known = (found.probabilities, found.classes, found.weights, found.variables)
+        return cls.of(Predictions(*known, source=found.source, seen=seen), found.outcomes)
 
     @classmethod
     def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
-        """Put together predictions and outcomes that are known to be sound, without examining them again.
-
-        Parameters
-        ----------
-        predictions : Predictions
-        outcomes : (n,) ints
-            The column that came true, row by row.
-        """
+        """Put together predictions and outcomes (n,) that are known to be sound, without examining them again."""
         sample = object.__new__(cls)
         object.__setattr__(sample, "predictions", predictions)
         object.__setattr__(sample, "outcomes", outcomes)

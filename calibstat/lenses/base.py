@@ -21,14 +21,8 @@ from calibstat.data.sample import Predictions, Sample
 class View:
     """What is seen through a lens.
 
-    Parameters
-    ----------
-    predictions : Predictions
-        The induced predictions.
-    recoding : Codes, optional
-        The code of each class; None keeps the classes.
-    rows : (m,) ints, optional
-        The rows that are kept; None keeps all.
+    `predictions` are the induced ones, `recoding` gives the code of each class (None keeps the classes), and `rows`
+    (m,) are the rows that are kept (None keeps all).
     """
 
     predictions: Predictions
@@ -181,12 +175,7 @@ class Codes(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class Listed(Codes):
-    """A table.
-
-    Parameters
-    ----------
-    table : (m, K) or (1, K) ints
-    """
+    """A table of codes, (m, K), or (1, K) when all rows share them."""
 
     table: Array
 
@@ -210,11 +199,7 @@ class Listed(Codes):
 class Ranked(Codes):
     """Codes 1, ..., k for some classes of each row and 0 for the others, without a table: its m K numbers take time.
 
-    Parameters
-    ----------
-    columns : (m, k) ints
-        The class with code 1, ..., k.
-    n_classes : int
+    `columns` (m, k) are the classes with the codes 1, ..., k.
     """
 
     columns: Ints

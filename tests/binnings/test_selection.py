@@ -38,7 +38,7 @@ def test_order_statistics_are_those_of_sorted_values(values, data):
         assert high == low or not np.isfinite(high - low) or high - low < 1e-300
         return
     ranks = np.unique(data.draw(st.lists(st.integers(0, len(values) - 1), min_size=1)))
-    np.testing.assert_array_equal(numbered.order_statistics(ranks), np.sort(values)[ranks])
+    np.testing.assert_array_equal(numbered.order_statistics(ranks)[0], np.sort(values)[ranks])
 
 
 @given(some_values)
