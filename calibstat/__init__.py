@@ -81,7 +81,7 @@ _MODULES = {
     "inference.multiplicity": ["benjamini_hochberg", "benjamini_yekutieli", "holm", "single_step", "step_down"],
     "inference.results": ["CalibrationTest", "Estimate"],
     "inference.compare_models": ["compare_models", "ModelComparison", "PairDifference"],
-    "inference.spread": ["ConfidenceInterval"],
+    "inference.intervals": ["ConfidenceInterval"],
     "inference.test": ["calibration_test"],
     "auditing.audit": ["subgroup_audit", "SubgroupAudit", "GroupFinding"],
     "auditing.curves": ["equal_curves_test", "EqualCurvesTest"],

@@ -149,7 +149,7 @@ from calibstat.inference.multiplicity import single_step as single_step
 from calibstat.inference.multiplicity import step_down as step_down
 from calibstat.inference.results import CalibrationTest as CalibrationTest
 from calibstat.inference.results import Estimate as Estimate
-from calibstat.inference.spread import ConfidenceInterval as ConfidenceInterval
+from calibstat.inference.intervals import ConfidenceInterval as ConfidenceInterval
 from calibstat.inference.test import calibration_test as calibration_test
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling

@@ -102,7 +102,7 @@ INSIDE = {
     ("inference/multiplicity.py", "statsmodels.stats.multitest"),
     ("inference/results.py", "pandas"),
     ("inference/results.py", "xarray"),
-    ("inference/spread.py", "scipy.special"),
+    ("inference/intervals.py", "scipy.special"),
     ("monitoring/monitor.py", "xarray"),
     ("nulls/base.py", "scipy.special"),
     ("sweeps/store.py", "xarray"),

@@ -16,7 +16,7 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import blocks
 from calibstat.estimators.tally import ratio
-from calibstat.inference.spread import NoInterval
+from calibstat.inference.intervals import NoInterval
 
 
 @final

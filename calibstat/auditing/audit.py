@@ -26,9 +26,8 @@ from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.cumulative import Kuiper
-from calibstat.inference.estimate import level_between
-from calibstat.inference.results import frame, hang, layout, number_cell, pvalue_cell
-from calibstat.inference.test import check_asked, check_lens
+from calibstat.inference.arguments import check_estimator, check_lens, check_sample, check_share
+from calibstat.inference.results import CONFIDENCE_LEVEL, frame, hang, layout, number_cell, pvalue_cell
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
@@ -113,7 +112,8 @@ def subgroup_audit(
     all rows predicts too high on average
     """
     estimator = Kuiper() if estimator is None else estimator
-    check_asked(sample, estimator)
+    check_sample(sample)
+    check_estimator(estimator)
     _check(adjust, confidence_level, depth, min_size, n_resamples)
     whole = (Canonical() if lens is None else check_lens(lens)) | estimator
     generator = as_generator(rng)
@@ -194,7 +194,7 @@ def _with_weight(groups: list[Group], left_out: list[LeftOut], seen: Sample) -> 
 
 def _check(adjust: str, confidence_level: float, depth: int, min_size: int, n_resamples: int) -> None:
     check_adjust(adjust)
-    level_between(confidence_level)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     for name, value in (("depth", depth), ("min_size", min_size), ("n_resamples", n_resamples)):
         at_least_one(name, value)
 

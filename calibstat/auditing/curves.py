@@ -19,9 +19,9 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import blocks
 from calibstat.estimators.glm import orthonormal
 from calibstat.estimators.logistic_spline import restricted_cubic
+from calibstat.inference.arguments import check_lens, check_number
 from calibstat.inference.multiplicity import single_step
 from calibstat.inference.results import LEVEL, frame, hang, layout, pvalue_cell, small_pvalue
-from calibstat.inference.test import check_lens, check_number
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull

@@ -15,8 +15,8 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.tally import ratio
+from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiplicity import benjamini_hochberg, holm, single_step, step_down
-from calibstat.inference.spread import NoInterval, Uniform, lower_end
 from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.multiplier import signed_values
 
@@ -158,7 +158,7 @@ def adjust_pvalues(values: Floats, kinds: Sequence[Floats], adjust: str) -> tupl
 def simultaneous(noises: Sequence[Floats], scales: Floats, confidence_level: float) -> Floats:
     """Return half-widths (m,) that hold together: the quantile of the largest standardised noise, times the scales."""
     largest = [ratio(noise, scales).max(axis=1) for noise in noises]
-    return Uniform(0.0, largest, "").half_width(confidence_level) * scales
+    return UniformInterval(0.0, largest, "").half_width(confidence_level) * scales
 
 
 def interval(value: float, half_width: float) -> tuple[float, float]:

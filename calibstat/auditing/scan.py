@@ -17,9 +17,8 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.tally import TallyPlan
-from calibstat.inference.estimate import level_between
-from calibstat.inference.results import frame, hang, layout, number_cell, pvalue_cell
-from calibstat.inference.test import check_lens
+from calibstat.inference.arguments import check_lens, check_share
+from calibstat.inference.results import CONFIDENCE_LEVEL, frame, hang, layout, number_cell, pvalue_cell
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 
@@ -134,7 +133,7 @@ def _check(null: str, rank_by: str, adjust: str, confidence_level: float, n_resa
         raise ValueError(f"null is {null!r}; it must be 'weak' or 'strong'.")
     if rank_by not in RANKS:
         raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
-    level_between(confidence_level)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
 
 
 def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[Levels], list[LeftOut], list[str]]:

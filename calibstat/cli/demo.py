@@ -143,7 +143,7 @@ def _what_changed(before: Sequence[Record], after: Sequence[Record]) -> str:
     if any(_rejects(record) for record in after):
         return f"What to make of it: {counts}; {top}. One temperature helps, but it does not mend every class."
     return (
-        f"What to make of it: {counts}; {top}. That is no proof of calibration: with {after[0].test.asked.n} rows, "
+        f"What to make of it: {counts}; {top}. That is no proof of calibration: with {after[0].test.question.n} rows, "
         "errors not much larger than the column 'expected' stay unseen; the raw error was far larger. And never read "
         "an error without what noise alone would give: the value after recalibration is not zero, and need not be."
     )

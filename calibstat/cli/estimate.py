@@ -42,15 +42,15 @@ class Answer:
         """Return the record for JSON."""
         found = self.found
         return self.question.to_dict() | {
-            "n": found.asked.n,
-            "n_classes": found.asked.n_classes,
+            "n": found.question.n,
+            "n_classes": found.question.n_classes,
             "estimate": found.headline,
             "null_mean": found.headline_null_mean,
             "confidence_interval": found.confidence_interval,
             "confidence_level": found.confidence_level,
             "interval_note": found.interval_note,
             "notes": found.notes,
-            "source": found.asked.source,
+            "source": found.question.source,
         }
 
 
@@ -93,7 +93,7 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
         *hang("expected", f"{EXPECTED} ({drawn})"),
         *hang_each("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
         *(line for note in notes for line in hang("note", note)),
-        *hang("data", f"n = {first.asked.n}; {first.asked.source}"),
+        *hang("data", f"n = {first.question.n}; {first.question.source}"),
         *hang("caution", CAUTION.format(these="intervals")),
     ]
     return "\n".join(lines)

@@ -182,14 +182,14 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON."""
         return self.question.to_dict() | {
-            "n": self.test.asked.n,
-            "n_classes": self.test.asked.n_classes,
+            "n": self.test.question.n,
+            "n_classes": self.test.question.n_classes,
             "statistic": self.test.statistic,
             "null_mean": self.test.null_mean,
             "pvalue": self.test.pvalue,
             "pvalue_adjusted": self.pvalue_adjusted,
             "hypothesis": self.test.hypothesis,
-            "source": self.test.asked.source,
+            "source": self.test.question.source,
         }
 
 
@@ -229,7 +229,7 @@ CAUTION = (
 
 def report(records: Sequence[Record], level: float, seed: int, *, named_null: bool = False) -> str:
     """Write the headline, the table, and what they mean."""
-    first, questions = records[0].test.asked, [record.question for record in records]
+    first, questions = records[0].test.question, [record.question for record in records]
     nulls = [_NULL.format(beside=_STRONG if any(question.given for question in questions) else "")]
     if named_null:
         nulls = each_once((record.question.place, record.test.hypothesis) for record in records)
@@ -253,7 +253,7 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
 def headline(records: Sequence[Record], level: float) -> str:
     """Say what was found, by adjusted p-values: evidence with its size, or no evidence."""
     rejected = [record for record in records if record.pvalue_adjusted <= level]
-    n = records[0].test.asked.n
+    n = records[0].test.question.n
     if not rejected:
         smallest = min(records, key=lambda record: record.pvalue_adjusted)
         tests = counted(len(records), "test")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar, final
 from zlib import crc32
@@ -14,7 +14,13 @@ from calibstat._progress import part, track
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.comparisons.results import CalibratorComparison, CalibratorResult, PairResult, Scores, pair_pvalue
-from calibstat.comparisons.splits import UNCALIBRATED, check_calibrators, chosen_splits, recalibrated_samples
+from calibstat.comparisons.splits import (
+    UNCALIBRATED,
+    check_calibrators,
+    chosen_splits,
+    recalibrated_samples,
+    sample_from,
+)
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Predictions, Sample
@@ -23,15 +29,15 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import ratio
-from calibstat.inference.compare import ComparisonTest, comparison_test
-from calibstat.inference.differences import MINIMUM_ROWS, total_variance, wrapped_pvalue
-from calibstat.inference.estimate import level_between
+from calibstat.inference.arguments import behind, check_share
+from calibstat.inference.compare import ComparisonTest, compare_tested
+from calibstat.inference.differences import MINIMUM_ROWS, total_variance
+from calibstat.inference.intervals import ConfidenceInterval, NoInterval
 from calibstat.inference.multiplicity import holm
-from calibstat.inference.results import LEVEL
-from calibstat.inference.spread import ConfidenceInterval, NoInterval
+from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical, TopLabel
+from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
 
 # Where fitting ends, and testing: shares of the time they usually take.
@@ -40,9 +46,10 @@ _FITTED, _TESTED = 0.6, 0.9
 
 def compare_calibrators(
     calibrators: Mapping[str, Any],
-    y_true: Any,
-    y_prob: Any,
+    sample: Any = None,
+    y_prob: Any = None,
     *,
+    y_true: Any = None,
     variables: Any = None,
     sample_weight: Any = None,
     labels: Sequence[Hashable] | None = None,
@@ -52,7 +59,8 @@ def compare_calibrators(
     cv: int | None = None,
     n_splits: int = 1,
     fitted_rows: Mapping[str, Any] | None = None,
-    confidence_level: float = 0.95,
+    level: float = LEVEL,
+    confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int | None = None,
     rng: RNG = None,
 ) -> CalibratorComparison:
@@ -73,13 +81,17 @@ def compare_calibrators(
     ----------
     calibrators : mapping of str to calibrator
         By name; copies of them are fitted.
-    y_true, y_prob, variables, sample_weight, labels
-        As for `Sample`. Variables are for calibrators that name one, such as ``VariableBased("age")``.
+    sample : Sample, or (n,) labels
+        With variables for calibrators that name one, such as ``VariableBased("age")``. Or labels, with `y_prob` beside
+        them and what else a `Sample` takes.
+    y_prob, variables, sample_weight, labels, y_true
+        As for `Sample`, where none is given; `y_true` are the labels by name.
     lens : Lens, optional
-        By default ``Canonical()`` for two classes and, where the binning cuts one column, ``TopLabel()`` for more.
+        Looked through before the estimator's own: the same as ``lens | estimator``. Where neither has one,
+        ``TopLabel()`` for more than two classes if the binning cuts one column.
     estimator : Estimator, optional
-        ``DebiasedL2`` with a binning, by default ``DebiasedL2(EqualMass(15))``, fewer cells for few rows; with a lens
-        of its own instead of `lens`. Cells of fewer than 8 rows are merged with their neighbours.
+        ``DebiasedL2`` with a binning, by default ``DebiasedL2(EqualMass(15))``, fewer cells for few rows. Cells of
+        fewer than 8 rows are merged with their neighbours.
     test_size : float, optional
         Share of the rows that are tested on, by default 0.5.
     cv : int, optional
@@ -88,9 +100,12 @@ def compare_calibrators(
     n_splits : int
         Number of random splits.
     fitted_rows : mapping of str to ints, optional
-        Calibrators that are fitted already, and the rows of `y_true` that they were fitted on (empty for none). They
+        Calibrators that are fitted already, and the rows of the sample that they were fitted on (empty for none). They
         are not fitted again, and none of these rows is tested on.
+    level : float
+        From which adjusted p-value on two are told apart; p-values do not depend on it.
     confidence_level : float
+        Of intervals.
     n_resamples : int, optional
         For the exact p-values; by default 999, or as many as adjusted p-values of 0.02 need.
     rng : int, Generator or None
@@ -113,7 +128,7 @@ def compare_calibrators(
     >>> from calibstat.comparisons.compare import compare_calibrators
     >>> sample = generators.BetaPredictions(1, 1, generators.LogitShift(0.5)).sample(4000, rng=0)
     >>> found = compare_calibrators(
-    ...     {"platt": cal.Platt(), "beta": cal.Beta()}, sample.y_true, sample.y_prob, n_resamples=999, rng=0
+    ...     {"platt": cal.Platt(), "beta": cal.Beta()}, sample, n_resamples=999, rng=0
     ... )
     >>> [(pair.first.name, pair.second.name, pair.rejects) for pair in found.pairs]
     [('uncalibrated', 'platt', True), ('uncalibrated', 'beta', True), ('platt', 'beta', False)]
@@ -121,59 +136,56 @@ def compare_calibrators(
     (True, True)
     """
     check_calibrators(calibrators)
-    level_between(confidence_level)
+    check_share("level", level, LEVEL)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_splits", n_splits)
-    sample = Sample(y_true, y_prob, variables=variables, sample_weight=sample_weight, labels=labels)
+    whole = sample_from(
+        sample, y_true, y_prob, {"variables": variables, "sample_weight": sample_weight, "labels": labels}
+    )
     split_stream, *streams = as_generator(rng).spawn(1 + n_splits)
-    plans = chosen_splits(sample, calibrators, test_size, cv, n_splits, fitted_rows, split_stream)
+    plans = chosen_splits(whole, calibrators, test_size, cv, n_splits, fitted_rows, split_stream)
     with part(0.0, _FITTED):
-        seen = [recalibrated_samples(calibrators, sample, plan, fitted_rows or {}) for plan in track(plans, n_splits)]
-    asked = default_estimator(sample, lens, estimator, len(next(iter(seen[0].values()))))
-    asked, merged = with_large_cells(asked, (each for models in seen for each in models.values()))
+        seen = [recalibrated_samples(calibrators, whole, plan, fitted_rows or {}) for plan in track(plans, n_splits)]
+    wanted = default_estimator(whole, lens, estimator, len(next(iter(seen[0].values()))))
+    wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
     chosen = list(combinations(texts, 2))
     if n_resamples is None:
         n_resamples = enough_resamples(len(chosen), n_splits)
+    judging = Judging(wanted, level, confidence_level, n_resamples)
     with part(_FITTED, _TESTED):
-        models = judge_models(texts, seen, asked, confidence_level, n_resamples, streams)
+        models = judging.models(texts, seen, streams)
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
     with part(_TESTED, 1.0):
-        pairs = judge_pairs(chosen, models, seen, asked, confidence_level, sizes)
+        pairs = judging.pairs(chosen, models, seen, sizes)
     return CalibratorComparison(
         models=tuple(models.values()),
         pairs=pairs,
         splits=tuple(split for plan in plans for split in plan),
-        estimator=asked,
+        estimator=wanted,
+        level=level,
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         cross_fitted=cv is not None,
-        notes=tuple(note for note in (merged, floor_note(len(chosen), n_splits, n_resamples)) if note),
+        notes=tuple(note for note in (merged, floor_note(len(chosen), n_splits, n_resamples, level)) if note),
     )
 
 
 # What is asked of calibrators on their test rows: a test of each, its scores, and each two compared.
 
 
-def default_estimator(sample: Sample, lens: Any, estimator: Any, n_test: int) -> Estimator:
-    """Return what is measured, through a lens that is named once; refuse what cannot be compared."""
-    if lens is not None and not isinstance(lens, Lens):
-        raise TypeError(f"lens is {lens!r}, but a lens is expected: for example TopLabel().")
-    if estimator is not None and not isinstance(estimator, Estimator):
-        raise TypeError(f"estimator is {estimator!r}, but an estimator is expected: for example DebiasedL2().")
-    asked = DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator
+def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | None, n_test: int) -> Estimator:
+    """Return what is measured, with its lens; refuse what cannot be compared."""
+    asked = behind(lens, DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator)
     if asked.core.residual_form != "debiased square":
         raise ValueError(
             f"{asked!r} cannot be compared between models: use a debiased squared error, for example "
             "DebiasedL2(EqualMass(15))."
         )
-    if asked.lens.parts:
-        if lens is not None:
-            raise ValueError(f"the estimator has the lens {asked.lens!r} already: leave out lens={lens!r}.")
+    if lens is not None or asked.lens.parts:
         return asked
-    if lens is None:
-        one_column = asked.core.cut_by is None or asked.core.cut_by.columns == 1
-        lens = TopLabel() if len(sample.labels) > 2 and one_column else Canonical()
-    return lens | asked
+    one_column = asked.core.cut_by is None or asked.core.cut_by.columns == 1
+    return TopLabel() | asked if len(sample.labels) > 2 and one_column else asked
 
 
 def enough_resamples(n_pairs: int, n_splits: int) -> int:
@@ -181,10 +193,10 @@ def enough_resamples(n_pairs: int, n_splits: int) -> int:
     return max(999, 100 * n_pairs * (2 if n_splits > 1 else 1) - 1)
 
 
-def floor_note(n_pairs: int, n_splits: int, n_resamples: int) -> str:
+def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float) -> str:
     """Say that so few resamples cannot tell any two apart, or nothing."""
     floor = 2 * n_pairs * (2 if n_splits > 1 else 1) / (1 + n_resamples)
-    if floor <= LEVEL:
+    if floor <= level:
         return ""
     return (
         f"{n_resamples} resamples cannot give an adjusted p-value below {min(1.0, floor):.2g}; take n_resamples="
@@ -192,89 +204,87 @@ def floor_note(n_pairs: int, n_splits: int, n_resamples: int) -> str:
     )
 
 
-def judge_models(
-    texts: Mapping[str, str],
-    samples: Sequence[Mapping[str, Sample]],
-    estimator: Estimator,
-    confidence_level: float,
-    n_resamples: int,
-    streams: Sequence[np.random.Generator],
-) -> dict[str, CalibratorResult]:
-    """Judge each model, of which `texts` says what it is, on the rows of each split, which has a stream.
+@final
+@dataclass(frozen=True)
+class Judging:
+    """How models are judged on rows that they were not fitted on.
 
-    Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
+    Parameters
+    ----------
+    estimator : Estimator
+        With its lens.
+    level, confidence_level : float
+    n_resamples : int
+        For the exact p-value of each model.
     """
-    families = [Streams(stream) for stream in streams]
-    found = {}
-    for name, text in track(texts.items(), len(texts)):
-        seen = [each[name] for each in samples]
-        own = [family[crc32(str(name).encode())] for family in families]
-        found[name] = _judge_model(name, text, seen, estimator, confidence_level, n_resamples, own)
-    return found
 
+    estimator: Estimator
+    level: float
+    confidence_level: float
+    n_resamples: int
 
-def _judge_model(
-    name: str,
-    calibrator: str,
-    samples: Sequence[Sample],
-    estimator: Estimator,
-    confidence_level: float,
-    n_resamples: int,
-    streams: Sequence[np.random.Generator],
-) -> CalibratorResult:
-    """Test a model on the rows of each split, and score it."""
-    null = Consistency(n_resamples)
-    tests = tuple(
-        calibration_test(each, estimator, null=null, rng=rng)
-        for each, rng in track(zip(samples, streams, strict=True), len(samples))
-    )
-    scores = [_scores(each, estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
-    brier, log, calibration, refinement = np.mean(
-        [(each.brier, each.log, each.calibration, each.refinement) for each in scores], axis=0
-    ).tolist()
-    interval = _root_interval(estimator, samples[0], confidence_level) if len(samples) == 1 else None
-    clipped = sum(each.n_clipped for each in scores)
-    return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
+    def models(
+        self, texts: Mapping[str, str], samples: Sequence[Mapping[str, Sample]], streams: Sequence[np.random.Generator]
+    ) -> dict[str, CalibratorResult]:
+        """Judge each model, of which `texts` says what it is, on the rows of each split, which has a stream.
 
+        Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
+        """
+        families = [Streams(stream) for stream in streams]
+        found = {}
+        for name, text in track(texts.items(), len(texts)):
+            seen = [each[name] for each in samples]
+            own = [family[crc32(str(name).encode())] for family in families]
+            found[name] = self._model(name, text, seen, own)
+        return found
 
-def judge_pairs(
-    chosen: Sequence[tuple[str, str]],
-    models: Mapping[str, CalibratorResult],
-    samples: Sequence[Mapping[str, Sample]],
-    estimator: Estimator,
-    confidence_level: float,
-    sizes: tuple[int, int],
-) -> tuple[PairResult, ...]:
-    """Compare each two on the rows of each split, and adjust over all of them."""
-    tests = [
-        tuple(
-            _compared(models[a], models[b], split, each, estimator, confidence_level)
-            for split, each in enumerate(samples)
+    def _model(
+        self, name: str, calibrator: str, samples: Sequence[Sample], streams: Sequence[np.random.Generator]
+    ) -> CalibratorResult:
+        """Test a model on the rows of each split, and score it."""
+        null = Consistency(self.n_resamples)
+        tests = tuple(
+            calibration_test(each, self.estimator, null=null, level=self.level, rng=rng)
+            for each, rng in track(zip(samples, streams, strict=True), len(samples))
         )
-        for a, b in track(chosen, len(chosen))
-    ]
-    adjusted = holm([pair_pvalue(each) for each in tests])
-    return tuple(
-        PairResult(models[a], models[b], each, float(pvalue), *sizes)
-        for (a, b), each, pvalue in zip(chosen, tests, adjusted, strict=True)
-    )
+        scores = [_scores(each, self.estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
+        brier, log, calibration, refinement = np.mean(
+            [(each.brier, each.log, each.calibration, each.refinement) for each in scores], axis=0
+        ).tolist()
+        interval = _root_interval(self.estimator, samples[0], self.confidence_level) if len(samples) == 1 else None
+        clipped = sum(each.n_clipped for each in scores)
+        return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
 
+    def pairs(
+        self,
+        chosen: Sequence[tuple[str, str]],
+        models: Mapping[str, CalibratorResult],
+        samples: Sequence[Mapping[str, Sample]],
+        sizes: tuple[int, int],
+    ) -> tuple[PairResult, ...]:
+        """Compare each two on the rows of each split, and adjust over all of them."""
+        tests = [
+            tuple(self._pair(models[a], models[b], split, each) for split, each in enumerate(samples))
+            for a, b in track(chosen, len(chosen))
+        ]
+        adjusted = holm([pair_pvalue(each) for each in tests])
+        return tuple(
+            PairResult(models[a], models[b], each, float(pvalue), self.level, *sizes)
+            for (a, b), each, pvalue in zip(chosen, tests, adjusted, strict=True)
+        )
 
-def _compared(
-    first: CalibratorResult,
-    second: CalibratorResult,
-    split: int,
-    samples: Mapping[str, Sample],
-    estimator: Estimator,
-    confidence_level: float,
-) -> ComparisonTest:
-    """Compare two on one split; their own exact p-values are known and not drawn again for each pair."""
-    names = (first.name, second.name)
-    a, b = (samples[name] for name in names)
-    found = comparison_test(a, b, estimator, names=names, confidence_level=confidence_level, n_resamples=1, rng=0)
-    own = (first.tests[split].pvalue, second.tests[split].pvalue)
-    pvalue = wrapped_pvalue(found.normal_pvalue, own)
-    return replace(found, own_pvalues=own, pvalue=pvalue, recalibration_difference=None)
+    def _pair(
+        self, first: CalibratorResult, second: CalibratorResult, split: int, samples: Mapping[str, Sample]
+    ) -> ComparisonTest:
+        """Compare two on one split; their own exact p-values are known and not drawn again for each pair."""
+        return compare_tested(
+            (first.tests[split], second.tests[split]),
+            (samples[first.name], samples[second.name]),
+            (first.name, second.name),
+            self.level,
+            self.confidence_level,
+            self.n_resamples,
+        )
 
 
 def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:

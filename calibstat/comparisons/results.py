@@ -12,8 +12,8 @@ from calibstat.comparisons.splits import Split
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
-from calibstat.inference.results import LEVEL, CalibrationTest, Result, counted, frame, interval_text, noted, number
-from calibstat.inference.spread import ConfidenceInterval
+from calibstat.inference.intervals import ConfidenceInterval
+from calibstat.inference.results import CalibrationTest, Result, counted, frame, interval_text, noted, number
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class CalibratorComparison(Result):
         Which rows were fitted on, and which were tested on.
     estimator : Estimator
         With its lens.
+    level : float
+        From which adjusted p-value on two are told apart.
     confidence_level : float
     n_resamples : int
     cross_fitted : bool
@@ -52,6 +54,7 @@ class CalibratorComparison(Result):
     pairs: tuple[PairResult, ...]
     splits: tuple[Split, ...]
     estimator: Estimator
+    level: float
     confidence_level: float
     n_resamples: int
     cross_fitted: bool
@@ -105,6 +108,7 @@ class CalibratorComparison(Result):
             "n_test": self._n_test,
             "n_splits": 1 if self.cross_fitted else len(self.splits),
             "cross_fitted": self.cross_fitted,
+            "level": self.level,
             "confidence_level": self.confidence_level,
             "n_resamples": self.n_resamples,
             "models": self.models,
@@ -275,6 +279,8 @@ class PairResult(Result):
         One for each split.
     pvalue_adjusted : float
         Over all pairs (Holm).
+    level : float
+        From which adjusted p-value on the two are told apart.
     n_fit, n_test : int
     """
 
@@ -282,13 +288,14 @@ class PairResult(Result):
     second: CalibratorResult
     tests: tuple[ComparisonTest, ...]
     pvalue_adjusted: float
+    level: float
     n_fit: int
     n_test: int
 
     @property
     def verdict(self) -> str:
         """Which of two is better calibrated and by how much, or that they cannot be told apart."""
-        lens = where(self.tests[0].asked[0].lens)
+        lens = where(self.tests[0].questions[0].lens)
         if not self.rejects:
             names = f"{self.first.name} and {self.second.name}"
             return f"{names} cannot be told apart by their binned errors {lens} ({_apart(self)})."
@@ -313,7 +320,7 @@ class PairResult(Result):
     @property
     def rejects(self) -> bool:
         """Whether the two are told apart, after adjustment."""
-        return self.pvalue_adjusted <= LEVEL
+        return self.pvalue_adjusted <= self.level
 
     @property
     def confidence_interval(self) -> ConfidenceInterval | None:

@@ -181,7 +181,26 @@ def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: M
     return seen
 
 
-# Calibrators fitted on some rows of a sample, and what they say of others.
+# The sample that is split, and calibrators fitted on some of its rows, and what they say of others.
+
+
+def sample_from(sample: Any, y_true: Any, y_prob: Any, more: Mapping[str, Any]) -> Sample:
+    """Return a sample that is given, or make one of arrays: of labels in its place or by name, with the rest beside.
+
+    Raises
+    ------
+    TypeError
+        If both are given, or neither.
+    """
+    arrays = [name for name, each in {"y_prob": y_prob, "y_true": y_true, **more}.items() if each is not None]
+    if isinstance(sample, Sample):
+        if arrays:
+            raise TypeError(f"a Sample is given, and {', '.join(arrays)} beside it: put these into the sample.")
+        return sample
+    if (sample is None) == (y_true is None) or y_prob is None:
+        raise TypeError("a Sample is expected, or labels and probabilities: for example Sample(y_true, y_prob).")
+    return Sample(y_true if sample is None else sample, y_prob, **more)
+
 
 UNCALIBRATED = "uncalibrated"
 

@@ -14,25 +14,36 @@ from calibstat.calibrators.binned import ScalingBinning
 from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
 from calibstat.calibrators.trees import VariableBased
-from calibstat.comparisons.splits import UNCALIBRATED, Split, check_calibrators, random_split, recalibrated, sample_of
+from calibstat.comparisons.splits import (
+    UNCALIBRATED,
+    Split,
+    check_calibrators,
+    random_split,
+    recalibrated,
+    sample_from,
+    sample_of,
+)
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.miscalibration import ECE, VECE
 from calibstat.inference.results import Result
 from calibstat.inference.test import calibration_test
+from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
 
 
 def variable_based_protocol(
-    y_true: Any,
-    y_prob: Any,
-    variable: Any,
+    sample: Any = None,
+    y_prob: Any = None,
+    variable: Any = None,
     *,
+    y_true: Any = None,
     name: str = "variable",
     calibrators: Mapping[str, Any] | None = None,
     labels: Sequence[Hashable] | None = None,
+    lens: Lens | None = None,
     n_fit: int | None = None,
     fit_rows: Any = None,
     n_bins: int = 10,
@@ -51,13 +62,18 @@ def variable_based_protocol(
 
     Parameters
     ----------
-    y_true, y_prob, labels
-        As for `Sample`.
-    variable : (n,) floats
+    sample : Sample, or (n,) labels
+        Labels with `y_prob` beside them.
+    y_prob, labels, y_true
+        As for `Sample`, where none is given; `y_true` are the labels by name.
+    variable : str, or (n,) floats
+        The name of a variable of the sample, or its values beside arrays.
     name : str
-        What to call the variable; calibrators name it so, as in ``VariableBased("age")``.
+        What to call the variable that is given by its values; calibrators name it so, as in ``VariableBased("age")``.
     calibrators : mapping of str to calibrator, optional
         By default Platt, beta and scaling-binning for two classes, Dirichlet for more, and variable-based calibration.
+    lens : Lens, optional
+        Looked through before the lens of the errors, ``TopLabel()``; with "evaluated".
     n_fit : int, optional
         How many rows are drawn to fit on; by default half of them.
     fit_rows : (m,) ints, optional
@@ -92,25 +108,38 @@ def variable_based_protocol(
     if convention not in ("evaluated", "kelly-smyth"):
         raise ValueError(f"convention is {convention!r}, but 'evaluated' or 'kelly-smyth' is expected.")
     at_least_one("n_bins", n_bins)
-    sample = Sample(y_true, y_prob, variables={name: variable}, labels=labels)
-    models = check_calibrators(default_calibrators(name, len(sample.labels)) if calibrators is None else calibrators)
+    whole, name = _with_variable(sample, y_true, y_prob, variable, name, labels)
+    if convention == "kelly-smyth" and not (lens is None and whole.predictions.weights is None):
+        raise ValueError('convention="kelly-smyth" has no lens and no weights, as in the paper; leave them out.')
+    models = check_calibrators(default_calibrators(name, len(whole.labels)) if calibrators is None else calibrators)
     stream = as_generator(rng)
-    split = _split(sample, n_fit, fit_rows, stream)
-    given = sample.take(split.test_rows)
+    split = _split(whole, n_fit, fit_rows, stream)
+    given = whole.take(split.test_rows)
     samples = {UNCALIBRATED: given} | {
-        each: sample_of(
-            sample, split.test_rows, recalibrated(model, each, sample, split, False), f"calibrated by {each}"
-        )
+        each: sample_of(whole, split.test_rows, recalibrated(model, each, whole, split, False), f"calibrated by {each}")
         for each, model in track(models.items(), len(models))
     }
     if convention == "kelly-smyth":
         errors = [as_published(each, given, seen, name, n_bins) for each, seen in samples.items()]
     else:
         errors = [
-            _as_used(each, seen, name, n_bins, n_resamples, stream)
+            _as_used(each, seen, name, lens, n_bins, n_resamples, stream)
             for each, seen in track(samples.items(), len(samples))
         ]
     return VariableBasedComparison(tuple(errors), name, split, n_bins, convention)
+
+
+def _with_variable(
+    sample: Any, y_true: Any, y_prob: Any, variable: Any, name: str, labels: Sequence[Hashable] | None
+) -> tuple[Sample, str]:
+    """Return the sample and the name of its variable, which is given by name or by its values."""
+    if not isinstance(sample, Sample):
+        return sample_from(sample, y_true, y_prob, {"variables": {name: variable}, "labels": labels}), name
+    whole = sample_from(sample, y_true, y_prob, {"labels": labels})
+    known = list(whole.predictions.variables)
+    if variable not in known:
+        raise ValueError(f"variable is {variable!r}, but the name of a variable of the sample is expected: {known}.")
+    return whole, variable
 
 
 def default_calibrators(variable: str, n_classes: int) -> dict[str, Any]:
@@ -162,12 +191,18 @@ def _gap(residual: Floats, cells: Ints) -> float:
 
 
 def _as_used(
-    name: str, sample: Sample, variable: str, n_bins: int, n_resamples: int, rng: np.random.Generator
+    name: str,
+    sample: Sample,
+    variable: str,
+    lens: Lens | None,
+    n_bins: int,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> VariableBasedErrors:
     """Measure each calibrator by the label and the confidence that it gives."""
     null, binning = Consistency(n_resamples), EqualMass(n_bins)
     asked = (TopLabel() | ECE(binning), TopLabel() | VECE(variable, binning))
-    over, along = (calibration_test(sample, each, null=null, rng=rng) for each in asked)
+    over, along = (calibration_test(sample, each, lens=lens, null=null, rng=rng) for each in asked)
     return VariableBasedErrors(
         name, over.statistic, along.statistic, over.null_mean, along.null_mean, over.pvalue, along.pvalue
     )

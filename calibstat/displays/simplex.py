@@ -23,7 +23,7 @@ from calibstat.data.rounding import ROUNDING, rounded_down, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.displays.reliability import ReliabilityDisplay
 from calibstat.estimators.histogram import HistogramRegression
-from calibstat.inference.test import check_lens, check_sample
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency

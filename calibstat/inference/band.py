@@ -11,10 +11,9 @@ from scipy.special import betainc, betaincinv
 
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Sample
-from calibstat.inference.estimate import level_between
-from calibstat.inference.results import Result, interval_text, number, small_pvalue
-from calibstat.inference.spread import ConfidenceInterval
-from calibstat.inference.test import check_lens, check_number, check_sample
+from calibstat.inference.arguments import check_lens, check_number, check_sample, check_share, refuse_empty
+from calibstat.inference.intervals import ConfidenceInterval
+from calibstat.inference.results import CONFIDENCE_LEVEL, Result, interval_text, number, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 
@@ -23,7 +22,7 @@ MOST_POINTS = 1000
 
 
 def calibration_band(
-    sample: Sample, *, lens: Lens | None = None, confidence_level: float = 0.95, digits: int | None = None
+    sample: Sample, *, lens: Lens | None = None, confidence_level: float = CONFIDENCE_LEVEL, digits: int | None = None
 ) -> CalibrationBand:
     """Bound the chance of the event at all predictions at once, if it does not decrease with the prediction.
 
@@ -67,7 +66,7 @@ def calibration_band(
     0.35554
     """
     check_sample(sample)
-    level_between(confidence_level)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     lens = Canonical() if lens is None else check_lens(lens)
     seen = lens(sample)
     _refuse(seen, lens)
@@ -98,8 +97,7 @@ def calibration_band(
 def _refuse(seen: Sample, lens: Lens) -> None:
     """Refuse what the band has no theory for."""
     predictions = seen.predictions
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    refuse_empty(seen, lens)
     if predictions.n_classes != 2:
         raise ValueError(
             f"calibration_band: {predictions.n_classes} outcomes are seen through {lens!r}, but a band is for one "

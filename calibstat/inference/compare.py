@@ -4,26 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
 from scipy.special import ndtri
 
-from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import true_or_false
+from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.streams import blocks
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.differences import CellResiduals, difference_error, same_labels, same_rows, wrapped_pvalue
-from calibstat.inference.estimate import level_between
-from calibstat.inference.results import LEVEL, Asked, Result, interval_text, noted, number, pvalue_cell, small_pvalue
-from calibstat.inference.scores_compared import (
-    RecalibrationDifference,
-    ScoreDifference,
-    recalibration_difference,
-    score_difference,
+from calibstat.inference.arguments import check_share, look
+from calibstat.inference.differences import (
+    FEW_OTHERS,
+    CellResiduals,
+    difference_error,
+    kept_rows,
+    midway_variance,
+    other_rows,
+    same_labels,
+    same_rows,
+    unseen_rows_variance,
+    wrapped_pvalue,
 )
-from calibstat.inference.spread import ConfidenceInterval, NoInterval, normal_pvalue, standardized
-from calibstat.inference.test import check_asked, describe
+from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
+from calibstat.inference.results import (
+    CONFIDENCE_LEVEL,
+    LEVEL,
+    CalibrationTest,
+    Question,
+    Result,
+    interval_text,
+    noted,
+    number,
+    pvalue_cell,
+    small_pvalue,
+)
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.consistency import Consistency
 
 
@@ -32,9 +52,11 @@ def comparison_test(
     b: Sample,
     estimator: Estimator,
     *,
+    lens: Lens | None = None,
     paired: bool = True,
     names: tuple[str, str] = ("A", "B"),
-    confidence_level: float = 0.95,
+    level: float = LEVEL,
+    confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> ComparisonTest:
@@ -62,10 +84,14 @@ def comparison_test(
         What two models said about the same rows (paired), or about different ones.
     estimator : Estimator
         ``DebiasedL2`` with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
+    lens : Lens, optional
+        Looked through before the estimator's own: the same as ``lens | estimator``.
     paired : bool
         Whether the rows are the same, in the same order.
     names : (str, str)
         What to call the models in texts.
+    level : float
+        From which p-value on the verdict says that there is evidence; p-values do not depend on it.
     confidence_level : float
         Of the interval of the difference.
     n_resamples : int
@@ -98,40 +124,85 @@ def comparison_test(
     >>> comparison_test(good, good, cs.DebiasedL2(cs.EqualMass(15)), rng=0).pvalue
     1.0
     """
-    check_asked(a, estimator)
-    check_asked(b, estimator)
-    level_between(confidence_level)
+    check_share("level", level, LEVEL)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     true_or_false("paired", paired)
     _check_names(names)
+    looked = look(a, estimator, lens), look(b, estimator, lens)
+    estimator, seen = looked[0][0].estimator, (looked[0][1], looked[1][1])
     same_labels(a, b)
-    seen = (estimator.lens(a), estimator.lens(b))
-    asked = (describe(estimator, seen[0]), describe(estimator, seen[1]))
     if paired:
         same_rows(a, b, estimator, "use paired=False")
+    generator = as_generator(rng)
     cells = (cells_of(estimator, seen[0]), cells_of(estimator, seen[1]))
+    own = [own_pvalue(estimator, each, n_resamples, generator) for each in seen]
+    return _compared(
+        cells,
+        (own[0], own[1]),
+        recalibration_difference=recalibration_difference(seen, paired, n_resamples, generator),
+        score_difference=score_difference(a, b, estimator, paired),
+        questions=(looked[0][0], looked[1][0]),
+        paired=paired,
+        names=names,
+        level=level,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+    )
+
+
+def compare_tested(
+    tested: tuple[CalibrationTest, CalibrationTest],
+    samples: tuple[Sample, Sample],
+    names: tuple[str, str],
+    level: float,
+    confidence_level: float,
+    n_resamples: int,
+) -> ComparisonTest:
+    """Compare two models on the same rows whose exact p-values are known from a test of each, with so many resamples.
+
+    Otherwise it is `comparison_test`, without the difference that a linear recalibration makes.
+    """
+    estimator = tested[0].question.estimator
+    first, second = (cells_of(estimator, estimator.lens(each)) for each in samples)
+    return _compared(
+        (first, second),
+        (tested[0].pvalue, tested[1].pvalue),
+        recalibration_difference=None,
+        score_difference=score_difference(*samples, estimator, paired=True),
+        questions=(tested[0].question, tested[1].question),
+        paired=True,
+        names=names,
+        level=level,
+        confidence_level=confidence_level,
+        n_resamples=n_resamples,
+    )
+
+
+def _compared(
+    cells: tuple[CellResiduals, CellResiduals],
+    own: tuple[float, float],
+    paired: bool,
+    confidence_level: float,
+    **more: Any,
+) -> ComparisonTest:
+    """Test the difference of two errors; `more` are the fields of the result that do not follow from it."""
     difference = cells[0].value - cells[1].value
     error = difference_error(*cells, paired)
     size = max(each.size for each in cells)
     normal = normal_pvalue(difference, error, size)
-    generator = as_generator(rng)
-    own = tuple(own_pvalue(estimator, each, n_resamples, generator) for each in seen)
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
     return ComparisonTest(
         difference=difference,
         pvalue=wrapped_pvalue(normal, own),
         statistic=standardized(difference, error, size),
         normal_pvalue=normal,
-        own_pvalues=(own[0], own[1]),
+        own_pvalues=own,
         values=(cells[0].value, cells[1].value),
         standard_error=error,
         confidence_interval=ConfidenceInterval(difference - reach, difference + reach),
         confidence_level=confidence_level,
-        recalibration_difference=recalibration_difference(seen, paired, n_resamples, generator),
-        score_difference=score_difference(a, b, estimator, paired),
         paired=paired,
-        names=names,
-        asked=asked,
-        n_resamples=n_resamples,
+        **more,
     )
 
 
@@ -190,9 +261,11 @@ class ComparisonTest(Result):
     score_difference : ScoreDifference
     paired : bool
     names : (str, str)
-    asked : (Asked, Asked)
+    questions : (Question, Question)
     n_resamples : int
         Of the exact p-values.
+    level : float
+        From which p-value on there is evidence.
     """
 
     difference: float
@@ -208,8 +281,9 @@ class ComparisonTest(Result):
     score_difference: ScoreDifference
     paired: bool
     names: tuple[str, str]
-    asked: tuple[Asked, Asked]
+    questions: tuple[Question, Question]
     n_resamples: int
+    level: float = LEVEL
 
     _display: ClassVar[str] = "ComparisonDisplay"
 
@@ -227,16 +301,16 @@ class ComparisonTest(Result):
         """Which hypothesis the p-value belongs to."""
         first, second = self.names
         return (
-            f"{first} and {second} have the same squared calibration error through {self.asked[0].lens!r}, each binned "
-            "by its own cells (both may be zero)"
+            f"{first} and {second} have the same squared calibration error through {self.questions[0].lens!r}, each "
+            "binned by its own cells (both may be zero)"
         )
 
     @property
     def verdict(self) -> str:
         """One sentence: which model has the smaller error, or that they cannot be told apart."""
         first, second = self.names
-        where = f"through {self.asked[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue)})"
-        if self.pvalue > LEVEL:
+        where = f"through {self.questions[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue)})"
+        if self.pvalue > self.level:
             return f"The calibration errors of {first} and {second} cannot be told apart {where}."
         smaller = first if self.difference < 0 else second
         differ = f"Evidence that the calibration errors of {first} and {second} differ"
@@ -246,20 +320,20 @@ class ComparisonTest(Result):
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
         found = []
-        if min(asked.n for asked in self.asked) < ENOUGH_ROWS:
+        if min(asked.n for asked in self.questions) < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
         low, high = self.confidence_interval
-        if self.pvalue > LEVEL and not low <= 0 <= high:
+        if self.pvalue > self.level and not low <= 0 <= high:
             found.append("the interval excludes 0, but not where both models may be calibrated: the p-value decides")
         return tuple(found)
 
     def _values(self) -> dict[str, Any]:
         return {
             "models": self.names,
-            "lens": repr(self.asked[0].lens),
-            "estimator": repr(self.asked[0].estimator.core),
-            "n": [asked.n for asked in self.asked],
-            "source": [asked.source for asked in self.asked],
+            "lens": repr(self.questions[0].lens),
+            "estimator": repr(self.questions[0].estimator.core),
+            "n": [asked.n for asked in self.questions],
+            "source": [asked.source for asked in self.questions],
             "paired": self.paired,
             "difference": self.difference,
             "pvalue": self.pvalue,
@@ -270,6 +344,7 @@ class ComparisonTest(Result):
             "root_values": self.root_values,
             "standard_error": self.standard_error,
             "confidence_interval": list(self.confidence_interval),
+            "level": self.level,
             "confidence_level": self.confidence_level,
             "n_resamples": self.n_resamples,
             "recalibration_difference": None if (line := self.recalibration_difference) is None else line._asdict(),
@@ -298,7 +373,7 @@ class ComparisonTest(Result):
                 f"smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by itself, exact)",
             ),
             ("null", self.hypothesis),
-            ("estimator", repr(self.asked[0].estimator)),
+            ("estimator", repr(self.questions[0].estimator)),
             *([] if line is None else [("line", self._recalibration_text(line))]),
             (
                 "skill",
@@ -316,5 +391,157 @@ class ComparisonTest(Result):
         )
 
     def _rows_text(self) -> str:
-        first, second = (asked.n for asked in self.asked)
+        first, second = (asked.n for asked in self.questions)
         return f"n = {first}, the same rows" if self.paired else f"n = {first} and {second}, different rows"
+
+
+# Difference of Brier scores of two models: of skill, that is calibration and sharpness together.
+
+
+class ScoreDifference(NamedTuple):
+    """Difference of mean Brier scores: of skill, that is calibration and sharpness together."""
+
+    difference: float
+    standard_error: float
+    pvalue: float
+
+
+def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -> ScoreDifference:
+    """Compare Brier scores of the whole predictions, on the rows that the estimator's lens keeps."""
+    first, second = (_Scored.of(each, estimator) for each in (a, b))
+    difference = first.mean - second.mean
+    if paired:
+        variance = float((first.share**2 * (first.score - second.score - difference) ** 2).sum())
+        if first.others < FEW_OTHERS:
+            slope = first.slope - second.slope
+            variance = max(variance, midway_variance(first.share, slope, first.prediction, second.prediction))
+    else:
+        variance = first.variance + second.variance
+    error = float(np.sqrt(variance))
+    return ScoreDifference(difference, error, normal_pvalue(difference, error, max(first.mean, second.mean)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Scored:
+    """The rows of one model with their scores: the squared distance of outcome and prediction.
+
+    Of the event alone for two classes; then one more event adds 1 - 2 p to the score of its row, else one more outcome
+    of class k adds 1 - 2 p_k. `others` is the number of rows that have another outcome than the commonest one.
+    """
+
+    score: Floats
+    share: Floats
+    slope: Floats
+    prediction: Floats
+    others: int
+
+    @classmethod
+    def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
+        rows = kept_rows(sample, estimator)
+        outcomes, components = sample.outcomes[rows], sample.predictions.components[rows]
+        happened = np.eye(sample.predictions.n_classes)[outcomes][:, -components.shape[1] :]
+        weights = np.ones(len(rows)) if sample.predictions.weights is None else sample.predictions.weights[rows]
+        score = ((happened - components) ** 2).sum(axis=1)
+        others = int(other_rows(np.zeros((weights > 0).sum(), dtype=np.intp), happened[weights > 0], 1)[0])
+        return cls(score, weights / weights.sum(), 1 - 2 * components, components, others)
+
+    @property
+    def mean(self) -> float:
+        return float(self.share @ self.score)
+
+    @property
+    def variance(self) -> float:
+        """That of the mean, with what equal outcomes may hide."""
+        seen = float((self.share**2 * (self.score - self.mean) ** 2).sum())
+        return seen + unseen_rows_variance(self.share, self.slope, self.others == 0)
+
+
+# What a linear recalibration gains: the part of the Brier score that a straight line would remove.
+#
+# The gain of the least-squares line of outcomes on 1 and the prediction is that of projecting the residuals on these
+# two columns. Its estimation error is of second order, because the line is optimal (Dimitriadis & Puke 2026).
+
+
+class RecalibrationDifference(NamedTuple):
+    """Difference of what a linear recalibration gains each model, in units of the Brier score."""
+
+    difference: float
+    standard_error: float
+    pvalue: float
+    normal_pvalue: float
+    own_pvalues: tuple[float, float]
+
+
+def recalibration_difference(
+    seen: tuple[Sample, Sample], paired: bool, n_resamples: int, rng: np.random.Generator
+) -> RecalibrationDifference | None:
+    """Compare the gains of two models; None unless there are two outcomes, and for weighted rows.
+
+    The p-value is wrapped like that of the comparison: the larger of the normal one and of twice the smaller exact
+    p-value of a gain by itself.
+    """
+    if seen[0].predictions.n_classes != 2 or any(each.predictions.weights is not None for each in seen):
+        return None
+    first, second = (_Gains.of(each) for each in seen)
+    difference = float(first.gains.mean() - second.gains.mean())
+    if paired:
+        variance = float(np.var(first.gains - second.gains)) / len(first.gains)
+        if first.others < FEW_OTHERS:
+            slope, share = first.slope - second.slope, np.full(len(first.gains), 1 / len(first.gains))
+            variance = max(variance, midway_variance(share, slope, *(each.predictions.components for each in seen)))
+    else:
+        variance = first.variance + second.variance
+    error = float(np.sqrt(variance))
+    normal = normal_pvalue(difference, error, max(float(np.abs(each.gains).mean()) for each in (first, second)))
+    own = tuple(_exact(each, n_resamples, rng) for each in seen)
+    return RecalibrationDifference(difference, error, wrapped_pvalue(normal, own), normal, (own[0], own[1]))
+
+
+def _basis(seen: Sample) -> Floats:
+    """(n, d) orthonormal columns that span 1 and the prediction; one where all predictions are equal."""
+    event = seen.predictions.event
+    columns, lengths, _ = np.linalg.svd(np.column_stack([np.ones(len(event)), event]), full_matrices=False)
+    return columns[:, lengths > SAME * lengths[0]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Gains:
+    """What a linear recalibration gains each row of a model.
+
+    Parameters
+    ----------
+    gains : (n,) floats
+        Squared residual before, less that after.
+    slope : (n, 1) floats
+        How much one more event adds to the sum of the gains: 2 (line - prediction), since the line is optimal.
+    others : int
+        Number of rows that have another outcome than the commonest one.
+    """
+
+    gains: Floats
+    slope: Floats
+    others: int
+
+    @classmethod
+    def of(cls, seen: Sample) -> _Gains:
+        basis, residual = _basis(seen), seen.outcomes - seen.predictions.event
+        along = basis @ (basis.T @ residual)
+        events = int(seen.outcomes.sum())
+        return cls(residual**2 - (residual - along) ** 2, 2 * along[:, None], min(events, len(seen) - events))
+
+    @property
+    def variance(self) -> float:
+        """That of the mean, with what equal outcomes may hide."""
+        n = len(self.gains)
+        return float(np.var(self.gains)) / n + unseen_rows_variance(np.full(n, 1 / n), self.slope, self.others == 0)
+
+
+def _exact(seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
+    """Exact p-value of the mean gain, by redrawn labels."""
+    law, basis, event, n = LabelLaw(seen.predictions), _basis(seen), seen.predictions.event, len(seen)
+    drawn = [
+        (((law.invert(stream.random((size, n))[:kept]) - event) @ basis) ** 2).sum(axis=-1)
+        for stream, size, kept in blocks(n_resamples, n, rng)
+    ]
+    observed = float((((seen.outcomes - event) @ basis) ** 2).sum())
+    return EmpiricalNull(np.concatenate(drawn), np.asarray).pvalue(observed)

@@ -16,13 +16,13 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import blocks
 from calibstat.estimators.base import Estimator
+from calibstat.inference.arguments import behind, check_sample, check_share, look
 from calibstat.inference.compare import ENOUGH_ROWS, cells_of, own_pvalue
 from calibstat.inference.differences import CellResiduals, difference_error, same_labels, same_rows, wrapped_pvalue
-from calibstat.inference.estimate import level_between
+from calibstat.inference.intervals import standardized
 from calibstat.inference.multiplicity import holm, single_step
-from calibstat.inference.results import LEVEL, Asked, Result, counted, noted, number
-from calibstat.inference.spread import standardized
-from calibstat.inference.test import check_asked, describe
+from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Question, Result, counted, noted, number
+from calibstat.lenses.base import Lens
 
 Pairs: TypeAlias = list[tuple[int, int]]
 
@@ -31,8 +31,10 @@ def compare_models(
     models: Mapping[str, Sample],
     estimator: Estimator,
     *,
+    lens: Lens | None = None,
     adjust: Literal["holm", "max-t"] = "holm",
-    confidence_level: float = 0.95,
+    level: float = LEVEL,
+    confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> ModelComparison:
@@ -55,7 +57,11 @@ def compare_models(
         At least two: what each said about the same rows, in the same order.
     estimator : Estimator
         ``DebiasedL2`` with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
+    lens : Lens, optional
+        Looked through before the estimator's own: the same as ``lens | estimator``.
     adjust : {"holm", "max-t"}
+    level : float
+        From which p-value on the verdict says that there is evidence; p-values do not depend on it.
     confidence_level : float
         Of the model confidence set.
     n_resamples : int
@@ -88,11 +94,13 @@ def compare_models(
     >>> found.confidence_set
     ('raw', 'copy')
     """
+    estimator = behind(lens, estimator)
     names = _checked(models, estimator, adjust)
-    level_between(confidence_level)
+    check_share("level", level, LEVEL)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_resamples", n_resamples)
     seen = [estimator.lens(models[name]) for name in names]
-    asked = tuple(describe(estimator, each) for each in seen)
+    questions = tuple(look(models[name], estimator)[0] for name in names)
     cells = [cells_of(estimator, each, "compare_models") for each in seen]
     generator = as_generator(rng)
     own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
@@ -114,7 +122,8 @@ def compare_models(
         confidence_level=confidence_level,
         adjust=adjust,
         n_resamples=n_resamples,
-        asked=asked,
+        questions=questions,
+        level=level,
     )
 
 
@@ -130,9 +139,9 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
         raise ValueError(f"adjust is {adjust!r}; it must be 'holm' or 'max-t'.")
     names = tuple(models)
     first = models[names[0]]
-    check_asked(first, estimator)
+    check_sample(first)
     for name in names[1:]:
-        check_asked(models[name], estimator)
+        check_sample(models[name])
         try:
             same_labels(first, models[name])
             same_rows(first, models[name], estimator, "give every model's predictions for the same rows")
@@ -298,7 +307,9 @@ class ModelComparison(Result):
     confidence_level : float
     adjust : str
     n_resamples : int
-    asked : tuple of Asked
+    questions : tuple of Question
+    level : float
+        From which adjusted p-value on there is evidence.
     """
 
     names: tuple[str, ...]
@@ -309,7 +320,8 @@ class ModelComparison(Result):
     confidence_level: float
     adjust: str
     n_resamples: int
-    asked: tuple[Asked, ...]
+    questions: tuple[Question, ...]
+    level: float = LEVEL
 
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
@@ -322,23 +334,23 @@ class ModelComparison(Result):
     @property
     def confidence_set(self) -> tuple[str, ...]:
         """The models that may have the smallest error."""
-        alpha = 1 - self.confidence_level
-        return tuple(name for name, p in zip(self.names, self.set_pvalues, strict=True) if p > alpha + ROUNDING)
+        outside = 1 - self.confidence_level
+        return tuple(name for name, p in zip(self.names, self.set_pvalues, strict=True) if p > outside + ROUNDING)
 
     @property
     def hypothesis(self) -> str:
         """Which hypotheses the p-values belong to."""
         return (
-            f"the two models have the same squared calibration error through {self.asked[0].lens!r}, each binned by "
-            "its own cells (both may be zero)"
+            f"the two models have the same squared calibration error through {self.questions[0].lens!r}, each binned "
+            "by its own cells (both may be zero)"
         )
 
     @property
     def verdict(self) -> str:
         """Which models differ, or that they cannot be told apart."""
         pairs = counted(len(self.pairs), "pair")
-        where = f"through {self.asked[0].lens!r} (n = {self.asked[0].n}, the same rows, {pairs}"
-        differ = [pair for pair in self.pairs if pair.adjusted <= LEVEL]
+        where = f"through {self.questions[0].lens!r} (n = {self.questions[0].n}, the same rows, {pairs}"
+        differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
         if not differ:
             smallest = min(pair.adjusted for pair in self.pairs)
             errors = f"The calibration errors of {', '.join(self.names)} cannot be told apart"
@@ -354,11 +366,11 @@ class ModelComparison(Result):
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
         found = []
-        if self.asked[0].n < ENOUGH_ROWS:
+        if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
         m = len(self.names)
         smallest = (2 * len(self.pairs) if self.adjust == "holm" else max(m, 2 * (m - 2))) / (1 + self.n_resamples)
-        if smallest > LEVEL:
+        if smallest > self.level:
             drawn = counted(self.n_resamples, "resample")
             found.append(f"with {drawn} no adjusted p-value can be below {min(smallest, 1):.2g}")
         return tuple(found)
@@ -368,12 +380,12 @@ class ModelComparison(Result):
 
     def _values(self) -> dict[str, Any]:
         columns = zip(
-            self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.asked, strict=True
+            self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.questions, strict=True
         )
         return {
-            "lens": repr(self.asked[0].lens),
-            "estimator": repr(self.asked[0].estimator.core),
-            "n": self.asked[0].n,
+            "lens": repr(self.questions[0].lens),
+            "estimator": repr(self.questions[0].estimator.core),
+            "n": self.questions[0].n,
             "models": [
                 {
                     "name": name,
@@ -388,6 +400,7 @@ class ModelComparison(Result):
             "pairs": self.pairs,
             "adjust": self.adjust,
             "n_resamples": self.n_resamples,
+            "level": self.level,
             "confidence_level": self.confidence_level,
             "confidence_set": self.confidence_set,
             "hypothesis": self.hypothesis,
@@ -424,6 +437,6 @@ class ModelComparison(Result):
                 f"{_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p",
             ),
             ("null", self.hypothesis),
-            ("estimator", repr(self.asked[0].estimator)),
+            ("estimator", repr(self.questions[0].estimator)),
             *noted(self.notes),
         ]

@@ -22,7 +22,7 @@ from calibstat.data.arrays import Floats, Ints
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.inference.spread import NO_NOISE, NoInterval, Normal
+from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval
 
 # Rows of a cell; with weights, how many rows of equal weight would be as good (Kish).
 MINIMUM_ROWS = 8
@@ -202,14 +202,14 @@ def difference_error(first: CellResiduals, second: CellResiduals, paired: bool) 
     return float(np.sqrt(seen + max(0.0, midway - shown)))
 
 
-def total_variance(core: Estimator, seen: Sample) -> Normal:
+def total_variance(core: Estimator, seen: Sample) -> NormalInterval:
     """Return the debiased squared error with its standard error, on the safe side near calibration."""
     cells = CellResiduals.of(core, seen)
     if not cells.residual.any():
         raise NoInterval(NO_NOISE)
     scaled = cells.weights / np.sqrt(cells.fewer * cells.total)[cells.index]
     redrawn = redrawn_variance(cells.index, scaled, seen.predictions.components)
-    return Normal(
+    return NormalInterval(
         cells.value,
         float(np.sqrt(max(cells.linear + cells.unseen, redrawn))),
         "for the squared *binned* error, in these cells (a lower bound of the unbinned one); normal, with the variance "

@@ -10,19 +10,18 @@ import numpy as np
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.estimate import level_between, spread_of
-from calibstat.inference.results import Asked, Result, noted, number, small_pvalue
-from calibstat.inference.spread import NoInterval, Spread
+from calibstat.inference.arguments import check_number, check_share, look
+from calibstat.inference.estimate import interval_of
+from calibstat.inference.intervals import Interval, NoInterval
+from calibstat.inference.results import CONFIDENCE_LEVEL, Question, Result, noted, number, small_pvalue
 from calibstat.inference.test import (
-    check_asked,
-    check_number,
     cluster_count,
     cluster_note,
-    describe,
     events_note,
     fewest_rows,
     negative_note,
 )
+from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
@@ -44,7 +43,7 @@ class EquivalenceTest(Result):
     confidence_level : float
     method : str
         What the bound is for, and how it was had.
-    asked : Asked
+    question : Question
     multiplier : Multiplier
         What the noise was had with.
     fewest : int
@@ -59,7 +58,7 @@ class EquivalenceTest(Result):
     upper_bound: float
     confidence_level: float
     method: str
-    asked: Asked
+    question: Question
     multiplier: Multiplier
     fewest: int
     n_clusters: int | None = None
@@ -73,7 +72,7 @@ class EquivalenceTest(Result):
     def verdict(self) -> str:
         """One sentence: the error is at most the margin, or this cannot be said."""
         level = f"{100 * self.confidence_level:g} % confidence"
-        asked, bound = self.asked, number(self.upper_bound, self.margin)
+        asked, bound = self.question, number(self.upper_bound, self.margin)
         where = f"through {asked.lens!r} (n = {asked.n}, p {small_pvalue(self.pvalue)}): its upper bound is {bound}."
         claim = f"the {asked.estimator.quantity} is at most {number(self.margin, self.upper_bound)}"
         return (
@@ -86,7 +85,7 @@ class EquivalenceTest(Result):
         return negative_note(self.estimate) + events_note(self.fewest) + cluster_note(self.n_clusters)
 
     def _values(self) -> dict[str, Any]:
-        return self.asked.to_dict() | {
+        return self.question.to_dict() | {
             "estimate": self.estimate,
             "margin": self.margin,
             "within": self.within,
@@ -101,11 +100,11 @@ class EquivalenceTest(Result):
     def _details(self) -> list[tuple[str, str]]:
         margin = number(self.margin, self.upper_bound)
         return [
-            ("value", f"{number(self.estimate, self.margin)}: {self.asked.estimator.quantity}"),
-            ("null", f"the {self.asked.estimator.quantity} is larger than {margin}"),
+            ("value", f"{number(self.estimate, self.margin)}: {self.question.estimator.quantity}"),
+            ("null", f"the {self.question.estimator.quantity} is larger than {margin}"),
             ("bound", self.method),
-            ("estimator", repr(self.asked.estimator)),
-            ("data", f"n = {self.asked.n}; {self.asked.source}"),
+            ("estimator", repr(self.question.estimator)),
+            ("data", f"n = {self.question.n}; {self.question.source}"),
             *noted(self.notes),
         ]
 
@@ -115,8 +114,9 @@ def equivalence_test(
     estimator: Estimator,
     margin: float,
     *,
-    confidence_level: float = 0.95,
-    multiplier: Multiplier | None = None,
+    lens: Lens | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    interval: Multiplier | None = None,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> EquivalenceTest:
@@ -133,9 +133,11 @@ def equivalence_test(
         One with a default interval: ECE, RMSCE, Kuiper, DebiasedL2 and others, with its lens.
     margin : float
         Between 0 and 1, in units of the estimator (squared for `DebiasedL2`); chosen before seeing the data.
+    lens : Lens, optional
+        Looked through before the estimator's own: the same as ``lens | estimator``.
     confidence_level : float
-    multiplier : Multiplier, optional
-        ``Multiplier(groups="patient")`` for rows in clusters.
+    interval : Multiplier, optional
+        As for `estimate`: ``Multiplier(groups="patient")`` for rows in clusters.
     n_resamples : int
     rng : int, Generator or None
 
@@ -160,49 +162,47 @@ def equivalence_test(
     >>> equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.05, rng=0).within
     True
     """
-    check_asked(sample, estimator)
-    level_between(confidence_level)
-    _check(margin, multiplier)
-    seen = estimator.lens(sample)
-    asked = describe(estimator, seen)
-    chosen = Multiplier(n_resamples) if multiplier is None else multiplier
+    question, seen = look(sample, estimator, lens)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    _check(margin, interval)
+    multiplier = Multiplier(n_resamples) if interval is None else interval
     try:
-        spread = _spread(estimator.core, seen, chosen, n_resamples, as_generator(rng))
-        upper = spread.upper(confidence_level)
+        found = _interval(question.estimator.core, seen, multiplier, n_resamples, as_generator(rng))
+        upper = found.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
     return EquivalenceTest(
-        estimate=spread.value,
+        estimate=found.value,
         margin=margin,
-        pvalue=spread.pvalue_above(margin),
+        pvalue=found.pvalue_above(margin),
         upper_bound=upper,
         confidence_level=confidence_level,
-        method=spread.method,
-        asked=asked,
-        multiplier=chosen,
+        method=found.method,
+        question=question,
+        multiplier=multiplier,
         fewest=fewest_rows(seen),
-        n_clusters=cluster_count(chosen, seen.predictions),
+        n_clusters=cluster_count(multiplier, seen.predictions),
     )
 
 
-def _check(margin: float, multiplier: Multiplier | None) -> None:
+def _check(margin: float, interval: Multiplier | None) -> None:
     check_number("margin", margin, "0.02")
     if not 0 < margin < 1:
         raise ValueError(
             f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."
         )
-    if not (multiplier is None or isinstance(multiplier, Multiplier)):
-        raise TypeError(f"multiplier is {multiplier!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
+    if not (interval is None or isinstance(interval, Multiplier)):
+        raise TypeError(f"interval is {interval!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
 
 
-def _spread(
+def _interval(
     core: Estimator, seen: Sample, multiplier: Multiplier, n_resamples: int, rng: np.random.Generator
-) -> Spread:
+) -> Interval:
     """Return what the interval is made of; with labels drawn anew where that serves, which it does not for clusters."""
     if core.residual_form != "seminorm":
-        return spread_of(core, seen, multiplier, None, rng)
+        return interval_of(core, seen, multiplier, None, rng)
     whole = Headline(core)
     evaluator = whole.prepare(seen.predictions)
     clustered = multiplier.groups is not None
     redraws = None if clustered else Consistency(n_resamples).draw(whole, seen, rng, evaluator).samples
-    return spread_of(core, seen, multiplier, redraws, rng, evaluator)
+    return interval_of(core, seen, multiplier, redraws, rng, evaluator)

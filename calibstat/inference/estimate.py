@@ -11,22 +11,21 @@ from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.tally import Tally
+from calibstat.inference.arguments import check_share, look
 from calibstat.inference.differences import total_variance
-from calibstat.inference.results import Estimate
-from calibstat.inference.spread import NO_NOISE, ConfidenceInterval, NoInterval, Spread, Uniform
+from calibstat.inference.intervals import NO_NOISE, ConfidenceInterval, Interval, NoInterval, UniformInterval
+from calibstat.inference.results import CONFIDENCE_LEVEL, Estimate
 from calibstat.inference.test import (
     ENOUGH_CLUSTERS,
     MINIMUM_CLUSTERS,
-    check_asked,
-    check_number,
     cluster_count,
     cluster_note,
-    describe,
     events_note,
     exact_law,
     fewest_rows,
     negative_note,
 )
+from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
@@ -36,7 +35,8 @@ def estimate(
     sample: Sample,
     estimator: Estimator,
     *,
-    confidence_level: float = 0.95,
+    lens: Lens | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
     interval: Bootstrap | Multiplier | None = None,
     n_resamples: int = 999,
     rng: RNG = None,
@@ -56,6 +56,8 @@ def estimate(
         Rows that neither the model nor its calibrator was fitted on.
     estimator : Estimator
         With its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
+    lens : Lens, optional
+        Looked through before the estimator's own: the same as ``lens | estimator``.
     confidence_level : float
     interval : Multiplier or Bootstrap, optional
         ``Multiplier(groups="patient")`` for rows in clusters; ``Bootstrap(999, kind="percentile",
@@ -81,17 +83,15 @@ def estimate(
     >>> found.confidence_interval.low
     0.0
     """
-    check_asked(sample, estimator)
-    level_between(confidence_level)
+    question, seen = look(sample, estimator, lens)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     if not (interval is None or isinstance(interval, (Bootstrap, Multiplier))):
         raise TypeError(
             f"interval is {interval!r}, but a Multiplier, a Bootstrap or None (the default interval) is expected, for "
             "example Multiplier(groups='patient')."
         )
-    seen = estimator.lens(sample)
-    asked = describe(estimator, seen)
     generator = as_generator(rng)
-    core = estimator.core
+    core = question.estimator.core
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
     redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
@@ -107,16 +107,9 @@ def estimate(
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
-        asked=asked,
+        question=question,
         notes=_notes(float(headline), found, seen) if single else (),
     )
-
-
-def level_between(confidence_level: float) -> None:
-    """Refuse a level outside (0, 1)."""
-    check_number("confidence_level", confidence_level, "0.95")
-    if not 0 < confidence_level < 1:
-        raise ValueError(f"confidence_level is {confidence_level!r}; it must lie between 0 and 1, for example 0.95.")
 
 
 def _mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
@@ -149,7 +142,7 @@ def _interval(
     multiplier = Multiplier(len(redraws)) if asked is None else asked
     numbers = None if multiplier.groups is not None else core.headline(redraws)
     try:
-        spread = spread_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
+        spread = interval_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
         return spread.interval(level), spread.method
     except NoInterval as reason:
         if asked is not None:
@@ -167,14 +160,14 @@ _NONE = (
 _BINNED = "for the *binned* error, in these cells (a lower bound of the unbinned one); "
 
 
-def spread_of(
+def interval_of(
     core: Estimator,
     seen: Sample,
     multiplier: Multiplier,
     redraws: Floats | None,
     rng: np.random.Generator,
     evaluator: Evaluator | None = None,
-) -> Spread:
+) -> Interval:
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
     Parameters
@@ -210,7 +203,7 @@ def spread_of(
         f"({''.join(cluster_note(count))}; labels of clusters cannot be redrawn, so for rare events or few clusters it "
         "is too short near zero)"
     )
-    return Uniform(
+    return UniformInterval(
         float(evaluator(seen.outcomes)),
         [noise] if redraws is None else [noise, redraws],
         f"{binned}uniform: half-width {how}",

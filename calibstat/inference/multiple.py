@@ -14,8 +14,8 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
-from calibstat.inference.results import LEVEL, Asked, Result, counted, number
-from calibstat.inference.test import check_asked, check_lens, check_null, check_sample, describe
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look
+from calibstat.inference.results import LEVEL, Question, Result, counted, number
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull, Null
@@ -87,13 +87,11 @@ def multiple_test(
     >>> found.names, (found.adjusted <= 0.05).tolist()
     (('a', 'b', 'c'), [False, True, False])
     """
-    check_asked(sample, estimator)
+    question, seen = look(sample, estimator, lens)
     null = Consistency() if null is None else null
     check_null(null)
     check_choices(adjust, standardize)
-    estimator = estimator if lens is None else check_lens(lens) | estimator
-    core, seen = estimator.core, estimator.lens(sample)
-    asked = describe(estimator, seen)
+    estimator, core = question.estimator, question.estimator.core
     if not core.members:
         raise ValueError(
             f"{estimator!r} gives no named numbers; take Family, Within or EachClass, or calibration_test for one."
@@ -113,7 +111,7 @@ def multiple_test(
         n_resamples=len(drawn[0].samples),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
         null=null,
-        asked=asked,
+        question=question,
         level=level,
     )
 
@@ -170,7 +168,7 @@ class MultipleTest(Result):
     n_resamples : int
     hypothesis : str
     null : Null
-    asked : Asked
+    question : Question
     level : float
         At which texts reject.
     """
@@ -185,7 +183,7 @@ class MultipleTest(Result):
     n_resamples: int
     hypothesis: str
     null: Null
-    asked: Asked
+    question: Question
     level: float = LEVEL
 
     _row: ClassVar[str] = "name"
@@ -211,7 +209,7 @@ class MultipleTest(Result):
     def verdict(self) -> str:
         """One sentence: for which names there is evidence of miscalibration, or that there is none."""
         tests = len(self) - len(self.untested)
-        where = f"through {self.asked.lens!r} (n = {self.asked.n}, adjusted for {counted(tests, 'test')}"
+        where = f"through {self.question.lens!r} (n = {self.question.n}, adjusted for {counted(tests, 'test')}"
         if not tests:
             return f"Nothing to test {where})."
         if not self.rejected:
@@ -228,7 +226,7 @@ class MultipleTest(Result):
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _values(self) -> dict[str, Any]:
-        return self.asked.to_dict() | {
+        return self.question.to_dict() | {
             "adjust": self.adjust,
             "n_resamples": self.n_resamples,
             "null": repr(self.null),
@@ -265,13 +263,13 @@ class MultipleTest(Result):
             ),
             *([("untested", f"{untested}: the value is not a number (NaN)")] if untested else []),
             ("null", self.hypothesis),
-            ("estimator", repr(self.asked.estimator)),
-            ("data", f"n = {self.asked.n}; {self.asked.source}"),
+            ("estimator", repr(self.question.estimator)),
+            ("data", f"n = {self.question.n}; {self.question.source}"),
         ]
 
     def _quantity(self) -> str:
         """What the value of each name is, where that can be said: not the quantity of the headline of all."""
-        core = self.asked.estimator.core
+        core = self.question.estimator.core
         each = "; ".join(dict.fromkeys(member.quantity for member in core.members))
         return f"of each name by itself: {each or core.quantity}"
 

@@ -17,7 +17,7 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.estimators.base import Estimator
-from calibstat.inference.spread import ConfidenceInterval
+from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution
 
@@ -222,8 +222,10 @@ class CalibrationTest(Result):
         Which null was tested.
     null : Null
         How its distribution was had.
-    asked : Asked
+    question : Question
         Estimator, lens, number of rows.
+    level : float
+        From which p-value on there is evidence.
     standardized : float, optional
         The statistic divided by its scale under the null, where the estimator has one.
     remark : str
@@ -238,7 +240,8 @@ class CalibrationTest(Result):
     pvalue_interval: tuple[float, float]
     hypothesis: str
     null: Null
-    asked: Asked
+    question: Question
+    level: float = LEVEL
     standardized: float | None = None
     remark: str = ""
     notes: tuple[str, ...] = ()
@@ -254,23 +257,30 @@ class CalibrationTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration and its size, or no evidence."""
-        asked = self.asked
-        quantity = asked.estimator.quantity
-        return verdict(asked.lens, asked.n, self.pvalue, self.null_distribution, self.statistic, quantity)
+        null = self.null_distribution
+        where = f"through {self.question.lens!r} (n = {self.question.n}, p {pvalue_text(self.pvalue, null)})"
+        if self.pvalue > self.level:
+            return f"No evidence of miscalibration {where}."
+        of_what = self.question.estimator.quantity.replace(" (", ", ").replace(")", "")
+        return (
+            f"Evidence of miscalibration {where}. Its size: {number(self.statistic, self.null_mean)} ({of_what}), "
+            f"where {number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows."
+        )
 
     @property
     def method(self) -> str:
         """The methods section: estimator, null, and how its distribution was had."""
-        return f"{self.asked.estimator!r}; null: {self.hypothesis}; {self.null!r}"
+        return f"{self.question.estimator!r}; null: {self.hypothesis}; {self.null!r}"
 
     def _values(self) -> dict[str, Any]:
-        return self.asked.to_dict() | {
+        return self.question.to_dict() | {
             "statistic": self.statistic,
             "standardized": self.standardized,
             "null_mean": self.null_mean,
             "pvalue": self.pvalue,
             "pvalue_low": self.pvalue_interval[0],
             "pvalue_high": self.pvalue_interval[1],
+            "level": self.level,
             "remark": self.remark,
             "hypothesis": self.hypothesis,
             "method": self.method,
@@ -282,7 +292,7 @@ class CalibrationTest(Result):
         value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
         pvalue = pvalue_text(self.pvalue, self.null_distribution).removeprefix("= ")
         return [
-            *self.asked.details(value + standardized, mean),
+            *self.question.details(value + standardized, mean),
             *([("where", self.remark)] if self.remark else []),
             ("p-value", f"{pvalue}, {error_text(self.pvalue_interval, self.null_distribution)}"),
             ("null", self.hypothesis),
@@ -307,7 +317,7 @@ class Estimate(Result):
         The level that was asked for.
     interval_note : str
         What the interval is for and how it was had, or why there is none.
-    asked : Asked
+    question : Question
         Estimator, lens, number of rows.
     headline : float or None
         The one number of the estimate that a test is about; None where there is none.
@@ -322,7 +332,7 @@ class Estimate(Result):
     confidence_interval: ConfidenceInterval | None
     confidence_level: float
     interval_note: str
-    asked: Asked
+    question: Question
     headline: float | None = None
     headline_null_mean: float | None = None
     notes: tuple[str, ...] = ()
@@ -330,7 +340,7 @@ class Estimate(Result):
     @property
     def verdict(self) -> str:
         """What was looked through: an estimate is no test."""
-        return f"Estimate through {self.asked.lens!r}"
+        return f"Estimate through {self.question.lens!r}"
 
     def _values(self) -> dict[str, Any]:
         """``estimate`` and ``null_mean`` are those of the headline, where there is one.
@@ -339,7 +349,7 @@ class Estimate(Result):
         ``null_means``.
         """
         several = not isinstance(self.estimate, float)
-        return self.asked.to_dict() | {
+        return self.question.to_dict() | {
             "estimate": self.headline,
             "null_mean": self.headline_null_mean,
             "values": self.estimate if several else None,
@@ -352,10 +362,10 @@ class Estimate(Result):
 
     def _details(self) -> list[tuple[str, str]]:
         if self.headline is None or self.headline_null_mean is None:
-            shown = self.asked.details("several numbers, see .estimate", "see .null_mean")
+            shown = self.question.details("several numbers, see .estimate", "see .null_mean")
         else:
             both = self.headline, self.headline_null_mean
-            shown = self.asked.details(number(*both), number(*reversed(both)))
+            shown = self.question.details(number(*both), number(*reversed(both)))
         whole = " ".join(repr(self.estimate).split())
         several = not isinstance(self.estimate, float) and len(whole) <= _LONGEST
         return [
@@ -375,7 +385,7 @@ class Estimate(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class Question:
     """What was asked of which data: the part that every result shares.
 
     Parameters
@@ -545,19 +555,6 @@ def error_text(interval: tuple[float, float], null: NullDistribution) -> str:
     if null.monte_carlo:
         return f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}"
     return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
-
-
-def verdict(lens: Lens, n: int, pvalue: float, null: NullDistribution, statistic: float, quantity: str) -> str:
-    """Say what a test found: evidence with its size and of what, or no evidence; never "is calibrated"."""
-    where = f"through {lens!r} (n = {n}, p {pvalue_text(pvalue, null)})"
-    if pvalue > LEVEL:
-        return f"No evidence of miscalibration {where}."
-    of_what = quantity.replace(" (", ", ").replace(")", "")
-    mean = float(null.mean)
-    return (
-        f"Evidence of miscalibration {where}. Its size: {number(statistic, mean)} ({of_what}), where "
-        f"{number(mean, statistic)} is expected of a calibrated model with as many rows."
-    )
 
 
 # Tables and notes as text.

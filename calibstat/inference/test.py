@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any
-
 import numpy as np
 
 from calibstat.data.arrays import RNG, as_generator
@@ -12,7 +9,8 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
 from calibstat.draws.ties import tie_slack, typical_size
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.results import Asked, CalibrationTest
+from calibstat.inference.arguments import check_null, check_share, look
+from calibstat.inference.results import LEVEL, CalibrationTest
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
 from calibstat.nulls.consistency import Consistency
@@ -21,7 +19,13 @@ from calibstat.nulls.multiplier import Multiplier, Restating
 
 
 def calibration_test(
-    sample: Sample, estimator: Estimator, *, null: Null | None = None, rng: RNG = None
+    sample: Sample,
+    estimator: Estimator,
+    *,
+    lens: Lens | None = None,
+    null: Null | None = None,
+    level: float = LEVEL,
+    rng: RNG = None,
 ) -> CalibrationTest:
     """Test the hypothesis of calibration, in the sense of the estimator's lens.
 
@@ -34,12 +38,16 @@ def calibration_test(
         Rows that neither the model nor its calibrator was fitted on.
     estimator : Estimator
         The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
+    lens : Lens, optional
+        Looked through before the estimator's own: the same as ``lens | estimator``.
     null : Null, optional
         How the null distribution is had. By default it is computed (`Exact`) where statistic and data allow that,
         which does not depend on the labels, and drawn with ``Consistency(999)`` where they do not; the result says
         which. Through a lens that conditions on a
         variable that is the *strong* null (calibrated given prediction and variable); ``Weak()`` tests whether the
         mean residual is zero given the variable.
+    level : float
+        From which p-value on the verdict says that there is evidence; p-values do not depend on it.
     rng : int, Generator or None
         The same `rng` gives the same p-value; a distribution that is computed needs none.
 
@@ -67,11 +75,11 @@ calibration error of cell means, total variation, binned), where 0.04501 is expe
 many rows.
     >>> statistic, pvalue = result
     """
-    check_asked(sample, estimator)
+    question, seen = look(sample, estimator, lens)
+    estimator = question.estimator
+    check_share("level", level, LEVEL)
     if null is not None:
         check_null(null)
-    seen = estimator.lens(sample)
-    asked = describe(estimator, seen)
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)
@@ -93,7 +101,8 @@ many rows.
         pvalue_interval=distribution.pvalue_interval(value),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
-        asked=asked,
+        question=question,
+        level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
         notes=power_note(null, distribution, value) + cluster_note(cluster_count(null, seen.predictions)),
@@ -108,16 +117,6 @@ def _distribution(
         return null, null.draw(core, seen, rng, evaluator)
     exact = exact_law(core, seen, evaluator)
     return (Exact(), exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
-
-
-def describe(estimator: Estimator, seen: Sample) -> Asked:
-    """Record what is asked, and refuse when the lens leaves no rows."""
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {estimator.lens!r}; widen its region.")
-    predictions = seen.predictions
-    if predictions.weights is not None and not predictions.weights.any():
-        raise ValueError(f"all rows seen through {estimator.lens!r} have weight 0; widen its region.")
-    return Asked(estimator, len(seen), predictions.n_classes, predictions.given, predictions.source)
 
 
 # The exact null distribution of a statistic, where it is to be had.
@@ -142,49 +141,6 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
         return Exact().draw(core, seen, evaluator=evaluator)
     except NotExact:
         return None
-
-
-# What the public functions are given: the right kinds of things, or an error that says what was expected.
-
-
-def check_sample(sample: Any) -> None:
-    """Refuse anything but a sample."""
-    if not isinstance(sample, Sample):
-        raise TypeError(f"sample is {_named(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
-
-
-def check_lens(lens: Any) -> Lens:
-    """Return a lens, and refuse anything else."""
-    if not isinstance(lens, Lens):
-        raise TypeError(f"lens is {_named(lens)}, but a lens is expected: for example TopLabel().")
-    return lens
-
-
-def check_asked(sample: Any, estimator: Any) -> None:
-    """Refuse anything but a sample and an estimator."""
-    check_sample(sample)
-    if not isinstance(estimator, Estimator):
-        raise TypeError(
-            f"estimator is {_named(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "
-            "or Generic(function) for a function of your own."
-        )
-
-
-def check_number(name: str, value: Any, example: str) -> None:
-    """Refuse what is no number."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
-
-
-def check_null(null: Any) -> None:
-    """Refuse anything but a null."""
-    if not isinstance(null, Null):
-        raise TypeError(f"null is {_named(null)}, but a null is expected: for example Consistency(999).")
-
-
-def _named(thing: Any) -> str:
-    """A class, or what something is an instance of."""
-    return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
 
 
 # What limits a result, in words: few events, few clusters, signs that change nothing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias, final
@@ -18,8 +18,10 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
+from calibstat.inference.arguments import check_lens, check_share
 from calibstat.inference.results import LEVEL, Result
 from calibstat.inference.test import calibration_test
+from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -41,6 +43,7 @@ def required_n(
     model: SyntheticModel,
     test: Estimator | PValue,
     *,
+    lens: Lens | None = None,
     power: float = 0.8,
     level: float = LEVEL,
     null: Null | None = None,
@@ -60,9 +63,12 @@ def required_n(
     test : Estimator or callable
         The statistic of `calibration_test`, with its lens; or a function (sample, rng) that returns a p-value, such
         as ``lambda sample, rng: omnibus_test(sample, rng=rng).pvalue``.
+    lens : Lens, optional
+        Looked through before the estimator's own, the same as ``lens | estimator``; of a function, before it.
     power : float
         Chance of rejecting that is wanted, above the level.
     level : float
+        The test rejects where its p-value is at most that.
     null : Null, optional
         Of `calibration_test`; by default labels are redrawn as often as the level needs.
     max_n : int
@@ -95,11 +101,11 @@ def required_n(
             f"model is of type {type(model).__name__}, but a synthetic model is expected: for example "
             "ErrorFamily(y_prob)(0.02)"
         )
-    planned, generator = _planned(test, level, power, null), as_generator(rng)
+    planned, generator = _planned(test, lens, level, power, null), as_generator(rng)
     low = min(_SMALLEST_N, at_least_one("max_n", max_n))
     search = Search(power, low, max_n, at_least_one("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
     crossing = search(lambda n, runs: planned.rejections(model, int(n), runs, generator), min(_FIRST_N, max_n))
-    return RequiredN(planned, power, crossing, model, *_true_error(model, test))
+    return RequiredN(planned, power, crossing, model, *_true_error(model, planned.lens))
 
 
 def minimum_detectable(
@@ -107,6 +113,7 @@ def minimum_detectable(
     n: int,
     test: Estimator | PValue,
     *,
+    lens: Lens | None = None,
     bounds: tuple[float, float] | None = None,
     power: float = 0.8,
     level: float = LEVEL,
@@ -123,7 +130,7 @@ def minimum_detectable(
         effect is the true error, or for example ``lambda a: BetaPredictions(1, 1, LogitShift(a))``.
     n : int
         Number of labels.
-    test : Estimator or callable
+    test, lens
         As for `required_n`.
     bounds : (float, float), optional
         Where to look for the effect, above zero; needed unless the family is an `ErrorFamily`.
@@ -152,17 +159,17 @@ def minimum_detectable(
     True
     """
     low, high = _bounds(family, bounds)
-    planned, generator = _planned(test, level, power, null), as_generator(rng)
+    planned, generator = _planned(test, lens, level, power, null), as_generator(rng)
     size = at_least_one("n", n)
     short = _NONE_SEEN.format(n=size)
     search = Search(power, low, high, at_least_one("n_runs", n_runs), root=False, whole=False, short=short)
     crossing = search(lambda effect, runs: planned.rejections(family(effect), size, runs, generator), high / 4)
     model = family(crossing.place)
-    return MinimumDetectable(planned, power, crossing, model, *_true_error(model, test), size)
+    return MinimumDetectable(planned, power, crossing, model, *_true_error(model, planned.lens), size)
 
 
-def _planned(test: Estimator | PValue, level: float, power: float, null: Null | None) -> PlannedTest:
-    planned = PlannedTest(test, level, null)
+def _planned(test: Estimator | PValue, lens: Lens | None, level: float, power: float, null: Null | None) -> PlannedTest:
+    planned = PlannedTest(test, level, null, Canonical() if lens is None else check_lens(lens))
     if not level < power < 1:
         raise ValueError(f"power is {power!r}, but it must lie between the level, {level:g}, and 1: for example 0.8")
     return planned
@@ -179,9 +186,8 @@ def _bounds(family: Callable[[float], SyntheticModel], bounds: tuple[float, floa
     return float(low), float(high)
 
 
-def _true_error(model: SyntheticModel, test: Estimator | PValue) -> tuple[float | None, str]:
+def _true_error(model: SyntheticModel, lens: Lens) -> tuple[float | None, str]:
     """Return the true error of a model, None where it is not known, and which one it is."""
-    lens = test.lens if isinstance(test, Estimator) else Canonical()
     try:
         return float(model.truth(lens | ECE())), f"unbinned ECE, total variation, through {lens!r}"
     except ValueError as reason:
@@ -205,29 +211,36 @@ class PlannedTest:
         The statistic of `calibration_test`, or a function (sample, rng) that returns a p-value.
     level : float
     null : Null, optional
-        Of `calibration_test`; by default labels are redrawn as often as the level needs (199 times for 0.05).
+        Of `calibration_test`; by default labels are redrawn as often as the level needs (199 times for five percent).
+    before : Lens
+        Looked through before the test, and before the lens of its estimator.
     """
 
     test: Estimator | PValue
     level: float
     null: Null | None = None
+    before: Lens = field(default_factory=Canonical)
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise ValueError(f"level is {self.level!r}, but it must lie between 0 and 1: for example {LEVEL:g}")
+        check_share("level", self.level, LEVEL)
         if not isinstance(self.test, Estimator) and not callable(self.test):
             raise TypeError(f"test is {self.test!r}, but an estimator, or a function of (sample, rng), is expected")
 
     @property
+    def lens(self) -> Lens:
+        """All that is looked through."""
+        return self.before | self.test.lens if isinstance(self.test, Estimator) else self.before
+
+    @property
     def redraws(self) -> Null:
-        """The null that p-values are had from."""
+        """The null of the p-values."""
         return Consistency(ceil(_EXCEEDANCES / self.level) - 1) if self.null is None else self.null
 
     def pvalue(self, sample: Sample, rng: np.random.Generator) -> float:
         """Test a sample."""
         if isinstance(self.test, Estimator):
-            return calibration_test(sample, self.test, null=self.redraws, rng=rng).pvalue
-        found: Any = self.test(sample, rng)
+            return calibration_test(sample, self.test, lens=self.before, null=self.redraws, rng=rng).pvalue
+        found: Any = self.test(self.before(sample), rng)
         if not isinstance(found, Real) or not 0 <= float(found) <= 1:
             raise ValueError(
                 f"the test {self} returned {found!r} for a sample of {len(sample)} rows, but a p-value between 0 and 1 "
@@ -243,8 +256,9 @@ class PlannedTest:
 
     def __str__(self) -> str:
         if isinstance(self.test, Estimator):
-            return f"calibration_test of {self.test!r}"
-        return getattr(self.test, "__name__", repr(self.test))
+            return f"calibration_test of {self.before | self.test!r}"
+        before = f"{self.before!r} | " if self.before.parts else ""
+        return before + getattr(self.test, "__name__", repr(self.test))
 
 
 # Plans: frozen records that print themselves in words.

@@ -220,7 +220,6 @@ def test_fitted_calibrators_take_what_they_were_fitted_on(off, as_rows):
         ({"cv": 1}, "a number of folds from 2"),
         ({"n_splits": 0}, "n_splits"),
         ({"estimator": cs.ECE()}, "use a debiased squared error"),
-        ({"estimator": cs.TopLabel() | cs.DebiasedL2(), "lens": cs.TopLabel()}, "has the lens .* already"),
         ({"confidence_level": 95}, "confidence_level"),
     ],
 )

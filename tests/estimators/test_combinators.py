@@ -145,7 +145,7 @@ def test_a_test_of_a_family_says_that_it_is_of_canonical_calibration():
     sample = make_sample(3, seed=8, n=100)
     family = Family({"top": cs.TopLabel() | cs.ECE(CELLS), "a": cs.ClassWise("a") | cs.ECE(CELLS)})
     result = cs.calibration_test(sample, family, rng=0)
-    assert result.asked.lens == cs.Canonical()
+    assert result.question.lens == cs.Canonical()
     assert "canonical calibration" in str(result)
     assert result.statistic == pytest.approx(max(family(sample).values))
 

@@ -50,7 +50,7 @@ def test_upper_bound_is_that_of_the_interval_for_seminorms():
 
 
 def test_clusters():
-    found = equivalence_test(world(), ECE, 0.1, multiplier=Multiplier(groups="g"), rng=0)
+    found = equivalence_test(world(), ECE, 0.1, interval=Multiplier(groups="g"), rng=0)
     assert "labels of clusters cannot be redrawn" in str(found)
 
 
@@ -72,7 +72,7 @@ def test_an_estimator_without_interval():
     [
         ("0.1", {}, "margin is '0.1', but a number is expected"),
         (None, {}, "margin is None, but a number is expected"),
-        (0.1, {"multiplier": 99}, r"multiplier is 99, but Multiplier\(\.\.\.\) is expected"),
+        (0.1, {"interval": 99}, r"interval is 99, but Multiplier\(\.\.\.\) is expected"),
         (0.1, {"confidence_level": "0.9"}, "confidence_level is '0.9', but a number is expected"),
     ],
 )

@@ -35,10 +35,10 @@ def test_text_shows_value_null_mean_lens_labels_and_source(miscalibrated):
         f"expected of a calibrated model with as many rows: {found.null_mean:.4g}",
         "Estimate through TopLabel()",
         "n = 600",
-        found.asked.source,
+        found.question.source,
     ):
         assert part in str(found)
-    assert all(label in found.asked.source for label in ("cat", "dog", "car"))
+    assert all(label in found.question.source for label in ("cat", "dog", "car"))
 
 
 def test_estimate_as_plain_values(calibrated):

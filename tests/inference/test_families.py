@@ -97,7 +97,7 @@ def test_each_class_and_a_lens_in_front(miscalibrated):
         variables={"v": levels},
     )
     found = multiple_test(sample, cs.TopLabel() | cs.Within("v", TEN), null=Multiplier(199), rng=0)
-    assert found.asked.lens == cs.TopLabel()
+    assert found.question.lens == cs.TopLabel()
     assert "the mean of outcome - prediction seen through TopLabel() is zero" in found.hypothesis
     assert found.rejected == ("x", "y")
 

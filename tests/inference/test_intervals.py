@@ -9,8 +9,8 @@ import calibstat as cs
 from calibstat.estimators.combined import EachClass
 from calibstat.estimators.cumulative import Kuiper
 from calibstat.inference import differences as tv
-from calibstat.inference.estimate import spread_of
-from calibstat.inference.spread import NoInterval, Normal, Uniform
+from calibstat.inference.estimate import interval_of
+from calibstat.inference.intervals import NoInterval, NormalInterval, UniformInterval
 from calibstat.nulls.multiplier import Multiplier
 
 TENTHS = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
@@ -26,25 +26,25 @@ SEMINORMS = [
 
 def test_half_width_is_the_quantile_of_rank_level_times_resamples_plus_one():
     noise = np.arange(1.0, 100.0)  # 99 of them, in order
-    assert Uniform(0.0, [noise], "").half_width(0.95) == 95
-    assert Uniform(0.0, [noise, noise + 3], "").half_width(0.9) == 93
-    assert Uniform(200.0, [noise], "").interval(0.95) == (105, 295)
-    assert Uniform(20.0, [noise], "").interval(0.95) == (0, 115)
+    assert UniformInterval(0.0, [noise], "").half_width(0.95) == 95
+    assert UniformInterval(0.0, [noise, noise + 3], "").half_width(0.9) == 93
+    assert UniformInterval(200.0, [noise], "").interval(0.95) == (105, 295)
+    assert UniformInterval(20.0, [noise], "").interval(0.95) == (0, 115)
 
 
 def test_too_few_resamples_for_the_level():
     with pytest.raises(NoInterval, match=r"18 resamples are too few for level 0\.95; take at least 19"):
-        Uniform(0.0, [np.arange(18.0)], "").half_width(0.95)
-    assert Uniform(0.0, [np.arange(19.0)], "").half_width(0.95) == 18
+        UniformInterval(0.0, [np.arange(18.0)], "").half_width(0.95)
+    assert UniformInterval(0.0, [np.arange(19.0)], "").half_width(0.95) == 18
 
 
 def test_pvalue_above_a_margin_agrees_with_the_bound():
     rng = np.random.default_rng(0)
-    spread = Uniform(0.3, [rng.random(99), rng.random(99)], "")
+    spread = UniformInterval(0.3, [rng.random(99), rng.random(99)], "")
     for margin in (0.2, 0.5, 1.1, 1.25, 1.4):
         for alpha in (0.01, 0.05, 0.1, 0.5):
             assert (spread.upper(1 - alpha) <= margin) == (spread.pvalue_above(margin) <= alpha + 1e-12)
-    normal = Normal(0.3, 0.1, "")
+    normal = NormalInterval(0.3, 0.1, "")
     assert normal.upper(0.95) == pytest.approx(0.3 + 0.1 * 1.6448536)
     assert normal.pvalue_above(normal.upper(0.95)) == pytest.approx(0.05)
 
@@ -60,7 +60,7 @@ def test_total_variance_of_ten_rows_worked_by_hand(monkeypatch):
     error = np.sqrt(found.linear)
     assert error == pytest.approx(np.sqrt((psi**2).mean() / 10))
     assert error == pytest.approx(0.05957, abs=5e-6)
-    assert Normal(found.value, error, "").interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
+    assert NormalInterval(found.value, error, "").interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -185,7 +185,7 @@ def test_weights(calibrated):
 
 def test_spread_takes_the_larger_quantile(calibrated):
     redraws = np.full(99, 0.5)
-    found = spread_of(cs.ECE(), calibrated, Multiplier(99), redraws, np.random.default_rng(0))
+    found = interval_of(cs.ECE(), calibrated, Multiplier(99), redraws, np.random.default_rng(0))
     assert found.half_width(0.95) == 0.5
 
 

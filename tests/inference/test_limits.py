@@ -8,7 +8,7 @@ import pytest
 import calibstat as cs
 from calibstat.inference import estimate as intervals
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.inference.spread import NoInterval, Uniform
+from calibstat.inference.intervals import NoInterval, UniformInterval
 from calibstat.nulls.multiplier import Multiplier
 
 ECE = cs.ECE(cs.EqualMass(5))
@@ -28,7 +28,7 @@ def test_intervals_of_few_clusters_are_refused(n_clusters):
     with pytest.raises(NoInterval, match=message):
         cs.estimate(clustered(n_clusters), ECE, interval=Multiplier(groups="patient"), rng=0)
     with pytest.raises(ValueError, match=f"equivalence_test: {message}"):
-        equivalence_test(clustered(n_clusters), ECE, 0.1, multiplier=Multiplier(groups="patient"), rng=0)
+        equivalence_test(clustered(n_clusters), ECE, 0.1, interval=Multiplier(groups="patient"), rng=0)
 
 
 def excludes_zero(n_clusters, runs=400):
@@ -39,7 +39,7 @@ def excludes_zero(n_clusters, runs=400):
         happened = rng.random(400) < p + rng.choice([-0.2, 0.2], n_clusters)[cluster]
         sample = cs.Sample(happened, p, variables={"patient": cluster.astype(float)}, labels=[False, True])
         signs = Multiplier(199, groups="patient")
-        spread = intervals.spread_of(cs.ECE(cs.EqualMass(1)), sample, signs, None, rng)
+        spread = intervals.interval_of(cs.ECE(cs.EqualMass(1)), sample, signs, None, rng)
         found += spread.interval(0.95).low > 0
     return found / runs
 
@@ -58,7 +58,7 @@ def test_size_of_intervals_from_clusters(monkeypatch):
 def test_the_number_of_clusters_is_told(n_clusters, few):
     sample, signs = clustered(n_clusters), Multiplier(groups="patient")
     found = cs.estimate(sample, ECE, interval=signs, rng=0)
-    bound = equivalence_test(sample, ECE, 0.1, multiplier=signs, rng=0)
+    bound = equivalence_test(sample, ECE, 0.1, interval=signs, rng=0)
     tested = cs.calibration_test(sample, ECE, null=signs, rng=0)
     for text in (found.interval_note, str(bound), " ".join(tested.notes), str(tested)):
         assert f"{n_clusters} clusters" in text
@@ -83,7 +83,7 @@ def test_no_bound_of_an_expected_calibration_error_exceeds_one():
     found = cs.estimate(wrong, cs.ECE(cs.EqualMass(15)), rng=0)
     assert found.confidence_interval.high == 1
     assert equivalence_test(wrong, cs.ECE(cs.EqualMass(15)), 0.9, rng=0).upper_bound == 1
-    free, clipped = (Uniform(0.8, [np.full(99, 0.6)], "", limit) for limit in (np.inf, 1.0))
+    free, clipped = (UniformInterval(0.8, [np.full(99, 0.6)], "", limit) for limit in (np.inf, 1.0))
     assert (free.upper(0.95), clipped.upper(0.95)) == (pytest.approx(1.4), 1.0)
     assert free.interval(0.95).low == clipped.interval(0.95).low
 

@@ -124,7 +124,7 @@ def test_text_shows_everything_that_is_needed_to_read_it(rejected):
         "cat",
         "dog",
         "car",
-        rejected.asked.source,
+        rejected.question.source,
         rejected.hypothesis,
         "Monte Carlo 99 % interval",
     ):

@@ -7,7 +7,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.auditing.joint import interval
-from calibstat.inference.spread import Uniform, normal_pvalue, standardized
+from calibstat.inference.intervals import UniformInterval, normal_pvalue, standardized
 from calibstat.nulls.base import EmpiricalNull
 
 TINY = pytest.mark.parametrize("unit", [1.0, 1e-6, 1e-13, 1e-20])
@@ -29,7 +29,9 @@ def test_what_rounding_leaves_of_a_difference_is_none(unit):
 @TINY
 def test_the_lower_end_of_an_interval_has_the_unit_of_the_value(unit):
     noise = np.arange(1, 100.0) * unit
-    assert Uniform(200 * unit, [noise], "").interval(0.95) == pytest.approx((105 * unit, 295 * unit), rel=1e-12, abs=0)
+    assert UniformInterval(200 * unit, [noise], "").interval(0.95) == pytest.approx(
+        (105 * unit, 295 * unit), rel=1e-12, abs=0
+    )
     assert interval(200 * unit, 95 * unit) == pytest.approx((105 * unit, 295 * unit), rel=1e-12, abs=0)
 
 
@@ -37,7 +39,7 @@ def test_the_lower_end_of_an_interval_has_the_unit_of_the_value(unit):
 def test_an_interval_that_ends_at_a_tie_ends_at_zero(unit):
     noise = np.arange(1, 100.0) * unit
     value = 95 * unit * (1 + 1e-15)
-    assert Uniform(value, [noise], "").interval(0.95).low == 0
+    assert UniformInterval(value, [noise], "").interval(0.95).low == 0
     assert interval(value, 95 * unit)[0] == 0
 
 

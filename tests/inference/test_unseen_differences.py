@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import calibstat as cs
-from calibstat.inference.compare import comparison_test
+from calibstat.inference.compare import comparison_test, score_difference
 from calibstat.inference.compare_models import compare_models
 from calibstat.inference.differences import (
     CellResiduals,
@@ -19,8 +19,7 @@ from calibstat.inference.differences import (
     other_rows,
     unseen_rows_variance,
 )
-from calibstat.inference.scores_compared import score_difference
-from calibstat.inference.spread import normal_pvalue
+from calibstat.inference.intervals import normal_pvalue
 
 ONE = cs.DebiasedL2(cs.EqualMass(1))
 N = 500

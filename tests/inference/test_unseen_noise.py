@@ -11,7 +11,7 @@ from scipy.stats import binom
 import calibstat as cs
 from calibstat.inference.differences import CellResiduals, redrawn_variance, total_variance, unseen_variance
 from calibstat.inference.equivalence import equivalence_test
-from calibstat.inference.spread import Normal
+from calibstat.inference.intervals import NormalInterval
 
 ONE = cs.DebiasedL2(cs.EqualMass(1))
 
@@ -37,7 +37,7 @@ def default(sample):
 
 def without_floors(sample):
     cells = CellResiduals.of(ONE, sample)
-    return Normal(cells.value, float(np.sqrt(cells.linear)), "").interval(0.95)
+    return NormalInterval(cells.value, float(np.sqrt(cells.linear)), "").interval(0.95)
 
 
 @pytest.mark.parametrize(("n", "prediction"), [(200, 0.01), (100, 0.01), (100, 0.99), (50, 0.03), (100, 0.5)])

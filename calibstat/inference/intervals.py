@@ -36,7 +36,7 @@ NO_NOISE = (
 )
 
 
-class Spread(ABC):
+class Interval(ABC):
     """A value and the law of its distance to what it estimates."""
 
     value: float
@@ -57,7 +57,7 @@ class Spread(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Uniform(Spread):
+class UniformInterval(Interval):
     """A seminorm of residuals: the distance is at most the seminorm of the noise (triangle inequality).
 
     Parameters
@@ -122,7 +122,7 @@ def _quantile(noise: Floats, level: float) -> float:
 
 @final
 @dataclass(frozen=True, eq=False)
-class Normal(Spread):
+class NormalInterval(Interval):
     """An asymptotically normal value of something that cannot be negative.
 
     Parameters

@@ -1,0 +1,92 @@
+"""What public functions are given: the right kinds of things, or an error that says what was expected."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any
+
+from calibstat.data.sample import Sample
+from calibstat.estimators.base import Estimator
+from calibstat.inference.results import Question
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import Null
+
+
+def look(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Question, Sample]:
+    """Look at a sample through a lens and then that of the estimator; return what is asked, and what is seen.
+
+    ``look(sample, estimator, lens)`` is the same as ``look(sample, lens | estimator)``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no sample, estimator or lens, or no row is left to look at.
+    """
+    check_sample(sample)
+    asked = behind(lens, estimator)
+    seen = asked.lens(sample)
+    refuse_empty(seen, asked.lens)
+    predictions = seen.predictions
+    return Question(asked, len(seen), predictions.n_classes, predictions.given, predictions.source), seen
+
+
+def behind(lens: Lens | None, estimator: Any) -> Estimator:
+    """Return an estimator behind a lens, which is looked through before the estimator's own; None is no lens."""
+    check_estimator(estimator)
+    asked: Estimator = estimator if lens is None else check_lens(lens) | estimator
+    return asked
+
+
+def refuse_empty(seen: Sample, lens: Lens) -> None:
+    """Refuse what a lens leaves without rows, or without weight."""
+    if not len(seen):
+        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    weights = seen.predictions.weights
+    if weights is not None and not weights.any():
+        raise ValueError(f"all rows seen through {lens!r} have weight 0; widen its region.")
+
+
+def check_sample(sample: Any) -> None:
+    """Refuse anything but a sample."""
+    if not isinstance(sample, Sample):
+        raise TypeError(f"sample is {_named(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
+
+
+def check_lens(lens: Any) -> Lens:
+    """Return a lens, and refuse anything else."""
+    if not isinstance(lens, Lens):
+        raise TypeError(f"lens is {_named(lens)}, but a lens is expected: for example TopLabel().")
+    return lens
+
+
+def check_estimator(estimator: Any) -> None:
+    """Refuse anything but an estimator."""
+    if not isinstance(estimator, Estimator):
+        raise TypeError(
+            f"estimator is {_named(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "
+            "or Generic(function) for a function of your own."
+        )
+
+
+def check_number(name: str, value: Any, example: str) -> None:
+    """Refuse what is no number."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
+
+
+def check_null(null: Any) -> None:
+    """Refuse anything but a null."""
+    if not isinstance(null, Null):
+        raise TypeError(f"null is {_named(null)}, but a null is expected: for example Consistency(999).")
+
+
+def _named(thing: Any) -> str:
+    """A class, or what something is an instance of."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
+
+
+def check_share(name: str, value: Any, example: float) -> None:
+    """Refuse what is no number between 0 and 1, as levels and confidence levels are."""
+    check_number(name, value, f"{example:g}")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1, for example {example:g}.")
