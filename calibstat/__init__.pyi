@@ -138,6 +138,7 @@ from calibstat.inference.compare_models import compare_models as compare_models
 from calibstat.inference.equivalence import EquivalenceTest as EquivalenceTest
 from calibstat.inference.equivalence import equivalence_test as equivalence_test
 from calibstat.inference.estimate import estimate as estimate
+from calibstat.inference.intervals import ConfidenceInterval as ConfidenceInterval
 from calibstat.inference.multiple import MultipleTest as MultipleTest
 from calibstat.inference.multiple import OmnibusTest as OmnibusTest
 from calibstat.inference.multiple import multiple_test as multiple_test
@@ -149,7 +150,6 @@ from calibstat.inference.multiplicity import single_step as single_step
 from calibstat.inference.multiplicity import step_down as step_down
 from calibstat.inference.results import CalibrationTest as CalibrationTest
 from calibstat.inference.results import Estimate as Estimate
-from calibstat.inference.intervals import ConfidenceInterval as ConfidenceInterval
 from calibstat.inference.test import calibration_test as calibration_test
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling

@@ -13,8 +13,8 @@ from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look
+from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
 from calibstat.inference.results import LEVEL, Question, Result, counted, number
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
