@@ -15,6 +15,7 @@ from calibstat import calibrators as cal
 from calibstat import generators
 from calibstat.binnings.intervals import EqualMass
 from calibstat.calibrators.spline import basis, roughness
+from suites import slow_but
 
 
 @pytest.fixture(scope="module")
@@ -226,7 +227,11 @@ def world():
     return p, sample.outcomes, expit(logit(p) + 0.5)
 
 
-@pytest.mark.parametrize("calibrator", PARAMETRIC + SMOOTH + STEPS, ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize(
+    "calibrator",
+    slow_but(lambda each: not isinstance(each, (cal.CalibrationTree, cal.Smooth)), PARAMETRIC + SMOOTH + STEPS),
+    ids=lambda each: type(each).__name__,
+)
 def test_a_logistic_truth_is_recovered(calibrator, world):
     p, y, truth = world
     error = np.abs(calibrator.fit(p, y).predict_proba(p)[:, 1] - truth)

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibstat import calibrators as cal
 from calibstat.binnings.intervals import EqualMass
+from suites import slow_but
 
 BINARY = [
     cal.Platt(),
@@ -101,6 +102,11 @@ class OnSimplex(ClassifierMixin, BaseEstimator):
         return tags
 
 
+def without_trees(calibrator) -> bool:
+    """The many checks fit hundreds of trees, which takes longer than all other calibrators together."""
+    return not isinstance(calibrator, (cal.CalibrationTree, cal.VariableBased))
+
+
 UNPENALISED = (cal.VectorScaling, cal.MatrixScaling, cal.Smooth)
 SEPARATED = {
     "check_sample_weight_equivalence_on_dense_data": "fifteen rows with weights zero among them are separated: an "
@@ -114,12 +120,12 @@ def check(estimator, expected=None):
         return check_estimator(estimator, expected_failed_checks=expected, on_skip=None)
 
 
-@pytest.mark.parametrize("calibrator", BINARY + ANY, ids=named)
+@pytest.mark.parametrize("calibrator", slow_but(without_trees, BINARY + ANY), ids=named)
 def test_scikit_learn_checks_it_on_the_simplex(calibrator):
     check(OnSimplex(calibrator), SEPARATED if isinstance(calibrator, UNPENALISED) else None)
 
 
-@pytest.mark.parametrize("calibrator", WITH_VARIABLE, ids=named)
+@pytest.mark.parametrize("calibrator", slow_but(without_trees, WITH_VARIABLE), ids=named)
 def test_scikit_learn_checks_it_with_a_variable(calibrator):
     check(OnSimplex(calibrator, variable=True))
 

@@ -51,6 +51,7 @@ def limit(n_runs):
     return LEVEL + 4 * np.sqrt(LEVEL * (1 - LEVEL) / n_runs)
 
 
+@pytest.mark.slow
 def test_calibrated_models_of_different_sharpness_are_rarely_told_apart(said):
     """Three exactly calibrated models: p uniform, and its means over halves and over fifths; 120 runs."""
     models = {
@@ -62,12 +63,14 @@ def test_calibrated_models_of_different_sharpness_are_rarely_told_apart(said):
     assert single <= limit(120)
 
 
+@pytest.mark.slow
 def test_fits_to_a_calibrated_model_are_rarely_told_apart():
     """Platt and beta, whose fits differ by noise alone; 30 runs."""
     family, _ = told_apart(30, calibrated, {"platt": cal.Platt(), "beta": cal.Beta()}, seed=2)
     assert family <= limit(30)
 
 
+@pytest.mark.slow
 def test_equal_and_opposite_errors_are_rarely_told_apart(said):
     """Errors of the same size, not zero: the labels are fair coins, predictions 0.4 or 0.6 whatever p; 80 runs."""
 
@@ -102,6 +105,7 @@ def test_rows_of_the_fit_would_give_wrong_pvalues():
     assert np.mean(outside) < np.mean(inside) - 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_splits", [3])
 def test_several_splits_keep_the_size(said, n_splits):
     """The same exactly calibrated models, twice the median of three splits; 30 runs."""

@@ -84,6 +84,7 @@ def dependent(n_splits, level, n_runs, rng):
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_splits", [3, 6, 9])
 def test_twice_the_median_is_valid_under_dependence(n_splits):
     rng, n_runs, alpha = np.random.default_rng(0), 20_000, 0.1

@@ -128,6 +128,7 @@ def coverage_of_bars(n, binning, runs, *, weighted=False, power=1.0):
     return np.mean(inside), np.std(inside) / np.sqrt(runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_calibrated_points_lie_in_their_bars_as_often_as_said_or_more(weighted):
     """200 runs; cells of ten rows, where one event is much, and of forty."""

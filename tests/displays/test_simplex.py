@@ -124,6 +124,7 @@ def rate_outside(runs, noise=0.0, weighted=False):
     return np.mean(found), np.std(found) / np.sqrt(runs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 def test_arrows_of_a_calibrated_model_are_marked_as_often_as_said_or_less(weighted):
     """200 runs, four cells of 75 rows; lengths of unweighted rows have ties, and weighted ones have none."""

@@ -83,6 +83,7 @@ def test_the_law_of_degree_two_has_a_closed_form():
     np.testing.assert_allclose([1 - belt_survival(each, 2) for each in t], expected, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degree", [1, 2, 3, 4])
 def test_the_law_agrees_with_simulation(degree):
     rng = np.random.Generator(np.random.PCG64(degree))

@@ -135,6 +135,7 @@ def pvalues(estimator, runs, n, noise=0.0, null=None):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [UCME(), CME(), CME(covariance="sample")], ids=repr)
 def test_size_of_redrawn_labels(estimator):
     """600 runs; fails beyond four standard errors (3.6 % at level 5 %)."""
@@ -143,6 +144,7 @@ def test_size_of_redrawn_labels(estimator):
     assert_not_below(found, LEVEL)
 
 
+@pytest.mark.slow
 def test_size_of_the_chi_square_law():
     """1000 runs; fails beyond four standard errors (2.8 % at level 5 %)."""
     found = pvalues(CME(), 1000, 250, null=cs.Asymptotic())

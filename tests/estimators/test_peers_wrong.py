@@ -196,6 +196,7 @@ def test_uncertainty_calibration_takes_a_fraction_for_per_cent():
     assert high - low > 1.2 * (outer - inner)
 
 
+@pytest.mark.slow
 def test_two_calibrated_models_of_different_sizes_are_not_told_apart():
     """calibstats compares plug-in errors, whose bias depends on n: 200 and 2000 rows differ in every run."""
     pvalues = [

@@ -185,6 +185,7 @@ def pvalues(estimator, runs, weighted, power=1.0):
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weighted", [False, True])
 @both
 def test_size_of_redrawn_labels(estimator, weighted):

@@ -13,7 +13,7 @@ from calibstat.binnings.intervals import ByArithmetic
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.estimators import tally as adding
 from calibstat.estimators.tally import TallyPlan
-from suites import examples
+from suites import examples, slow_but
 
 pytest.importorskip("numba")
 from calibstat._fast import pairs
@@ -42,7 +42,7 @@ def same(found, expected):
 
 
 @each_shape
-@pytest.mark.parametrize("n_bins", [1, 2, 15, 100])
+@pytest.mark.parametrize("n_bins", slow_but([2, 15], [1, 2, 15, 100]))
 @pytest.mark.parametrize("kind", [np.int64, np.int8, bool])
 def test_equal_width_without_an_index(values, n_bins, kind):
     codes, other = RNG.integers(0, 2, N).astype(kind), RNG.normal(size=N)

@@ -51,6 +51,7 @@ def test_pair_swap_is_hidden_from_weaker_lenses():
     assert float(model.truth(cs.ClassWise(0) | cs.ECE())) < 0.04
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "recalibration",
     [

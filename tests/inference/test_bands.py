@@ -165,6 +165,7 @@ WORLDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [None, 1])
 @pytest.mark.parametrize("world", WORLDS)
 def test_band_and_errors_are_covered(world, digits):

@@ -197,6 +197,7 @@ def family_errors(off, runs):
     return wrong / runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("off", [(), ("b",)], ids=["none off", "one off"])
 def test_families_err_as_rarely_as_they_say(off):
     """400 runs each: at most 5 % and 4 standard errors (4.4 %). Negative control: p-values that are not adjusted."""

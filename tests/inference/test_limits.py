@@ -44,6 +44,7 @@ def excludes_zero(n_clusters, runs=400):
     return found / runs
 
 
+@pytest.mark.slow
 def test_size_of_intervals_from_clusters(monkeypatch):
     """400 runs: 50 clusters exclude zero in at most 5 % and 4 standard errors (4.4 %) of them.
 

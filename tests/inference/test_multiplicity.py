@@ -65,7 +65,8 @@ def test_no_pvalue(function):
     ("function", "method"), [(holm, "holm"), (benjamini_hochberg, "fdr_bh"), (benjamini_yekutieli, "fdr_by")]
 )
 @pytest.mark.parametrize("m", [1, 2, 30])
-def test_two_libraries_agree(function, method, m):
+def test_two_libraries_agree(function, method, m, monkeypatch):
+    monkeypatch.setattr(gc, "collect", lambda *_: None)  # statsmodels collects at each call, among thousands of tests
     multitest = pytest.importorskip("statsmodels.stats.multitest")
     rng = np.random.default_rng(m)
     for _ in range(20):
@@ -141,6 +142,7 @@ def errors_in_families(function, shared, shifted, runs=2000, alpha=0.05):
     return wrong / runs
 
 
+@pytest.mark.slow
 def test_families_err_as_rarely_as_they_say():
     """2000 runs: at most 5 % and 4 standard errors (1.9 %); step-down also beside false hypotheses, where it is exact.
 

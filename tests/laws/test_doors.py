@@ -12,6 +12,7 @@ import calibstat as cs
 from calibstat.draws import whole_cells as bin_level
 from calibstat.draws.whole_cells import redraw_predictions
 from registry import make_sample
+from suites import slow_but
 
 N_DRAWS = 100_000
 LEVEL = 1e-3  # seeds are fixed once: a correct engine passes for good
@@ -116,7 +117,9 @@ def naive_moved(estimator, sample, rng, n_resamples):
     return np.round(values, 9)
 
 
-@pytest.mark.parametrize("estimator", [cs.ECE(cs.EqualMass(3)), cs.PDE(cs.EqualWidth(3))], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", slow_but([cs.ECE(cs.EqualMass(3))], [cs.ECE(cs.EqualMass(3)), cs.PDE(cs.EqualWidth(3))]), ids=repr
+)
 def test_moved_predictions_agree_in_law_with_a_naive_loop(estimator):
     sample = make_sample(2, n=12, seed=13)
     null = cs.Consistency(6000, resample_predictions=True)
@@ -136,7 +139,7 @@ MOVED = [
 ]
 
 
-@pytest.mark.parametrize("estimator", MOVED, ids=repr)
+@pytest.mark.parametrize("estimator", slow_but(MOVED[:2], MOVED), ids=repr)
 def test_moved_cells_drawn_whole_agree_with_moved_rows(estimator, monkeypatch):
     monkeypatch.setattr(bin_level, "FEW_ROWS", 0)
     seen = estimator.lens(make_sample(2, n=60, seed=14))

@@ -16,6 +16,7 @@ from calibstat.draws import whole_cells as bin_level
 from calibstat.draws._recut_cells import SortedRows
 from calibstat.draws.moments import Moments
 from calibstat.draws.whole_cells import FewValues, redraw_predictions
+from suites import slow_but
 
 N_DRAWS = 20_000
 LEVEL = 1e-3  # seeds are fixed once: a correct engine passes for good
@@ -111,7 +112,7 @@ class TestLaw:
         ],
         ids=repr,
     )
-    @pytest.mark.parametrize("shape", ["beta", "half ties", "lattice"])
+    @pytest.mark.parametrize("shape", slow_but(["half ties"], ["beta", "half ties", "lattice"]))
     def test_other_functions_of_tallies(self, estimator, shape):
         sample = sample_of(scores(shape, 60))
         plain = redraw_predictions(estimator, sample, 2500, cs.as_generator(4), shortcuts=False).round(9)

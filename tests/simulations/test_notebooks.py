@@ -36,6 +36,7 @@ def test_the_code_runs(path):
     plt.close("all")
 
 
+@pytest.mark.slow
 @each_notebook
 @pytest.mark.filterwarnings("default")
 def test_the_notebook_runs_in_a_kernel(path):

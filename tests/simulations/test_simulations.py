@@ -11,6 +11,7 @@ from calibstat.sweeps.sweep import Sweep
 from simulations import gaussian_mixture, null_size, plugin_vs_debiased
 from simulations.__main__ import main
 from simulations.frame import Scale
+from suites import slow_but
 
 QUICK = Scale("quick")
 
@@ -39,6 +40,7 @@ def test_means_and_standard_deviations_on_the_gaussian_mixture(mixture):
     meets_the_table(mixture["estimate"].sel(estimator="ECE"), mixture["n"].values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("draws", "sizes"), [("sorted", [100, 1000]), ("cells", [1000, 10_000])])
 def test_means_and_standard_deviations_of_3000_estimates(draws, sizes):
     """The whole table but the constant model, whose predictions have no density; as many repeats as it has."""
@@ -106,6 +108,7 @@ def test_every_test_that_can_be_made_is_there():
     assert all(isinstance(estimator, cs.Estimator) for estimator, _ in found.values())
 
 
+@pytest.mark.slow
 def test_sizes_of_core_tests_are_not_above_the_level():
     null = cs.Consistency(null_size.N_RESAMPLES)
     core = {kind.__name__: (kind(cs.EqualMass(10)), null) for kind in (cs.ECE, cs.DebiasedL2, cs.PDE)}
@@ -115,7 +118,7 @@ def test_sizes_of_core_tests_are_not_above_the_level():
     assert (rates.sel(model="Gaussian mixture") > 0).all()
 
 
-@pytest.mark.parametrize("name", ["gaussian_mixture", "plugin_vs_debiased"])
+@pytest.mark.parametrize("name", slow_but(["gaussian_mixture"], ["gaussian_mixture", "plugin_vs_debiased"]))
 def test_studies_run_by_name_and_go_on_where_they_were(name, tmp_path, capsys):
     assert main([name, "--quick", "--out", str(tmp_path)]) == 0
     first = capsys.readouterr()

@@ -53,6 +53,7 @@ def test_an_address_will_do(whole, client, capsys):
     assert "dashboard: http" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_workers_on_the_command_line(tmp_path, capsys):
     (tmp_path / "study.toml").write_text(STUDY)
     stores = [tmp_path / "threads.zarr", tmp_path / "processes.zarr"]
@@ -71,6 +72,7 @@ def test_errors_on_workers_are_recorded(client):
     assert "no luck" in found["error"].values[0, 0, 0]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_loses_nothing(whole, client, tmp_path):
     def sleepy():
         os.environ["SWEEP_SECONDS"] = "0.05"

@@ -21,6 +21,7 @@ from calibstat.sweeps import schedule as pacing
 from calibstat.sweeps._compute import LANES, all_units
 from calibstat.sweeps.schedule import on_threads
 from calibstat.sweeps.sweep import Sweep
+from suites import slow_but
 from sweeps import slow_study
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make
@@ -175,7 +176,7 @@ def stopped(store, how):
     return zarr.open_group(str(store), mode="r")["status"][:] == 1, said
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", slow_but([signal.SIGKILL], [signal.SIGKILL, signal.SIGINT, signal.SIGTERM]))
 def test_a_stopped_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch, how):
     """Killed, told to end, or interrupted: finished blocks stay, the others are computed, with the same bits."""
     store = tmp_path / "study.zarr"
