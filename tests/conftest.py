@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 
 # For libraries not yet loaded, and for the processes that tests start: as many processes as cores run already.
 for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR"):
@@ -39,6 +40,9 @@ def without_slow(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples hypothesis draws, before the first test is read."""
     settings.load_profile("first examples" if without_slow(config) else "all examples")
+    # A shell that starts us in the background lets us, and all that tests start, ignore Ctrl-C.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -29,6 +29,7 @@ def made_up(monkeypatch):
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setattr(compiled, "find_spec", lambda _: "numba is here")
     monkeypatch.setattr(compiled, "_twins", {})
+    monkeypatch.setattr(compiled, "_setting", compiled._Setting())  # whatever other tests left
     monkeypatch.setattr(double, "__module__", home.__name__)
     home.double = compiled.has_twin("made_up_twins:double")(double)
     yield home
