@@ -20,6 +20,7 @@ from typing import Any
 import calibstat
 from calibstat import calibrators, generators
 from calibstat.binnings.base import Binning
+from calibstat.cli.estimators import names
 from calibstat.draws.bootstrap import Resampler
 from calibstat.estimators.base import Estimator
 from calibstat.lenses.base import Lens
@@ -133,6 +134,14 @@ def formulas() -> str:
     return table(("Estimator", "File", "Papers"), rows)
 
 
+def others() -> str:
+    """List the estimators, and the functions that make one, which the page does not name outside this list."""
+    page = (ROOT / "docs/which-number.md").read_text(encoding="utf-8").partition("<!-- others -->")[0]
+    named = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", re.sub(r"```.*?```", "", page, flags=re.DOTALL)))))
+    rows = [(f"`{name}`", summary(getattr(calibstat, name))) for name in names() if name not in named]
+    return table(("Estimator", "What it is"), rows) if rows else "None: every estimator stands in a table above."
+
+
 # Folders and files.
 
 
@@ -165,6 +174,7 @@ LISTS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/vocabulary.md": {"names": names_by_kind},
     "docs/formulas.md": {"estimators": formulas},
     "docs/architecture.md": {"folders": folders},
+    "docs/which-number.md": {"others": others},
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -51,6 +52,9 @@ class Entry:
         Whether it can be evaluated on known chances, and on weighted rows.
     evaluable : bool
         Whether the repr can be evaluated in the namespace of the package.
+    naive : callable, optional
+        Takes a sample and computes the same number from the formula of the paper, with plain loops, for an estimator
+        without a naive version in ``tests/reference``.
     """
 
     thing: Any
@@ -68,6 +72,7 @@ class Entry:
     chances: bool = True
     weighted: bool = True
     evaluable: bool = True
+    naive: Callable[[cs.Sample], Any] | None = None
 
     @property
     def name(self) -> str:
