@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
-from scipy.special import chdtrc, expit, logit
+from scipy.special import chdtrc
 
+from calibstat._logistic import clipped_logit, natural_spline, orthonormal
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
-from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import blocks
-from calibstat.estimators.glm import orthonormal
-from calibstat.estimators.logistic_spline import restricted_cubic
 from calibstat.inference.arguments import check_lens, check_number
 from calibstat.inference.multiplicity import single_step
 from calibstat.inference.results import LEVEL, frame, hang, layout, pvalue_cell, small_pvalue
@@ -216,7 +216,7 @@ def _range(rows: Floats, stops: Ints) -> Floats:
 def _regression(event: Floats, happened: Floats, index: Ints) -> tuple[float, int, float]:
     """Return the likelihood ratio, its degrees of freedom and its p-value."""
     basis = spline_basis(event, min(_KNOTS_OF_REGRESSION, n_knots(len(event))))
-    slope = logits(event)
+    slope = clipped_logit(event)
     member = (index[:, None] == np.arange(1, int(index.max()) + 1)).astype(float)
     whole, _ = orthonormal(np.column_stack([basis, member, member * slope[:, None]]))
     whole = whole[:, whole.any(axis=0)]
@@ -410,19 +410,10 @@ def _reason(count: int, expected: float, min_size: int, min_expected: float) -> 
 
 # Smooth functions of the prediction: a spline basis, its least-squares fits and its logistic regressions.
 
-_MOST_KNOTS = 20
-_MOST_STEPS = 50
-
-
-def logits(event: Floats) -> Floats:
-    """Return the logits of predictions, clipped to [1e-9, 1 - 1e-9]."""
-    clipped: Floats = np.clip(event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
-    return logit(clipped)
-
 
 def n_knots(n: int) -> int:
     """Return how many knots `n` rows can bear: about twice their fourth root, 5 to 20."""
-    return int(np.clip(round(2 * n**0.25), 5, _MOST_KNOTS))
+    return int(np.clip(round(2 * n**0.25), 5, 20))
 
 
 def spline_basis(event: Floats, knots: int) -> Floats:
@@ -442,7 +433,7 @@ def spline_basis(event: Floats, knots: int) -> Floats:
         return basis
     rank = (np.cumsum(counts) - counts / 2)[index] / len(event)
     places = np.unique(np.quantile(rank, (np.arange(knots) + 0.5) / knots))
-    columns = [np.ones(len(event)), rank, *restricted_cubic(rank, places), logits(event)]
+    columns = [np.ones(len(event)), rank, natural_spline(rank, places), clipped_logit(event)]
     basis, _ = orthonormal(np.column_stack(columns))
     return basis[:, basis.any(axis=0)]
 
@@ -461,22 +452,10 @@ def maximal_log_likelihood(design: Floats, happened: Floats) -> float:
         Well conditioned.
     happened : (n,) floats
     """
-    found = np.zeros(design.shape[1])
-    value = _log_likelihood(design @ found, happened)
-    for _ in range(_MOST_STEPS):
-        chance = expit(design @ found)
-        curvature = (design * (chance * (1 - chance))[:, None]).T @ design
-        ridge = 1e-12 * len(design) * np.eye(len(found))
-        step = np.linalg.solve(curvature + ridge, design.T @ (happened - chance))
-        moved = _log_likelihood(design @ (found + step), happened)
-        while not moved >= value and np.abs(step).max() > 1e-12:
-            step = step / 2
-            moved = _log_likelihood(design @ (found + step), happened)
-        if not moved - value > 1e-10 * (1 + abs(value)):
-            break
-        found, value = found + step, moved
-    return max(value, moved)
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
 
-
-def _log_likelihood(linear: Floats, happened: Floats) -> float:
-    return float((happened * linear - np.logaddexp(0, linear)).sum())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of separated outcomes: the likelihood ratio is then that of the supremum
+        fit = GLM(happened, design, family=Binomial()).fit(tol=1e-12, wls_method="lstsq")
+    return float(fit.llf)

@@ -5,75 +5,21 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from scipy.special import expit
 
+from calibstat._logistic import expit, fit_logistic
 from calibstat.calibrators.base import Calibrator, both, split_columns
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 
-# Logistic regression with fractional targets, by Newton's method.
 
-GRADIENT = 1e-12  # of the mean loss, largest component
-STEPS = 100
+def fit_line(features: Floats, targets: Floats, weights: Floats) -> tuple[float, Floats, float]:
+    """Return intercept, coefficients (d,) and log-likelihood of a logistic regression on features (n, d).
 
-
-def with_intercept(*columns: Floats) -> Floats:
-    """(n, 1 + d) a column of ones and the columns."""
-    return np.column_stack([np.ones(len(columns[0])), *columns])
-
-
-def fit_logistic(
-    features: Floats, targets: Floats, weights: Floats, penalty: Floats | None = None, start: Floats | None = None
-) -> Floats:
-    """(d,) coefficients of the least mean cross-entropy plus ``coefficients @ penalty @ coefficients / 2``.
-
-    scikit-learn's LogisticRegression takes neither fractional targets nor a penalty other than the identity. Where
-    classes are separated and nothing is penalised there is no minimum: coefficients are then large and finite.
-
-    Parameters
-    ----------
-    features : (n, d) floats
-    targets : (n,) floats in [0, 1]
-    weights : (n,) positive floats
-    penalty : (d, d) floats, optional
-        A positive semidefinite matrix.
-    start : (d,) floats, optional
+    Where classes are separated there is no maximum: coefficients are then large and finite.
     """
-    mass = weights / weights.sum()
-    matrix = np.zeros((features.shape[1],) * 2) if penalty is None else penalty
-    theta = np.zeros(features.shape[1]) if start is None else start.copy()
-    scores = features @ theta
-    loss = _loss(scores, targets, mass) + theta @ matrix @ theta / 2
-    for _ in range(STEPS):
-        chances = expit(scores)
-        gradient = features.T @ (mass * (chances - targets)) + matrix @ theta
-        if np.abs(gradient).max() < GRADIENT:
-            break
-        step = _newton(features, mass * chances * (1 - chances), matrix, gradient)
-        moved = features @ step
-        for size in 0.5 ** np.arange(30):
-            proposed = theta - size * step
-            value = _loss(scores - size * moved, targets, mass) + proposed @ matrix @ proposed / 2
-            if value <= loss + 1e-15 * abs(loss):
-                break
-        else:
-            break  # rounding leaves nothing to gain
-        theta, scores, before, loss = proposed, scores - size * moved, loss, value
-        if before - loss <= 1e-15 * before:
-            break
-    return theta
-
-
-def _loss(scores: Floats, targets: Floats, mass: Floats) -> float:
-    return float(mass @ (np.logaddexp(0, scores) - targets * scores))
-
-
-def _newton(features: Floats, curvature: Floats, matrix: Floats, gradient: Floats) -> Floats:
-    """Solve for the step; collinear features share it."""
-    hessian = (features * curvature[:, None]).T @ features + matrix
-    scale = np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-    solved = np.linalg.lstsq(hessian / np.outer(scale, scale), gradient / scale, rcond=1e-13)[0]
-    return solved / scale
+    design = np.column_stack([np.ones(len(features)), features])
+    fits = fit_logistic(design, targets[None], weights / weights.sum())
+    return float(fits.coefficients[0, 0]), fits.coefficients[0, 1:], float(fits.value[0])
 
 
 # Logarithms of probabilities, finite also for exact 0 and 1.
@@ -160,8 +106,7 @@ class Platt(Calibrator):
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         goals = smoothed(targets, weights) if true_or_false("smoothing", self.smoothing) else targets.astype(np.float64)
-        fitted = fit_logistic(with_intercept(self._features(probabilities)), goals, weights)
-        self.intercept_, self.coef_ = float(fitted[0]), fitted[1:]
+        self.intercept_, self.coef_ = fit_line(self._features(probabilities), goals, weights)[:2]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return both(expit(self._features(probabilities) @ self.coef_ + self.intercept_))
@@ -175,8 +120,6 @@ def smoothed(targets: Ints, weights: Floats) -> Floats:
 
 
 # Beta calibration.
-
-FACES = ((0, 1), (0,), (1,), ())
 
 
 @final
@@ -209,18 +152,16 @@ class Beta(Calibrator):
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         features, goals = beta_features(probabilities, self.smallest), targets.astype(np.float64)
         found: list[tuple[float, float, Floats]] = []
-        for face in FACES:
-            fitted = fit_logistic(with_intercept(features[:, list(face)]), goals, weights)
-            coefficients: Floats = np.zeros(2)
-            coefficients[list(face)] = fitted[1:]
+        for face in ([0, 1], [0], [1], []):
+            intercept, fitted, value = fit_line(features[:, face], goals, weights)
+            coefficients = np.zeros(2)
+            coefficients[face] = fitted
             if coefficients.min() < 0:
                 continue
-            scores = features @ coefficients + fitted[0]
-            loss = float(weights @ (np.logaddexp(0, scores) - goals * scores))
-            found.append((loss, float(fitted[0]), coefficients))
-            if face == FACES[0]:
+            found.append((value, intercept, coefficients))
+            if len(face) == 2:
                 break  # inside the constraint nothing is better
-        self.intercept_, self.coef_ = min(found, key=lambda each: each[0])[1:]
+        self.intercept_, self.coef_ = max(found, key=lambda each: each[0])[1:]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return both(expit(beta_features(probabilities, self.smallest) @ self.coef_ + self.intercept_))
@@ -274,9 +215,8 @@ class AugmentedBeta(Calibrator):
         self.centre_ = float(np.average(values, weights=weights))
         spread = float(np.sqrt(np.average((values - self.centre_) ** 2, weights=weights)))
         self.scale_ = spread if spread > 0 else 1.0
-        features = with_intercept(self._features(probabilities, variables))
-        fitted = fit_logistic(features, targets.astype(np.float64), weights)
-        self.intercept_, self.coef_ = float(fitted[0]), fitted[1:]
+        features = self._features(probabilities, variables)
+        self.intercept_, self.coef_ = fit_line(features, targets.astype(np.float64), weights)[:2]
 
     def _features(self, probabilities: Floats, variables: Floats) -> Floats:
         standard = (variables[:, :1] - self.centre_) / self.scale_

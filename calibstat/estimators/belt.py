@@ -7,14 +7,21 @@ from typing import ClassVar, final
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import chdtr, chdtrc, chdtri, expit, logit
+from scipy.special import chdtr, chdtrc, chdtri
 
+from calibstat._logistic import (
+    clipped_logit,
+    expit,
+    fisher_information,
+    fit_logistic,
+    log_likelihood,
+    logit,
+    orthonormal,
+)
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
-from calibstat.estimators.glm import fit_logistic, information, log_likelihood, orthonormal
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
 
 _N_POINTS = 200
@@ -123,7 +130,7 @@ class _BeltEvaluator(Evaluator):
         self.predictions = predictions
         self.belt = belt
         self.shape = (belt.max_degree + 3,)
-        self.linear = logit(np.clip(predictions.event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+        self.linear = clipped_logit(predictions.event)
         self.basis, self.transform = orthonormal(self._powers(self.linear))
         self.bisector = self.basis.T @ self.linear / max(len(self.linear), 1)
 
@@ -143,12 +150,12 @@ class _BeltEvaluator(Evaluator):
         mass, threshold = np.ones(target.shape[1]), chdtri(1, 1 - self.belt.threshold)
         values = np.zeros((len(target), *self.shape))
         values[:, 1] = 1
-        fits = fit_logistic(self.basis[:, :2], target, mass, self.bisector[:2])
+        fits = fit_logistic(self.basis[:, :2], target, mass, start=self.bisector[:2])
         values[:, 2:4], best = fits.coefficients, fits.value
         active = np.arange(len(target))
         for degree in range(2, self.belt.max_degree + 1):
             used = slice(0, degree + 1)
-            fits = fit_logistic(self.basis[:, used], target[active], mass, self.bisector[used])
+            fits = fit_logistic(self.basis[:, used], target[active], mass, start=self.bisector[used])
             better = 2 * (fits.value - best[active]) > threshold
             active = active[better]
             if not len(active):
@@ -166,8 +173,9 @@ class _BeltEvaluator(Evaluator):
         statistic, degree = float(value[0]), int(value[1])
         used = slice(0, degree + 1)
         coefficients, transform = value[2 : degree + 3], self.transform[used, used]
-        curvature, _ = information(self.basis[:, used], coefficients[None], np.ones((1, len(self.linear))))
-        covariance = np.linalg.pinv(curvature[0], hermitian=True)
+        linear = self.basis[:, used] @ coefficients
+        information = fisher_information(self.basis[:, used], linear[None], np.ones((1, len(linear))))[0]
+        covariance = np.linalg.pinv(information, hermitian=True)
         x = np.linspace(expit(self.linear.min()), expit(self.linear.max()), _N_POINTS)
         rows = self._powers(logit(x))[:, used] @ transform
         centre = rows @ coefficients

@@ -8,9 +8,18 @@ from statistics import NormalDist
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
-from scipy.special import expit
 
+from calibstat._logistic import (
+    LogisticFits,
+    clipped_logit,
+    expit,
+    fit_logistic,
+    linear_predictor,
+    log_likelihood,
+    sums_of_products,
+)
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -22,8 +31,7 @@ from calibstat.estimators.base import (
     in_batches,
     two_classes,
 )
-from calibstat.estimators.glm import fit_logit, offset_log_likelihood
-from calibstat.estimators.recalibration_scores import logit_score, logits
+from calibstat.estimators.recalibration_scores import logit_score
 from calibstat.estimators.tally import ratio
 
 Statistic: TypeAlias = Literal["score", "likelihood_ratio", "slope"]
@@ -137,7 +145,7 @@ class _CoxEvaluator(Evaluator):
     def __init__(self, estimator: Cox, predictions: Predictions) -> None:
         self.estimator = estimator
         self.weights = predictions.weights
-        self.logits = logits(predictions)
+        self.logits = clipped_logit(predictions.event)
         self.score = logit_score(predictions, 1)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -168,14 +176,27 @@ class _CoxEvaluator(Evaluator):
         event = happened(outcomes)
         masses = np.ones(len(self.logits)) if self.weights is None else self.weights
         masses = np.broadcast_to(masses if weights is None else masses * weights, event.shape)
-        ones, zeros = np.ones((1, len(self.logits))), np.zeros(len(self.logits))
-        large, large_error, _ = fit_logit(ones, self.logits, event, masses)
-        both, errors, value = fit_logit(np.stack([ones[0], self.logits]), zeros, event, masses, np.array([0.0, 1.0]))
-        gain = value - offset_log_likelihood(self.logits, event, masses)
+        design = np.column_stack([np.ones(len(self.logits)), self.logits])
+        large = fit_logistic(design[:, :1], event, masses, offset=self.logits)
+        both = fit_logistic(design, event, masses, start=np.array([0.0, 1.0]))
+        gain = both.value - log_likelihood(self.logits, event, masses)
         gain *= 2 * ratio(masses.sum(axis=-1), (masses**2).sum(axis=-1))
-        columns = [large[:, 0], large_error[:, 0], both[:, 0], errors[:, 0], both[:, 1], errors[:, 1]]
+        columns = [*_with_errors(large, design[:, :1], self.logits, masses), *_with_errors(both, design, 0.0, masses)]
         values = np.stack([*columns, np.maximum(gain, 0.0), self.score(outcomes, weights)], axis=-1)
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
+
+
+def _with_errors(fits: LogisticFits, design: Floats, offset: Floats | float, masses: Floats) -> list[Floats]:
+    """Return each coefficient (R,) and its sandwich error; NaN where no maximum exists or predictions are all equal."""
+    chance = expit(linear_predictor(design, fits.coefficients) + offset)
+    variance = chance * (1 - chance)
+    bread, meat = (sums_of_products(design.T, each * variance) for each in (masses, masses**2))
+    sizes = np.diagonal(bread, axis1=-2, axis2=-1).prod(axis=-1)
+    known = fits.exists & (np.linalg.det(bread) > ROUNDING * np.maximum(sizes, 1e-300))
+    inverse = np.linalg.inv(np.where(known[:, None, None], bread, np.eye(design.shape[1])))
+    errors = np.sqrt(np.maximum(np.diagonal(inverse @ meat @ inverse, axis1=-2, axis2=-1), 0.0))
+    pairs = zip(fits.coefficients.T, errors.T, strict=True)
+    return [np.where(known, each, np.nan) for pair in pairs for each in pair]
 
 
 # Observed over expected number of events.

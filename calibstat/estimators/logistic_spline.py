@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.special import expit, logit
 
+from calibstat._logistic import clipped_logit, expit, fit_logistic, linear_predictor, natural_spline, orthonormal
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import all_weights, happened
 from calibstat.estimators.combined import leading_shape
-from calibstat.estimators.glm import fit_logistic, linear_predictor, orthonormal
 from calibstat.estimators.tally import ratio
 
 # Harrell (2015), "Regression modeling strategies", Table 2.3: quantiles at which knots stand.
@@ -79,11 +77,12 @@ class GapsOfRows:
 
     def __init__(self, predictions: Predictions, n_knots: int) -> None:
         self.predictions = predictions
-        linear = logit(np.clip(predictions.event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+        linear = clipped_logit(predictions.event)
         columns = [np.ones(len(linear)), linear]
         if len(linear):
-            columns += restricted_cubic(linear, np.unique(np.quantile(linear, _KNOTS[n_knots])))
-        self.design, _ = orthonormal(np.column_stack(columns))
+            columns.append(natural_spline(linear, np.unique(np.quantile(linear, _KNOTS[n_knots]))))
+        basis, _ = orthonormal(np.column_stack(columns))
+        self.design = basis[:, basis.any(axis=0)]
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
         """Return gaps (..., n) and weights (..., n)."""
@@ -98,16 +97,3 @@ class GapsOfRows:
         fits = fit_logistic(self.design, target.reshape(-1, n), relative.reshape(-1, n))
         chance = expit(linear_predictor(self.design, fits.coefficients)).reshape(shape)
         return np.abs(chance - self.predictions.event), mass
-
-
-def restricted_cubic(x: Floats, knots: Floats) -> list[Floats]:
-    """Return the non-linear columns of a restricted cubic spline, one for each knot but the last two."""
-    if len(knots) < 3:
-        return []
-    last, before = knots[-1], knots[-2]
-
-    def cube(knot: float) -> Floats:
-        return np.maximum(x - knot, 0.0) ** 3
-
-    scale, gap = (last - knots[0]) ** 2, last - before
-    return [(cube(t) - cube(before) * (last - t) / gap + cube(last) * (before - t) / gap) / scale for t in knots[:-2]]

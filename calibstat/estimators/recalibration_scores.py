@@ -8,6 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._logistic import clipped_logit, inverse_roots
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
@@ -82,7 +83,7 @@ def CubicScore() -> LogitScore:  # noqa: N802 (an estimator's name)
 
 def logit_score(predictions: Predictions, degree: int) -> ScoreForm:
     """Prepare the score statistic of a polynomial in the logit."""
-    basis = _polynomials(logits(predictions), predictions.chances.prod(axis=1), degree)
+    basis = _polynomials(clipped_logit(predictions.event), predictions.chances.prod(axis=1), degree)
     return ScoreForm(predictions, [1] * (degree + 1), basis)
 
 
@@ -104,12 +105,6 @@ def _polynomials(values: Floats, masses: Floats, degree: int) -> Floats:
         basis[power] = column / length
         column = values * basis[power]
     return basis
-
-
-def logits(predictions: Predictions) -> Floats:
-    """Return the clipped logit of the event (n,)."""
-    event = np.clip(predictions.event, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
-    return np.log(event) - np.log1p(-event)
 
 
 @final
@@ -179,7 +174,7 @@ class ScoreForm(Evaluator):
         self.codes = np.array(codes)
         self.directions = directions
         self.doubtful = np.flatnonzero((predictions.chances == 0).any(axis=1))
-        self.roots, self.rank = _roots(self._covariances(self._masses(None)))
+        self.roots, self.rank = inverse_roots(self._covariances(self._masses(None)), _RANK)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,) statistics."""
@@ -203,7 +198,7 @@ class ScoreForm(Evaluator):
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
-        roots = self.roots if weights is None else _roots(self._covariances(masses))[0]
+        roots = self.roots if weights is None else inverse_roots(self._covariances(masses), _RANK)[0]
         values = self._quadratic(self._sums(outcomes, masses), roots)
         values[self._impossible(outcomes, masses)] = np.inf
         return np.where(masses.sum(axis=-1) > 0, values, np.nan)
@@ -255,13 +250,3 @@ class ScoreForm(Evaluator):
             for covariance, mass in zip(total, masses[:, rows] ** 2, strict=True):
                 covariance += np.where(same, (own * mass) @ directions.T, -(first * mass) @ first.T)
         return total
-
-
-def _roots(covariances: Floats) -> tuple[Floats, int]:
-    """Return A (R, q, q) with A A' a generalised inverse of each covariance, and the rank of the first."""
-    deviation = np.sqrt(np.maximum(np.diagonal(covariances, axis1=-2, axis2=-1), 0.0))
-    deviation = np.where(deviation > 0, deviation, 1.0)
-    values, vectors = np.linalg.eigh(covariances / (deviation[:, :, None] * deviation[:, None, :]))
-    kept = values > _RANK * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
-    factors = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
-    return vectors * factors[:, None, :] / deviation[:, :, None], int(kept[0].sum())

@@ -8,7 +8,6 @@ from types import EllipsisType
 from typing import TypeAlias
 
 import numpy as np
-from scipy import special
 
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Array, Bools, Floats
@@ -225,18 +224,3 @@ def _means(view: View, cells: Cells, population: Population) -> dict[Axis, Float
 def _add(borders: Borders, found: Borders) -> dict[Axis, Floats]:
     none = np.empty(0)
     return {axis: np.concatenate([borders.get(axis, none), found.get(axis, none)]) for axis in {*borders, *found}}
-
-
-# The logistic function and its inverse, with their limits.
-
-
-def expit(x: Floats) -> Floats:
-    """Return 1 / (1 + exp(-x))."""
-    values: Floats = special.expit(x)
-    return values
-
-
-def logit(p: Floats) -> Floats:
-    """Return log(p / (1 - p)); infinite at 0 and 1."""
-    values: Floats = special.logit(np.asarray(p, dtype=float))
-    return values

@@ -9,9 +9,9 @@ from typing import Any, final
 import numpy as np
 from scipy import special
 
+from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
-from calibstat.generators._quadrature import expit, logit
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.line import LineModel
 from calibstat.generators.recalibrations import EventMap, Identity, breaks_of, chances_of, checked

@@ -9,10 +9,11 @@ from typing import final
 import numpy as np
 from scipy import special
 
+from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions
-from calibstat.generators._quadrature import Borders, critical_points, distinct, expit, logit, panels, settled
+from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, settled
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.beta import BetaPredictions, beta_borders, beta_density, check_parameters
 from calibstat.generators.recalibrations import Identity

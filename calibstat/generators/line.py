@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Bools, Floats, Ints
 from calibstat.data.rounding import ROUNDING
-from calibstat.generators._quadrature import Borders, critical_points, distinct, expit, logit, panels, settled
+from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, settled
 from calibstat.generators.base import Population, SyntheticModel, as_points, population_of, two_columns
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.relabel import Canonical

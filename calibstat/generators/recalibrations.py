@@ -13,10 +13,10 @@ from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from calibstat._logistic import expit, logit
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING
-from calibstat.generators._quadrature import expit, logit
 
 _GRID = np.concatenate([[0.0], expit(np.linspace(-40, 40, 2001)), np.linspace(0, 1, 2001)])
 EventMap: TypeAlias = Callable[[Floats], Any]

@@ -8,11 +8,12 @@ from typing import final
 import numpy as np
 from scipy import special
 
+from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import RNG, Floats, Variable, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
-from calibstat.generators._quadrature import Borders, distinct, expit, logit, panels, settled
+from calibstat.generators._quadrature import Borders, distinct, panels, settled
 from calibstat.generators.base import Population, SyntheticModel, draw_outcomes, population_of
 from calibstat.generators.line import LineModel
 from calibstat.generators.recalibrations import Identity, LogitShift, Recalibration, Slope

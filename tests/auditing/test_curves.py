@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import minimize
 
 import calibstat as cs
+from calibstat._logistic import clipped_logit
 from calibstat.auditing.curves import (
     _covariance,
     _regression,
     equal_curves_test,
-    logits,
     maximal_log_likelihood,
     residuals,
     spline_basis,
@@ -69,7 +69,7 @@ def test_the_likelihood_ratio_is_that_of_a_general_optimiser():
     event, y = sample.predictions.event, sample.outcomes.astype(float)
     ratio, freedom, pvalue = _regression(event, y, index)
     small = spline_basis(event, 6)
-    large = np.column_stack([small, index, index * logits(event)])
+    large = np.column_stack([small, index, index * clipped_logit(event)])
 
     def best(design):
         def loss(b):
@@ -92,7 +92,7 @@ def test_the_basis_is_orthogonal_and_holds_the_logit():
     event = np.random.default_rng(0).beta(0.5, 0.5, 300)
     basis = spline_basis(event, 8)
     assert basis.T @ basis / 300 == pytest.approx(np.eye(basis.shape[1]), abs=1e-9)
-    assert residuals(basis, logits(event)) == pytest.approx(np.zeros(300), abs=1e-8)
+    assert residuals(basis, clipped_logit(event)) == pytest.approx(np.zeros(300), abs=1e-8)
     few = np.repeat([0.1, 0.5, 0.9], 10)
     assert spline_basis(few, 8).shape == (30, 3)
     assert residuals(spline_basis(few, 8), few**3) == pytest.approx(np.zeros(30), abs=1e-12)

@@ -13,8 +13,8 @@ from sklearn.linear_model import LogisticRegression
 
 from calibstat import calibrators as cal
 from calibstat import generators
+from calibstat._logistic import natural_spline, roughness
 from calibstat.binnings.intervals import EqualMass
-from calibstat.calibrators.spline import basis, roughness
 from suites import slow_but
 
 
@@ -68,7 +68,7 @@ def test_binary_fits_minimise_their_objective(two):
         (cal.Platt(smoothing=False), p, binary_tensor(logit(p)), hot),
         (cal.Platt(), p, binary_tensor(logit(p)), np.column_stack([1 - goals, goals])),
         (cal.Beta(), p, binary_tensor(np.log(p), -np.log1p(-p)), hot),
-        (cal.Spline(), p, binary_tensor(basis(logit(p), knots))[:, :, 1:], hot),
+        (cal.Spline(), p, binary_tensor(natural_spline(logit(p), knots))[:, :, 1:], hot),
         (cal.AugmentedBeta(), np.column_stack([p, v]), binary_tensor(np.log(p), -np.log1p(-p), v, v**2), hot),
     ]
     for calibrator, X, tensor, targets in cases:
@@ -101,7 +101,7 @@ def test_fits_of_more_classes_minimise_their_objective(three):
 def test_smooth_minimises_its_objective_and_tends_to_a_line(two):
     p, y, _ = two
     found = cal.Smooth(n_knots=8, penalty=0.01).fit(p, y)
-    rows, bend = basis(logit(p), found.knots_), roughness(found.knots_)
+    rows, bend = natural_spline(logit(p), found.knots_), roughness(found.knots_)
     gradient = rows.T @ (expit(rows @ found.values_) - y) / len(y) + 0.01 * bend @ found.values_
     assert np.abs(gradient).max() < 1e-10
     line = cal.Smooth(penalty=1e4).fit(p, y).predict_proba(p)
@@ -111,10 +111,10 @@ def test_smooth_minimises_its_objective_and_tends_to_a_line(two):
 def test_roughness_is_the_integral_of_the_squared_second_derivative():
     knots, grid = np.array([-1.0, 0.5, 1.0, 3.0]), np.linspace(-2, 4, 60_001)
     values = np.array([0.3, -1.0, 2.0, 0.5])
-    curve = basis(grid, knots) @ values
+    curve = natural_spline(grid, knots) @ values
     bend = np.gradient(np.gradient(curve, grid), grid)
     assert values @ roughness(knots) @ values == pytest.approx(trapezoid(bend**2, grid), rel=1e-3)
-    np.testing.assert_allclose(basis(knots, knots), np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(natural_spline(knots, knots), np.eye(4), atol=1e-12)
     np.testing.assert_allclose(np.diff(curve[:9000], 2), 0, atol=1e-9)
 
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 
 import calibstat as cs
-from calibstat.estimators.glm import fit_logistic, orthonormal
+from calibstat._logistic import fit_logistic, natural_spline, orthonormal
 from calibstat.estimators.loess import ICI, LOESS, CellMeans, weighted_quantiles
-from calibstat.estimators.logistic_spline import LogisticSpline, restricted_cubic
+from calibstat.estimators.logistic_spline import LogisticSpline
 from registry import make_sample
 
 
@@ -94,11 +94,13 @@ def harrell(x, t):
 
 def test_restricted_cubic_splines():
     knots, x = np.array([-2.0, -0.5, 0.3, 1.0, 2.5]), np.linspace(-4, 5, 40)
-    columns = np.column_stack(restricted_cubic(x, knots))
-    np.testing.assert_allclose(columns, [harrell(each, knots) for each in x], atol=1e-12)
-    outside = restricted_cubic(np.array([3.0, 4.0, 5.0]), knots)
-    np.testing.assert_allclose([np.diff(column, 2) for column in outside], 0, atol=1e-9)  # linear beyond the knots
-    assert restricted_cubic(x, knots[:2]) == []
+    columns = natural_spline(x, knots)
+    theirs = np.column_stack([np.ones(40), x, [harrell(each, knots) for each in x]])
+    assert columns.shape == theirs.shape
+    np.testing.assert_allclose(columns @ np.linalg.lstsq(columns, theirs)[0], theirs, atol=1e-12)  # the same space
+    outside = natural_spline(np.array([3.0, 4.0, 5.0]), knots)
+    np.testing.assert_allclose(np.diff(outside, 2, axis=0), 0, atol=1e-9)  # linear beyond the knots
+    np.testing.assert_allclose(natural_spline(x, knots[:2]).sum(axis=1), 1, atol=1e-12)
 
 
 def test_the_spline_is_a_maximum_likelihood_fit():

@@ -9,8 +9,9 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM
 
 import calibstat as cs
+from calibstat._logistic import clipped_logit
 from calibstat.estimators.cox import Cox
-from calibstat.estimators.recalibration_scores import LogitScore, logits
+from calibstat.estimators.recalibration_scores import LogitScore
 from registry import make_sample
 
 
@@ -21,7 +22,7 @@ def intervals(fit, row):
 @pytest.mark.parametrize("seed", range(4))
 def test_agreement_with_statsmodels(seed):
     sample = make_sample(2, seed=seed, n=150)
-    linear = logits(sample.predictions)
+    linear = clipped_logit(sample.predictions.event)
     design = np.column_stack([np.ones(150), linear])
     both = GLM(sample.outcomes, design, family=Binomial()).fit(tol=1e-12, maxiter=200)
     large = GLM(sample.outcomes, design[:, :1], family=Binomial(), offset=linear).fit(tol=1e-12, maxiter=200)
@@ -42,7 +43,7 @@ def test_agreement_with_statsmodels(seed):
 
 def test_weighted_intervals_are_sandwich_ones():
     sample = make_sample(2, seed=5, n=150, weighted=True)
-    weights, linear = sample.predictions.weights, logits(sample.predictions)
+    weights, linear = sample.predictions.weights, clipped_logit(sample.predictions.event)
     design = np.column_stack([np.ones(150), linear])
     fit = GLM(sample.outcomes, design, family=Binomial(), var_weights=weights).fit(tol=1e-12, maxiter=200)
     found = Cox()(sample)
@@ -148,3 +149,14 @@ def test_calzone_takes_the_second_column_whatever_the_class():
 def test_parameters_are_checked(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_the_fit_goes_on_until_nothing_is_to_be_gained():
+    """The slope grows without end, also where a first Newton step goes much too far; the likelihood ratio is known."""
+    p = 1 / (1 + np.exp([1.432434797302668, -2.6162668213085016, -0.25989996684311856, -3.6642214556763997, 1.891573]))
+    outcomes = np.array([1, 1, 1, 1, 0])
+    found = Cox()(cs.Sample(outcomes, p))
+    assert np.isnan([found.intercept, found.slope, *found.slope_interval]).all()
+    own = np.where(outcomes == 1, np.log(p), np.log1p(-p)).sum()
+    assert found.likelihood_ratio == pytest.approx(-2 * own, abs=1e-6)
+    assert np.isfinite(found.intercept_in_the_large)

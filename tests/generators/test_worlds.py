@@ -8,7 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import calibstat as cs
 from calibstat import generators as gen
-from calibstat.generators._quadrature import expit, logit
+from calibstat._logistic import expit, logit
 
 TOP = cs.TopLabel()
 

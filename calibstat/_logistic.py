@@ -1,0 +1,256 @@
+"""Logistic regression: log-odds, natural splines of them, and the one function that fits.
+
+Neither statsmodels nor scikit-learn fits many replicates at once or penalises by a matrix, and with the same accuracy
+they take 2 to 17 times as long (docs/dependencies.md). What is fitted once and reported with its likelihood is fitted
+by statsmodels (`equal_curves_test`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy import special
+from scipy.interpolate import CubicSpline
+
+from calibstat.data.arrays import Array, Bools, Floats
+from calibstat.data.rounding import SAME, SMALLEST_PROBABILITY
+
+
+def expit(x: Floats) -> Floats:
+    """Return 1 / (1 + exp(-x))."""
+    values: Floats = special.expit(x)
+    return values
+
+
+def logit(p: Floats) -> Floats:
+    """Return log(p / (1 - p)); infinite at 0 and 1."""
+    values: Floats = special.logit(np.asarray(p, dtype=float))
+    return values
+
+
+def clipped_logit(p: Floats) -> Floats:
+    """Return log-odds of probabilities that are clipped to [1e-9, 1 - 1e-9]."""
+    return logit(np.clip(p, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LogisticFits:
+    """Logistic regressions of R replicates.
+
+    Parameters
+    ----------
+    coefficients : (R, d) floats
+    value : (R,) floats
+        The largest log-likelihood, less the penalty.
+    exists : (R,) booleans
+        Whether there is a maximum. Where outcomes are separated the likelihood grows without end: coefficients are then
+        large and finite, and the value is its supremum up to rounding.
+    """
+
+    coefficients: Floats
+    value: Floats
+    exists: Bools
+
+
+def fit_logistic(
+    design: Floats,
+    happened: Array,
+    mass: Floats,
+    *,
+    offset: Floats | float = 0.0,
+    penalty: Floats | None = None,
+    start: Floats | None = None,
+) -> LogisticFits:
+    r"""Fit P(event) = expit(offset + design @ b) to replicates by Newton's method with halved steps.
+
+    .. math:: \max_b \sum_i m_i (y_i \ell_i - \log(1 + e^{\ell_i})) - b^\top P b / 2, \qquad \ell = o + X b
+
+    Each replicate is fitted on its own: no bit depends on which others are there. Of columns that depend on each other
+    the least combination is taken, so that columns of zeros get coefficients of zero.
+
+    Parameters
+    ----------
+    design : (n, d) floats
+    happened : (R, n) numbers
+        Outcomes, or their chances.
+    mass : (n,) or (R, n) floats
+        Weights.
+    offset : (n,) floats, optional
+    penalty : (d, d) floats, optional
+        P, positive semidefinite.
+    start : (d,) floats, optional
+        Where to begin; by default at zero.
+    """
+    n, d = design.shape
+    columns = np.ascontiguousarray(design.T)
+    matrix = np.zeros((d, d)) if penalty is None else penalty
+    first = np.zeros(d) if start is None else start
+    mass = np.broadcast_to(mass, happened.shape)
+    size = max(1, 2**16 // max(n, 1))  # replicates whose arrays stay in the cache
+    parts = [
+        _fit(columns, happened[rows : rows + size], mass[rows : rows + size], offset, matrix, first)
+        for rows in range(0, max(len(happened), 1), size)
+    ]
+    return LogisticFits(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+
+
+def _fit(
+    columns: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats, start: Floats
+) -> tuple[Floats, Floats, Bools]:
+    coefficients = np.tile(start, (len(happened), 1))
+    linear = _each(coefficients, columns) + offset
+    value = log_likelihood(linear, happened, mass) - _penalties(coefficients, penalty)
+    exists, active = np.zeros(len(happened), dtype=bool), np.arange(len(happened))
+    for _ in range(100):
+        if not len(active):
+            break
+        target, weight, before = happened[active], mass[active], value[active]
+        step, gain = _newton_step(columns, linear[active], target, weight, penalty, coefficients[active])
+        change = _each(step, columns)
+        share = np.ones(len(active))
+        moved, moved_linear = coefficients[active] + step, linear[active] + change
+        reached = log_likelihood(moved_linear, target, weight) - _penalties(moved, penalty)
+        for _ in range(30):
+            # Less than that of what the slope promises is too far (Armijo); what rounding takes away is no reason.
+            least = before + 1e-4 * share * gain - 1e-14 * np.abs(before)
+            far = np.flatnonzero(~(reached >= least))
+            if not len(far):
+                break
+            share[far] /= 2
+            moved[far] = coefficients[active[far]] + share[far, None] * step[far]
+            moved_linear[far] = linear[active[far]] + share[far, None] * change[far]
+            found = log_likelihood(moved_linear[far], target[far], weight[far])
+            reached[far] = found - _penalties(moved[far], penalty)
+        coefficients[active], linear[active], value[active] = moved, moved_linear, reached
+        # A step that promises this little leaves an error of about its square; of a likelihood that tends to zero, as
+        # where outcomes are separated, no share is small.
+        done = gain <= 1e-14 * np.abs(reached) + 1e-13 * weight.sum(axis=-1)
+        # At a maximum such a step is short. Without one, it moves the nearest rows by about one however far they are.
+        exists[active] = done & (np.abs(np.where(weight > 0, change, 0.0)).max(axis=-1, initial=0.0) < 0.1)
+        active = active[~done]
+    return coefficients, value, exists
+
+
+def log_likelihood(linear: Floats, happened: Floats, mass: Floats) -> Floats:
+    """Return the weighted log-likelihood of log-odds (..., n): (...,)."""
+    softplus = np.maximum(linear, 0.0) + np.log(1.0 + np.exp(-np.abs(linear)))
+    return (mass * (happened * linear - softplus)).sum(axis=-1)
+
+
+def linear_predictor(design: Floats, coefficients: Floats) -> Floats:
+    """Return design @ coefficients of each replicate: (R, n)."""
+    return _each(coefficients, design.T)
+
+
+def fisher_information(design: Floats, linear: Floats, mass: Floats) -> Floats:
+    """Return the sums of mass p (1 - p) x x' at log-odds (R, n): (R, d, d)."""
+    small = np.exp(-np.abs(linear))
+    return sums_of_products(design.T, mass * (small / (1 + small) ** 2))
+
+
+def sums_of_products(columns: Floats, mass: Floats) -> Floats:
+    """Return the sums of mass x x' of columns (d, n) for masses (R, n): (R, d, d)."""
+    products: Floats = np.matmul(mass[:, None, :] * columns, columns.T)
+    return products
+
+
+def _newton_step(
+    columns: Floats, linear: Floats, happened: Floats, mass: Floats, penalty: Floats, coefficients: Floats
+) -> tuple[Floats, Floats]:
+    """Return the step (R, d), and what its slope promises to gain (R,)."""
+    # Chances of both outcomes with all their digits, also where one of them is almost certain.
+    small = np.exp(-np.abs(linear))
+    unlikely, likely = small / (1 + small), 1 / (1 + small)
+    residual = np.where(
+        linear < 0, happened * likely - (1 - happened) * unlikely, happened * unlikely - (1 - happened) * likely
+    )
+    gradient = _each(mass * residual, columns.T) - _each(coefficients, penalty)
+    information = sums_of_products(columns, mass * (unlikely * likely))
+    roots, _ = inverse_roots(information + penalty, 1e-13)
+    along = np.matmul(gradient[:, None, :], roots)
+    return np.matmul(roots, along.swapaxes(-1, -2))[..., 0], (along**2).sum(axis=(-2, -1))
+
+
+def _penalties(coefficients: Floats, penalty: Floats) -> Floats:
+    return (_each(coefficients, penalty) * coefficients).sum(axis=-1) / 2
+
+
+def _each(rows: Floats, matrix: Floats) -> Floats:
+    """Multiply each row (R, k) by a matrix (k, m) on its own: one product of all would round differently."""
+    product: Floats = np.matmul(rows[:, None, :], matrix)[:, 0]
+    return product
+
+
+def inverse_roots(matrices: Floats, least: float) -> tuple[Floats, int]:
+    """Return A (R, d, d) with A A' a generalised inverse of each covariance, and the rank of the first.
+
+    Parameters
+    ----------
+    matrices : (R, d, d) floats
+        Positive semidefinite.
+    least : float
+        Directions with less than this share of the largest variance, of columns scaled to equal ones, are none.
+    """
+    deviation = np.sqrt(np.maximum(np.diagonal(matrices, axis1=-2, axis2=-1), 0.0))
+    deviation = np.where(deviation > 0, deviation, 1.0)
+    values, vectors = np.linalg.eigh(matrices / deviation[:, :, None] / deviation[:, None, :])
+    kept = values > least * np.maximum(values.max(axis=-1, keepdims=True), 1e-300)
+    factors = np.where(kept, 1 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    return vectors * factors[:, None, :] / deviation[:, :, None], int(kept[0].sum())
+
+
+def orthonormal(design: Floats) -> tuple[Floats, Floats]:
+    """Make columns orthogonal, each with mean square 1, one after the other.
+
+    Returns
+    -------
+    basis : (n, d) floats
+        Columns that bring no new direction (less than 1e-9 of their size) are zero.
+    transform : (d, d) floats
+        ``basis == design @ transform``.
+    """
+    n, d = design.shape
+    basis, transform = np.zeros((n, d)), np.zeros((d, d))
+    for j in range(d):
+        size = np.sqrt(np.mean(design[:, j] ** 2)) if n else 0.0
+        if size == 0:
+            continue
+        column, combination = design[:, j] / size, np.eye(d)[j] / size
+        for _ in range(2):  # twice is enough (Giraud et al. 2005)
+            along = basis.T @ column / n
+            column, combination = column - basis @ along, combination - transform @ along
+        left = np.sqrt(np.mean(column**2))
+        if left > SAME:
+            basis[:, j], transform[:, j] = column / left, combination / left
+    return basis, transform
+
+
+# Natural cubic splines, given by their values at the knots: cubic between, linear beyond.
+
+
+def natural_spline(values: Floats, knots: Floats) -> Floats:
+    """Return (n, k) splines, of which number j is 1 at knot j and 0 at the others; a single knot gives a constant."""
+    if len(knots) == 1:
+        return np.ones((len(values), 1))
+    spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+    rows: Floats = spline(np.clip(values, knots[0], knots[-1]))
+    low, high = values < knots[0], values > knots[-1]
+    rows[low] += np.outer(values[low] - knots[0], spline(knots[0], 1))
+    rows[high] += np.outer(values[high] - knots[-1], spline(knots[-1], 1))
+    return rows
+
+
+def roughness(knots: Floats) -> Floats:
+    """Return the (k, k) matrix of the integral of the squared second derivative; straight lines have none."""
+    if len(knots) < 3:
+        return np.zeros((len(knots),) * 2)
+    # The second derivative is linear between knots, so the integral is that of products of hat functions.
+    bends = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")(knots, 2)
+    widths = np.diff(knots)
+    hats = np.diag((np.append(widths, 0) + np.append(0, widths)) / 3)
+    hats += np.diag(widths / 6, 1) + np.diag(widths / 6, -1)
+    bent: Floats = bends.T @ hats @ bends
+    return bent
