@@ -98,7 +98,7 @@ INSIDE = {
     ("auditing/curves.py", "statsmodels.genmod.families"),
     ("auditing/curves.py", "statsmodels.genmod.generalized_linear_model"),
     ("cli/calibrate.py", "pandas"),
-    ("cli/demo.py", "calibstat.displays.simplex"),
+    ("cli/demo.py", "calibstat.displays.reliability"),
     ("cli/demo.py", "sklearn.datasets"),
     ("cli/demo.py", "sklearn.ensemble"),
     ("cli/demo.py", "sklearn.model_selection"),

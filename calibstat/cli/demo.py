@@ -166,7 +166,7 @@ def _say(text: str) -> None:
 
 
 def _draw(trained: Trained, seed: int, path: Path) -> None:
-    from calibstat.displays.simplex import side_by_side
+    from calibstat.displays.reliability import side_by_side
 
     samples = {"random forest, raw": trained.raw, "the same, recalibrated": trained.recalibrated}
     displays = [

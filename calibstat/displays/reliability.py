@@ -2,35 +2,189 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, final
+from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
-from calibstat.data.rounding import ROUNDING, rounded_down, rounded_up
+from calibstat.data.rounding import ROUNDING, above_rounding, rounded_down, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
 
 Kind: TypeAlias = Literal["deviation", "classical"]
-_BINNING = EqualMass(15)
 _CANONICAL = Canonical()
 
 
+class SampleDisplay(ABC):
+    """A diagram of the cells of one sample, and of what noise alone would do to them.
+
+    Subclasses say which numbers they show, and draw them.
+    """
+
+    default_binning: ClassVar[Binning]
+
+    @classmethod
+    @abstractmethod
+    def _of(
+        cls,
+        seen: Sample,
+        binning: Binning,
+        *,
+        lens: Lens,
+        n_resamples: int,
+        coverage: float,
+        rng: RNG,
+        name: str | None,
+    ) -> Self:
+        """Work out the numbers of the diagram from what was seen through the lens."""
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw, by default in a new figure, and return the display itself."""
+
+    @classmethod
+    def compute(
+        cls,
+        sample: Sample,
+        binning: Binning | None = None,
+        *,
+        lens: Lens = _CANONICAL,
+        n_resamples: int = 999,
+        coverage: float = 0.9,
+        rng: RNG = None,
+        name: str | None = None,
+    ) -> Self:
+        """Do as `from_sample`, but draw nothing yet."""
+        if not 0 < coverage < 1:
+            raise ValueError(f"coverage is {coverage!r}, but it must lie between 0 and 1, for example 0.9.")
+        check_sample(sample)
+        seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
+        return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)
+
+    @classmethod
+    def from_sample(
+        cls,
+        sample: Sample,
+        binning: Binning | None = None,
+        *,
+        lens: Lens = _CANONICAL,
+        n_resamples: int = 999,
+        coverage: float = 0.9,
+        rng: RNG = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Cut a sample into cells, work out what noise would do to them, and draw.
+
+        Parameters
+        ----------
+        sample : Sample
+        binning : Binning, optional
+            A reliability diagram has cells of the prediction, or of the variable that the lens conditions on: by
+            default ``EqualMass(15)``. A simplex diagram has cells of the whole prediction: by default
+            ``SimplexGrid(5)``; a `VarianceTree` for example is another choice.
+        lens : Lens
+            Two outcomes must be seen through it for a reliability diagram, for example by ``TopLabel()`` or
+            ``TopLabel() | Given("age")``; three for a simplex diagram, for example by
+            ``Partition([["cat"], ["dog"], ["car", "truck"]])``.
+        n_resamples : int
+            Number of redraws of the labels. A reliability diagram needs them only where rows have weights.
+        coverage : float
+            Probability, at least, that a calibrated model's point keeps to its bar (half of the rest, at most, lies
+            beyond either end), or that its arrow keeps to its limit.
+        rng : int, Generator or None
+            For the redraws.
+        ax, name, **kwargs
+            As for `plot`.
+
+        Raises
+        ------
+        TypeError
+            If `sample` or `lens` is something else.
+        ValueError
+            If another number of outcomes is seen, something is conditioned on that the diagram cannot show, no row is
+            left, or there are too few redraws.
+        """
+        display = cls.compute(
+            sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name
+        )
+        return display.plot(ax, **kwargs)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: Any,
+        y_prob: Any,
+        binning: Binning | None = None,
+        *,
+        labels: Sequence[Hashable] | None = None,
+        sample_weight: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Do as `from_sample` for labels and probabilities; further arguments are those of `from_sample`."""
+        sample = Sample(y_true, y_prob, labels=labels, sample_weight=sample_weight)
+        return cls.from_sample(sample, binning, **kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        binning: Binning | None = None,
+        *,
+        sample_weight: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Do as `from_sample` for a fitted classifier, whose class is the name unless another is given."""
+        sample = Sample.from_estimator(estimator, X, y, sample_weight=sample_weight)
+        return cls.from_sample(sample, binning, name=type(estimator).__name__ if name is None else name, **kwargs)
+
+
+def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) -> int:
+    """Return k so that the k-th largest of n redraws is exceeded by one more with probability `tail` at most.
+
+    That is k / (n + 1), without interpolation.
+
+    Raises
+    ------
+    ValueError
+        If there are too few redraws.
+    """
+    rank = rounded_down((n_resamples + 1) * tail)
+    if rank < 1:
+        raise ValueError(
+            f"n_resamples is {n_resamples!r}, too few for {of_what} of coverage {coverage!r}: take "
+            f"{rounded_up(1 / tail) - 1} or more."
+        )
+    return rank
+
+
+def no_row_left(lens: Lens) -> ValueError:
+    """Return what is wrong with a lens through which no row is seen."""
+    return ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+
+
 @final
-class ReliabilityDisplay:
+class ReliabilityDisplay(SampleDisplay):
     """Mean outcome beside mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
 
     Make one by `from_sample`, `from_predictions` or `from_estimator`. A bar is where a calibrated model's point
@@ -73,6 +227,8 @@ class ReliabilityDisplay:
     array([0.0333, 0.2667])
     """
 
+    default_binning = EqualMass(15)
+
     def __init__(
         self,
         mean_prediction: Floats,
@@ -102,7 +258,8 @@ class ReliabilityDisplay:
     @property
     def outside(self) -> Bools:
         """(L,) whether the point lies outside its bar; rounding is not enough for that."""
-        found: Bools = (self.deviation < self.low - ROUNDING) | (self.deviation > self.high + ROUNDING)
+        size, deviation = self.mean_outcome + self.mean_prediction, self.deviation
+        found: Bools = above_rounding(np.maximum(self.low - deviation, deviation - self.high), size) > 0
         return found
 
     def plot(
@@ -141,97 +298,46 @@ class ReliabilityDisplay:
         return self
 
     @classmethod
-    def compute(
+    def _of(
         cls,
-        sample: Sample,
-        binning: Binning = _BINNING,
+        seen: Sample,
+        binning: Binning,
         *,
-        lens: Lens = _CANONICAL,
-        n_resamples: int = 999,
-        coverage: float = 0.9,
-        rng: RNG = None,
-        name: str | None = None,
+        lens: Lens,
+        n_resamples: int,
+        coverage: float,
+        rng: RNG,
+        name: str | None,
     ) -> ReliabilityDisplay:
-        """Do as `from_sample`, but draw nothing yet."""
-        found = reliability_cells(sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng)
-        return cls(**found, name=name)
-
-    @classmethod
-    def from_sample(
-        cls,
-        sample: Sample,
-        binning: Binning = _BINNING,
-        *,
-        lens: Lens = _CANONICAL,
-        n_resamples: int = 999,
-        coverage: float = 0.9,
-        kind: Kind = "deviation",
-        rng: RNG = None,
-        ax: Axes | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> ReliabilityDisplay:
-        """Cut a sample into cells, work out the bars, and draw.
-
-        Parameters
-        ----------
-        sample : Sample
-        binning : Binning
-            Of the prediction, or of the variable that the lens conditions on.
-        lens : Lens
-            Through it two outcomes must be seen: for example ``TopLabel()``, or ``TopLabel() | Given("age")``.
-        n_resamples : int
-            Number of redraws of the labels where rows have weights; without weights nothing is drawn.
-        coverage : float
-            Of the bars, at least; half of the rest, at most, lies beyond either end.
-        kind, ax, name, **kwargs
-            As for `plot`.
-        rng : int, Generator or None
-            For the redraws of weighted rows.
-
-        Raises
-        ------
-        ValueError
-            If more than two outcomes are seen, more than one column is conditioned on, or there are too few redraws.
-        """
-        display = cls.compute(
-            sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name
+        if seen.predictions.n_classes != 2:
+            raise ValueError(
+                f"a reliability diagram needs 2 classes, got {seen.predictions.n_classes} through {lens!r}: look "
+                "through a lens first, for example lens=TopLabel()."
+            )
+        if not len(seen):
+            raise no_row_left(lens)
+        axis = cell_axis(seen.predictions, binning, lens)
+        estimator = HistogramRegression(binning)
+        cells = estimator(seen).isel(label=-1)
+        if seen.predictions.weights is None:
+            shares = exact_bars(seen.predictions, binning, coverage)
+            low, high = (end - cells["mean_prediction"].values for end in shares)
+        else:
+            tail = (1 - coverage) / 2
+            rank = rank_of_limit(n_resamples, tail, "bars", coverage)
+            drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng))
+            ordered = np.sort(drawn.samples[..., -1], axis=0)
+            low, high = ordered[rank - 1], ordered[-rank]
+        filled = cells["count"].values > 0
+        prediction, outcome, count = (
+            cells[each].values[filled] for each in ("mean_prediction", "mean_outcome", "count")
         )
-        return display.plot(ax, kind=kind, **kwargs)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        binning: Binning = _BINNING,
-        *,
-        labels: Sequence[Hashable] | None = None,
-        sample_weight: Any = None,
-        **kwargs: Any,
-    ) -> ReliabilityDisplay:
-        """Do as `from_sample` for labels and probabilities; further arguments are those of `from_sample`."""
-        sample = Sample(y_true, y_prob, labels=labels, sample_weight=sample_weight)
-        return cls.from_sample(sample, binning, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        binning: Binning = _BINNING,
-        *,
-        sample_weight: Any = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> ReliabilityDisplay:
-        """Do as `from_sample` for a fitted classifier, whose class is the name unless another is given."""
-        sample = Sample.from_estimator(estimator, X, y, sample_weight=sample_weight)
-        return cls.from_sample(sample, binning, name=type(estimator).__name__ if name is None else name, **kwargs)
+        return cls(
+            prediction, outcome, count, low[filled], high[filled], axis=axis.take(filled), coverage=coverage, name=name
+        )
 
 
-# How a reliability diagram is drawn; all numbers are had before.
+# How a reliability diagram is drawn; its numbers are known by then.
 
 Drawn: TypeAlias = tuple[Line2D, Line2D | None, LineCollection, Axes]
 # Colours of Okabe & Ito, told apart by colour-blind readers; the marker differs too.
@@ -332,54 +438,7 @@ def _plain(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.4g}"
 
 
-# The numbers of a reliability diagram; nothing is drawn here.
-
-
-def reliability_cells(
-    sample: Sample, binning: Binning, *, lens: Lens, n_resamples: int, coverage: float, rng: RNG
-) -> dict[str, Any]:
-    """Cut a sample into cells, and work out the consistency bars.
-
-    Parameters
-    ----------
-    sample, binning, lens, n_resamples, coverage, rng
-        As for ``ReliabilityDisplay.from_sample``.
-
-    Returns
-    -------
-    dict
-        The arguments of `ReliabilityDisplay`, for the cells that hold rows.
-    """
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage is {coverage!r}, but it must lie between 0 and 1, for example 0.9.")
-    seen = _two_classes(lens, sample)
-    axis = cell_axis(seen.predictions, binning, lens)
-    estimator = HistogramRegression(binning)
-    cells = estimator(seen).isel(label=-1)
-    filled = cells["count"].values > 0
-    if seen.predictions.weights is None:
-        shares = exact_bars(seen.predictions, binning, coverage)
-        low, high = (end - cells["mean_prediction"].values for end in shares)
-    else:
-        low, high = drawn_bars(seen, estimator, n_resamples=n_resamples, coverage=coverage, rng=rng)
-    observed = {name: cells[name].values[filled] for name in ("mean_prediction", "mean_outcome", "count")}
-    return observed | {"low": low[filled], "high": high[filled], "axis": axis.take(filled), "coverage": coverage}
-
-
-def _two_classes(lens: Lens, sample: Sample) -> Sample:
-    """What is seen through the lens, if a reliability diagram can show it."""
-    seen = lens(sample)
-    if seen.predictions.n_classes != 2:
-        raise ValueError(
-            f"a reliability diagram needs 2 classes, got {seen.predictions.n_classes} through {lens!r}: look through "
-            "a lens first, for example lens=TopLabel()."
-        )
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
-    return seen
-
-
-# Where the point of each cell falls if the model is calibrated: exact for counts, drawn for weighted rows.
+# Where the point of each cell falls if the model is calibrated.
 
 
 def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> tuple[Floats, Floats]:
@@ -425,43 +484,6 @@ def _ends(first: int, masses: Floats, tail: float) -> tuple[float, float]:
     low = np.searchsorted(upto / upto[-1], limit, side="right")
     high = np.searchsorted(onwards / onwards[-1], limit, side="right")
     return float(first + low), float(first + len(masses) - 1 - high)
-
-
-def drawn_bars(
-    sample: Sample, estimator: HistogramRegression, *, n_resamples: int, coverage: float, rng: RNG
-) -> tuple[Floats, Floats]:
-    """Return the ends of the bars, as deviations, from redrawn labels: order statistics, without interpolation.
-
-    The k-th smallest and the k-th largest of R redraws, k = (R + 1)(1 - coverage) / 2 rounded down: a further redraw
-    falls below the one, or above the other, with probability k / (R + 1) each, at most.
-
-    Parameters
-    ----------
-    sample : Sample
-        Of two classes.
-    estimator : HistogramRegression
-    n_resamples, coverage, rng
-        As for ``ReliabilityDisplay.from_sample``.
-
-    Returns
-    -------
-    low, high : (L,) floats
-
-    Raises
-    ------
-    ValueError
-        If there are too few redraws for the coverage.
-    """
-    tail = (1 - coverage) / 2
-    rank = rounded_down((n_resamples + 1) * tail)
-    if rank < 1:
-        raise ValueError(
-            f"n_resamples is {n_resamples!r}, too few for bars of coverage {coverage!r}: take "
-            f"{rounded_up(1 / tail) - 1} or more."
-        )
-    null = Consistency(n_resamples).draw(estimator, sample, as_generator(rng))
-    ordered = np.sort(null.samples[..., -1], axis=0)
-    return ordered[rank - 1], ordered[-rank]
 
 
 # Where cells lie on the axis of what is conditioned on.
@@ -520,3 +542,39 @@ def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxi
     mass = np.bincount(cells.index, weights, minlength=cells.size)
     total = np.bincount(cells.index, weights * predictions.column(key).values, minlength=cells.size)
     return CellAxis(ratio(total, mass, empty=np.nan), label, event)
+
+
+# Several reliability diagrams in one picture, on the same scale.
+
+
+def side_by_side(displays: Sequence[ReliabilityDisplay], title: str | None = None) -> Figure:
+    """Draw deviations side by side; no window opens.
+
+    Parameters
+    ----------
+    displays : sequence of ReliabilityDisplay
+        Their names become titles.
+    title : str, optional
+        Of the whole picture.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    figure = Figure(figsize=(5.4 * len(displays), 4.6), layout="constrained")
+    axes = figure.subplots(1, len(displays), squeeze=False)[0]
+    for display, ax in zip(displays, axes, strict=True):
+        display.plot(ax)
+    wide, high = _around([ax.get_xlim() for ax in axes]), _around([ax.get_ylim() for ax in axes])
+    for ax in axes:
+        ax.set(xlim=wide, ylim=high)
+    for ax in axes[1:]:
+        ax.set_ylabel("")
+        ax.tick_params(labelleft=False)
+    if title is not None:
+        figure.suptitle(title)
+    return figure
+
+
+def _around(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    return min(low for low, _ in limits), max(high for _, high in limits)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -12,28 +12,25 @@ from matplotlib.axes import Axes
 from matplotlib.collections import Collection, PolyCollection
 from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 
 from calibstat.binnings.base import Binning, closed_right
 from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
-from calibstat.data.rounding import ROUNDING, rounded_down, rounded_up
+from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
-from calibstat.displays.reliability import ReliabilityDisplay
+from calibstat.displays.reliability import SampleDisplay, no_row_left, rank_of_limit
 from calibstat.estimators.histogram import HistogramRegression
-from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
 
-_BINNING = SimplexGrid(5)
 _CANONICAL = Canonical()
 
 
 @final
-class SimplexDisplay:
+class SimplexDisplay(SampleDisplay):
     """Arrows from the mean prediction to the frequencies of outcomes in cells of the simplex, for three classes.
 
     The diagram of Vaicenavicius et al. (2019, Figure 1): each corner is a class, and each cell is shaded by its share
@@ -75,6 +72,8 @@ class SimplexDisplay:
            [0. , 1. , 0. ],
            [0.5, 0.5, 0. ]])
     """
+
+    default_binning = SimplexGrid(5)
 
     def __init__(
         self, cells: Any, *, binning: Binning, coverage: float, lens: Lens = _CANONICAL, name: str | None = None
@@ -143,101 +142,30 @@ class SimplexDisplay:
         return self
 
     @classmethod
-    def compute(
+    def _of(
         cls,
-        sample: Sample,
-        binning: Binning = _BINNING,
+        seen: Sample,
+        binning: Binning,
         *,
-        lens: Lens = _CANONICAL,
-        n_resamples: int = 999,
-        coverage: float = 0.9,
-        rng: RNG = None,
-        name: str | None = None,
+        lens: Lens,
+        n_resamples: int,
+        coverage: float,
+        rng: RNG,
+        name: str | None,
     ) -> SimplexDisplay:
-        """Do as `from_sample`, but draw nothing yet."""
-        cells = simplex_cells(sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng)
-        return cls(cells, binning=binning, coverage=coverage, lens=lens, name=name)
-
-    @classmethod
-    def from_sample(
-        cls,
-        sample: Sample,
-        binning: Binning = _BINNING,
-        *,
-        lens: Lens = _CANONICAL,
-        n_resamples: int = 999,
-        coverage: float = 0.9,
-        rng: RNG = None,
-        ax: Axes | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> SimplexDisplay:
-        """Cut a sample into cells, redraw its labels from the predictions, and draw.
-
-        Parameters
-        ----------
-        sample : Sample
-        binning : Binning
-            Of the whole prediction: a `SimplexGrid`, or for example a `VarianceTree`.
-        lens : Lens
-            Through it three outcomes must be seen: of more classes for example
-            ``Partition([["cat"], ["dog"], ["car", "truck"]])``.
-        n_resamples : int
-            Number of redraws of the labels.
-        coverage : float
-            Probability, at least, that an arrow of a calibrated model keeps to its limit, which is one of the longest
-            arrows that redraws gave in its cell.
-        rng : int, Generator or None
-            For the redraws.
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If `sample` or `lens` is something else.
-        ValueError
-            If not three outcomes are seen, something else than the prediction is conditioned on, or there are too few
-            redraws.
-        """
-        display = cls.compute(
-            sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name
-        )
-        return display.plot(ax, **kwargs)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_prob: Any,
-        binning: Binning = _BINNING,
-        *,
-        labels: Sequence[Hashable] | None = None,
-        sample_weight: Any = None,
-        **kwargs: Any,
-    ) -> SimplexDisplay:
-        """Do as `from_sample` for labels and probabilities; further arguments are those of `from_sample`."""
-        sample = Sample(y_true, y_prob, labels=labels, sample_weight=sample_weight)
-        return cls.from_sample(sample, binning, **kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: Any,
-        binning: Binning = _BINNING,
-        *,
-        sample_weight: Any = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> SimplexDisplay:
-        """Do as `from_sample` for a fitted classifier, whose class is the name unless another is given."""
-        sample = Sample.from_estimator(estimator, X, y, sample_weight=sample_weight)
-        return cls.from_sample(sample, binning, name=type(estimator).__name__ if name is None else name, **kwargs)
+        rank = rank_of_limit(n_resamples, 1 - coverage, "limits", coverage)
+        _expect_three_classes(seen, lens)
+        estimator = HistogramRegression(binning)
+        cells = estimator(seen)
+        drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples
+        limit = np.sort(arrow_length(drawn), axis=0)[-rank]
+        length = arrow_length(cells["deviation"].values)
+        outside = above_rounding(length - limit, np.ones_like(length)) > 0  # chances of one row add up to one
+        found = cells.assign(length=("cell", length), limit=("cell", limit), outside=("cell", outside))
+        return cls(found.isel(cell=found["count"].values > 0), binning=binning, coverage=coverage, lens=lens, name=name)
 
 
-# How a simplex diagram is drawn; all numbers are had before.
+# How a simplex diagram is drawn; its numbers are known by then.
 
 Drawn: TypeAlias = tuple[Quiver, Quiver | None, Collection, Colorbar]
 # Colours of Okabe & Ito, told apart by colour-blind readers; the thickness differs too.
@@ -327,34 +255,6 @@ def _draw_legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
     ax.legend(handles=handles, loc="upper left", fontsize="small", frameon=False, borderaxespad=0.0)
 
 
-# The numbers of a simplex diagram; nothing is drawn here.
-
-
-def simplex_cells(sample: Sample, binning: Binning, *, lens: Lens, n_resamples: int, coverage: float, rng: RNG) -> Any:
-    """Cut a sample of three classes into cells, and work out how long arrows may be by noise alone.
-
-    Parameters
-    ----------
-    sample, binning, lens, n_resamples, coverage, rng
-        As for ``SimplexDisplay.from_sample``.
-
-    Returns
-    -------
-    cells : xarray Dataset
-        That of `HistogramRegression` without empty cells, and the variables length, limit and outside.
-    """
-    rank = _rank(n_resamples, coverage)
-    seen = _three_classes(lens, sample)
-    estimator = HistogramRegression(binning)
-    cells = estimator(seen)
-    drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples
-    limit = np.sort(arrow_length(drawn), axis=0)[-rank]
-    length = arrow_length(cells["deviation"].values)
-    outside = length > limit + ROUNDING
-    found = cells.assign(length=("cell", length), limit=("cell", limit), outside=("cell", outside))
-    return found.isel(cell=found["count"].values > 0)
-
-
 def on_plane(probabilities: Floats) -> Floats:
     """Place probabilities (..., 3) in the triangle with corners (0, 0), (1, 0) and (1/2, sqrt(3)/2): (..., 2).
 
@@ -372,23 +272,8 @@ def arrow_length(deviations: Floats) -> Floats:
     return np.hypot(*np.moveaxis(on_plane(deviations), -1, 0))
 
 
-def _rank(n_resamples: int, coverage: float) -> int:
-    """Return which of the longest arrows of redraws is the limit, or say how many redraws there must be."""
-    if not 0 < coverage < 1:
-        raise ValueError(f"coverage is {coverage!r}, but it must lie between 0 and 1, for example 0.9.")
-    rank = rounded_down((n_resamples + 1) * (1 - coverage))
-    if rank < 1:
-        raise ValueError(
-            f"n_resamples is {n_resamples!r}, too few for limits of coverage {coverage!r}: take "
-            f"{rounded_up(1 / (1 - coverage)) - 1} or more."
-        )
-    return rank
-
-
-def _three_classes(lens: Lens, sample: Sample) -> Sample:
-    """What is seen through the lens, if a simplex diagram can show it."""
-    check_sample(sample)
-    seen = check_lens(lens)(sample)
+def _expect_three_classes(seen: Sample, lens: Lens) -> None:
+    """Refuse what a simplex diagram cannot show."""
     n_classes, keys = seen.predictions.n_classes, seen.predictions.keys
     if n_classes != 3:
         advice = (
@@ -407,41 +292,4 @@ def _three_classes(lens: Lens, sample: Sample) -> Sample:
             "lens=TopLabel() | Given('age')."
         )
     if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
-    return seen
-
-
-# Several reliability diagrams in one picture, on the same scale.
-
-
-def side_by_side(displays: Sequence[ReliabilityDisplay], title: str | None = None) -> Figure:
-    """Draw deviations side by side; no window opens.
-
-    Parameters
-    ----------
-    displays : sequence of ReliabilityDisplay
-        Their names become titles.
-    title : str, optional
-        Of the whole picture.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    figure = Figure(figsize=(5.4 * len(displays), 4.6), layout="constrained")
-    axes = figure.subplots(1, len(displays), squeeze=False)[0]
-    for display, ax in zip(displays, axes, strict=True):
-        display.plot(ax)
-    wide, high = _around([ax.get_xlim() for ax in axes]), _around([ax.get_ylim() for ax in axes])
-    for ax in axes:
-        ax.set(xlim=wide, ylim=high)
-    for ax in axes[1:]:
-        ax.set_ylabel("")
-        ax.tick_params(labelleft=False)
-    if title is not None:
-        figure.suptitle(title)
-    return figure
-
-
-def _around(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return min(low for low, _ in limits), max(high for _, high in limits)
+        raise no_row_left(lens)

@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 from scipy import stats
 
 import calibstat as cs
-from calibstat.displays.simplex import side_by_side
+from calibstat.displays.reliability import side_by_side
 
 mpl.use("Agg")
 
