@@ -2,38 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat.auditing.findings import Findings, interval_cell, level_of, means_text
 from calibstat.auditing.groups import By, Group, LeftOut, Levels, Means, direction, form_groups, is_top_label, look
-from calibstat.auditing.joint import (
-    ADJUSTMENTS,
-    Measured,
-    Member,
-    alpha,
-    check_adjust,
-    check_resamples,
-    few_resamples,
-    measure,
-)
+from calibstat.auditing.joint import Measured, check_options, check_resamples, measure_groups
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.cumulative import Kuiper
-from calibstat.inference.arguments import check_estimator, check_lens, check_sample, check_share
-from calibstat.inference.results import CONFIDENCE_LEVEL, frame, hang, layout, number_cell, pvalue_cell
+from calibstat.inference.arguments import check_estimator, check_lens, check_sample
+from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
+from calibstat.inference.results import CONFIDENCE_LEVEL, number_cell, plain, pvalue_cell
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
 
-if TYPE_CHECKING:
-    import pandas as pd
+_SHOWN = 25
 
 
 def subgroup_audit(
@@ -46,8 +37,9 @@ def subgroup_audit(
     depth: int = 1,
     min_size: int = 50,
     missing: str = "raise",
-    adjust: str = "max-t",
-    confidence_level: float = 0.95,
+    adjust: Adjust = "max-t",
+    standardize: Standardize = "moments",
+    confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> SubgroupAudit:
@@ -55,7 +47,7 @@ def subgroup_audit(
 
     All groups are evaluated on the same labels drawn from the predictions, so that the joint law of their statistics
     is known exactly when the predictions are calibrated in every group, however the groups overlap. Each statistic is
-    divided by its scale under calibration, so that small groups neither dominate nor drown (Guy et al. 2025).
+    standardised, so that small groups neither dominate nor drown (Guy et al. 2025).
 
     Parameters
     ----------
@@ -65,9 +57,9 @@ def subgroup_audit(
         Names of variables of the sample; or further columns by name, one value for each row, in which values may be
         missing.
     lens : Lens, optional
-        Looked through first: `TopLabel()` for more than two classes.
+        Looked through before the estimator's own: `TopLabel()` for more than two classes.
     estimator : Estimator, optional
-        What is measured in each group; by default `Kuiper`.
+        What is measured in each group; by default `Kuiper`. Its lens is looked through first.
     binning : Binning or mapping of str to Binning
         How numbers are cut; those with at most ten distinct values are not.
     depth : int
@@ -76,10 +68,13 @@ def subgroup_audit(
         Groups with fewer rows are left out, and listed.
     missing : {"raise", "level"}
         What to do with missing values in further columns: an error, or a level of their own.
-    adjust : {"max-t", "step-down", "holm", "fdr_bh"}
+    adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         "max-t": the probability of any adjusted p-value of at most alpha is at most alpha when all groups are
         calibrated. "step-down": never larger; besides, no true group is rejected more often where groups are disjoint
-        (Westfall & Young 1993). "holm": so for all groups, of little power. "fdr_bh": the share of false discoveries.
+        (Westfall & Young 1993). "holm": so for all groups, of little power. "fdr_bh", "fdr_by": the share of false
+        discoveries.
+    standardize : {"moments", "ranks", "none"}
+        As for `multiple_test`.
     confidence_level : float
         With which all intervals cover together.
     n_resamples : int
@@ -114,57 +109,51 @@ def subgroup_audit(
     estimator = Kuiper() if estimator is None else estimator
     check_sample(sample)
     check_estimator(estimator)
-    _check(adjust, confidence_level, depth, min_size, n_resamples)
+    check_options(adjust, standardize, confidence_level, depth=depth, min_size=min_size, n_resamples=n_resamples)
     whole = (Canonical() if lens is None else check_lens(lens)) | estimator
-    generator = as_generator(rng)
     variables, seen = look(sample, by, whole.lens, binning, missing)
     groups, left_out = _groups(variables, seen, depth, min_size)
-    level = alpha(confidence_level)
-    check_resamples(adjust, len(groups), n_resamples, level)
-    members = _members(groups, seen, whole)
-    measured = measure(whole.core, members, seen, adjust, confidence_level, n_resamples, generator)
+    few = check_resamples(adjust, len(groups), n_resamples, confidence_level)
+    measured = measure_groups(
+        whole.core, groups, seen, adjust, standardize, confidence_level, n_resamples, as_generator(rng)
+    )
     null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
     return SubgroupAudit(
-        groups=_findings(groups, members, measured, whole.lens, level),
-        pvalue=measured.pvalue,
+        groups=_found(groups, seen, measured, whole.lens, level_of(confidence_level)),
+        pvalue=measured.found.pvalue,
         left_out=tuple(left_out),
         adjust=adjust,
         confidence_level=confidence_level,
         n=len(seen),
         n_resamples=n_resamples,
         estimator=whole,
-        hypothesis=f"in every group, {null}; all groups on the same draws",
-        notes=tuple(each for each in (measured.note, few_resamples(adjust, len(groups), n_resamples, level)) if each),
+        assumed=f"in every group, {null}; all groups on the same draws",
+        notes=tuple(each for each in (measured.note, few) if each),
         source=seen.predictions.source,
     )
 
 
 def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
-    """Form the groups, all rows among them; refuse if there is no other one."""
-    groups, left_out = _with_weight(*form_groups(variables, len(seen), depth, min_size), seen)
+    """Form the groups, all rows among them; leave out those without weight; refuse if there is no other one."""
+    groups, left_out = form_groups(variables, len(seen), depth, min_size)
+    weights = seen.predictions.weights
+    if weights is not None:
+        empty = [group for group in groups if not weights[group.rows].any()]
+        left_out += [LeftOut(group.name, len(group.rows), "has no row of positive weight") for group in empty]
+        groups = [group for group in groups if group not in empty]
     if len(groups) < 2:
+        shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5]) + ("; ..." * (len(left_out) > 5))
         raise ValueError(
-            f"there is no group to audit: {_list(left_out)}. Name a variable with two levels of at least {min_size} "
+            f"there is no group to audit: {shown}. Name a variable with two levels of at least {min_size} "
             "rows, or take a smaller min_size."
         )
     return groups, left_out
 
 
-def _members(groups: list[Group], seen: Sample, estimator: Estimator) -> list[Member]:
-    """Prepare the statistic in each group; refuse one that is not a number there: there is nothing to test."""
-    members = [Member.of(estimator.core, seen, group.rows) for group in groups]
-    for group, member in zip(groups, members, strict=True):
-        if np.isnan(member.value):
-            raise ValueError(
-                f"{estimator!r} is not a number (NaN) in the group {group.name!r} ({len(group.rows)} rows), so that "
-                "there is nothing to test; take a larger min_size, or another estimator."
-            )
-    return members
-
-
-def _findings(
-    groups: list[Group], members: list[Member], measured: Measured, lens: Lens, level: float
+def _found(
+    groups: Sequence[Group], seen: Sample, measured: Measured, lens: Lens, level: float
 ) -> tuple[GroupFinding, ...]:
+    found = measured.found
     return tuple(
         GroupFinding(
             name=group.name,
@@ -172,31 +161,14 @@ def _findings(
             n=len(group.rows),
             statistic=float(measured.values[j]),
             null_mean=float(measured.null_means[j]),
-            standardized=float(measured.standardized[j]),
-            pvalue=float(measured.pvalues[j]),
-            pvalue_adjusted=float(measured.adjusted[j]),
+            standardized=float(found.standardized[j]),
+            pvalue=float(found.pvalues[j]),
+            pvalue_adjusted=float(found.adjusted[j]),
             confidence_interval=measured.interval(j),
-            **_means(member.sample, lens, bool(measured.adjusted[j] <= level), level / len(groups)),
+            **_means(seen.take(group.rows), lens, bool(found.adjusted[j] <= level), level / len(groups)),
         )
-        for j, (group, member) in enumerate(zip(groups, members, strict=True))
+        for j, group in enumerate(groups)
     )
-
-
-def _with_weight(groups: list[Group], left_out: list[LeftOut], seen: Sample) -> tuple[list[Group], list[LeftOut]]:
-    """Leave out groups whose rows all have weight zero."""
-    weights = seen.predictions.weights
-    if weights is None:
-        return groups, left_out
-    empty = [group for group in groups if not weights[group.rows].any()]
-    more = [LeftOut(group.name, len(group.rows), "has no row of positive weight") for group in empty]
-    return [group for group in groups if group not in empty], left_out + more
-
-
-def _check(adjust: str, confidence_level: float, depth: int, min_size: int, n_resamples: int) -> None:
-    check_adjust(adjust)
-    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    for name, value in (("depth", depth), ("min_size", min_size), ("n_resamples", n_resamples)):
-        at_least_one(name, value)
 
 
 def _means(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any]:
@@ -206,196 +178,6 @@ def _means(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any
     means = Means.of(sample)
     words = direction(sample, means, is_top_label(lens, sample), level) if off else ""
     return {"mean_prediction": means.predicted, "mean_outcome": means.happened, "direction": words}
-
-
-def _list(left_out: list[LeftOut]) -> str:
-    shown = "; ".join(f"{each.name} {each.reason}" for each in left_out[:5])
-    return shown + ("; ..." if len(left_out) > 5 else "")
-
-
-# What an audit found: a frozen record that prints itself in words. Words never accept a null hypothesis.
-
-
-@final
-@dataclass(frozen=True, eq=False, repr=False)
-class SubgroupAudit:
-    """What `subgroup_audit` found.
-
-    Parameters
-    ----------
-    groups : tuple of GroupFinding
-        All rows first, then the levels of each variable, then crossings.
-    pvalue : float
-        Exact, of the hypothesis that the model is calibrated in every group.
-    left_out : tuple of LeftOut
-        Groups and variables that were not audited, and why.
-    adjust : str
-        How p-values were adjusted.
-    confidence_level : float
-    n, n_resamples : int
-    estimator : Estimator
-        With its lens.
-    hypothesis : str
-    notes : tuple of str
-    source : str
-        What was taken for what when the sample was made.
-    """
-
-    groups: tuple[GroupFinding, ...]
-    pvalue: float
-    left_out: tuple[LeftOut, ...]
-    adjust: str
-    confidence_level: float
-    n: int
-    n_resamples: int
-    estimator: Estimator
-    hypothesis: str
-    notes: tuple[str, ...]
-    source: str
-
-    def __iter__(self) -> Iterator[GroupFinding]:
-        return iter(self.groups)
-
-    def __len__(self) -> int:
-        return len(self.groups)
-
-    def __getitem__(self, name: str) -> GroupFinding:
-        for group in self.groups:
-            if group.name == name:
-                return group
-        raise KeyError(f"there is no group {name!r}; the groups are {[group.name for group in self.groups]!r}")
-
-    @property
-    def lens(self) -> Lens:
-        """The lens that was looked through."""
-        return self.estimator.lens
-
-    @property
-    def ranked(self) -> list[GroupFinding]:
-        """The groups, those of the strongest evidence first."""
-        return sorted(self.groups, key=lambda group: (group.pvalue_adjusted, -group.standardized))
-
-    @property
-    def rejected(self) -> list[GroupFinding]:
-        """The groups with evidence of miscalibration at one minus the confidence level, the strongest first."""
-        return [group for group in self.ranked if group.pvalue_adjusted <= alpha(self.confidence_level)]
-
-    @property
-    def verdict(self) -> str:
-        """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
-        m, rejected = len(self.groups), self.rejected
-        where = f"through {self.lens!r} (n = {self.n}"
-        p = f"joint p = {pvalue_cell(self.pvalue)}"
-        if not rejected:
-            return self._none_rejected(f"{where}, {self.n_resamples} redraws, {p})")
-        first = rejected[0]
-        what = f": {first.direction}" if first.direction else ""
-        happened = f" ({means(first)})" if first.direction else ""
-        return (
-            f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}, {self.n_resamples} redraws, "
-            f"{p}). Strongest: {first.name}{what}{happened}."
-        )
-
-    def _none_rejected(self, where: str) -> str:
-        """Say that no group is named; the joint test may see an error that the adjustment does not place."""
-        smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups))
-        if self.pvalue <= alpha(self.confidence_level):
-            return (
-                f"Evidence of miscalibration in some of {len(self.groups)} groups {where}, but it names none: the "
-                f"smallest p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
-            )
-        return (
-            f"No evidence of miscalibration in any of {len(self.groups)} groups {where}; smallest adjusted p = "
-            f"{smallest}."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        return {
-            "lens": repr(self.lens),
-            "estimator": repr(self.estimator.core),
-            "n": self.n,
-            "n_resamples": self.n_resamples,
-            "pvalue": self.pvalue,
-            "adjust": self.adjust,
-            "confidence_level": self.confidence_level,
-            "hypothesis": self.hypothesis,
-            "source": self.source,
-            "notes": list(self.notes),
-            "groups": [group.to_dict() for group in self.groups],
-            "left_out": [{"name": each.name, "n": each.n, "reason": each.reason} for each in self.left_out],
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each group, in the order of `groups`."""
-        rows = [group.to_dict() for group in self.groups]
-        return frame([{key: value for key, value in row.items() if key != "levels"} for row in rows]).set_index("group")
-
-    def __str__(self) -> str:
-        level = 100 * self.confidence_level
-        quantity, core = self.estimator.core.quantity, self.estimator.core
-        notes = [
-            ("error", f"{quantity}; {core!r}; expected: its mean in a calibrated model with the same predictions"),
-            (f"{level:g} %", "intervals for the error in each group that cover all together"),
-            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {100 - level:.3g} %"),
-            ("null", self.hypothesis),
-            ("left out", left_out(self.left_out)),
-            ("data", f"n = {self.n}; {self.source}"),
-            *[("note", note) for note in self.notes],
-        ]
-        if self.groups[0].confidence_interval is None:
-            del notes[1]
-        lines = [line for name, text in notes if text for line in hang(name, text)]
-        return "\n".join(
-            [*hang("", self.verdict, 0), "", *table(self.ranked, alpha(self.confidence_level)), "", *lines]
-        )
-
-    __repr__ = __str__
-
-
-# The groups of an audit as the rows of a table.
-
-_HEADER = ("group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", "")
-_SHOWN = 25
-_LEFT_OUT_SHOWN = 6
-
-
-def table(ranked: Sequence[GroupFinding], level: float) -> list[str]:
-    """Lay the first groups out; a star marks adjusted p-values of at most `level`."""
-    rows = [[*_HEADER], *[_row(group, level) for group in ranked[:_SHOWN]]]
-    more = [f"... and {len(ranked) - _SHOWN} more groups: see .to_frame()"] if len(ranked) > _SHOWN else []
-    return [*layout(rows, numbers=range(1, 8)), *more]
-
-
-def means(group: GroupFinding) -> str:
-    """Say what was predicted in a group and what happened."""
-    return f"{group.mean_prediction:.3f} predicted, {group.mean_outcome:.3f} happened"
-
-
-def left_out(found: Sequence[LeftOut]) -> str:
-    """List what was left out, the first few of it."""
-    shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in found[:_LEFT_OUT_SHOWN]]
-    more = len(found) - _LEFT_OUT_SHOWN
-    return "; ".join(shown) + (f"; and {more} more: see .left_out" if more > 0 else "")
-
-
-def _row(group: GroupFinding, level: float) -> list[str]:
-    two = group.mean_outcome == group.mean_outcome
-    interval = group.confidence_interval
-    return [
-        group.name,
-        str(group.n),
-        f"{group.mean_prediction:.3f}" if two else "",
-        f"{group.mean_outcome:.3f}" if two else "",
-        number_cell(group.statistic),
-        number_cell(group.null_mean),
-        "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
-        pvalue_cell(group.pvalue_adjusted) + (" *" if group.pvalue_adjusted <= level else ""),
-        group.direction,
-    ]
-
-
-# What an audit found in one group.
 
 
 @final
@@ -416,7 +198,7 @@ class GroupFinding:
     null_mean : float
         What is expected of a calibrated model with the same predictions.
     standardized : float
-        The statistic divided by its scale under calibration.
+        Its evidence, as it was made comparable: in standard deviations above its mean.
     pvalue : float
         Exact, of this group alone.
     pvalue_adjusted : float
@@ -440,22 +222,133 @@ class GroupFinding:
     confidence_interval: tuple[float, float] | None
     direction: str
 
+    @property
+    def means(self) -> str:
+        """What was predicted and what happened, in words."""
+        return means_text(self.mean_prediction, self.mean_outcome)
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
         low, high = self.confidence_interval or (None, None)
-        two = self.mean_outcome == self.mean_outcome
-        return {
-            "group": self.name,
-            "levels": dict(self.levels),
-            "n": self.n,
-            "mean_prediction": self.mean_prediction if two else None,
-            "mean_outcome": self.mean_outcome if two else None,
-            "statistic": self.statistic,
-            "null_mean": self.null_mean,
-            "standardized": self.standardized,
-            "low": low,
-            "high": high,
-            "pvalue": self.pvalue,
-            "pvalue_adjusted": self.pvalue_adjusted,
-            "direction": self.direction,
-        }
+        values: dict[str, Any] = plain(
+            {
+                "group": self.name,
+                "levels": dict(self.levels),
+                "n": self.n,
+                "mean_prediction": self.mean_prediction,
+                "mean_outcome": self.mean_outcome,
+                "statistic": self.statistic,
+                "null_mean": self.null_mean,
+                "standardized": self.standardized,
+                "low": low,
+                "high": high,
+                "pvalue": self.pvalue,
+                "pvalue_adjusted": self.pvalue_adjusted,
+                "direction": self.direction,
+            }
+        )
+        return values
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupAudit(Findings[GroupFinding]):
+    """What `subgroup_audit` found.
+
+    Parameters
+    ----------
+    adjust, confidence_level, n, n_resamples, left_out, notes, source
+        As for all `Findings`.
+    groups : tuple of GroupFinding
+        All rows first, then the levels of each variable, then crossings.
+    pvalue : float
+        Exact, of the hypothesis that the model is calibrated in every group.
+    estimator : Estimator
+        With its lens.
+    assumed : str
+        The null.
+    """
+
+    groups: tuple[GroupFinding, ...]
+    pvalue: float
+    estimator: Estimator
+    assumed: str
+
+    _row: ClassVar[str] = "group"
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 8)
+
+    @property
+    def _findings(self) -> tuple[GroupFinding, ...]:
+        return self.groups
+
+    @property
+    def lens(self) -> Lens:
+        """The lens that was looked through."""
+        return self.estimator.lens
+
+    @property
+    def hypothesis(self) -> str:
+        """The null: of every group."""
+        return self.assumed
+
+    @property
+    def ranked(self) -> list[GroupFinding]:
+        """The groups, those of the strongest evidence first."""
+        return sorted(self.groups, key=lambda group: (group.pvalue_adjusted, -group.standardized))
+
+    @property
+    def rejected(self) -> list[GroupFinding]:
+        """The groups with evidence of miscalibration at the level, the strongest first."""
+        return [group for group in self.ranked if group.pvalue_adjusted <= self.level]
+
+    @property
+    def verdict(self) -> str:
+        """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
+        m, rejected = len(self.groups), self.rejected
+        where = (
+            f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws, joint p = {pvalue_cell(self.pvalue)})"
+        )
+        if rejected:
+            first = rejected[0]
+            what = f": {first.direction} ({first.means})" if first.direction else ""
+            return (
+                f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}. Strongest: {first.name}{what}."
+            )
+        smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups))
+        if self.pvalue <= self.level:
+            # the joint test may see an error that the adjustment does not place
+            return (
+                f"Evidence of miscalibration in some of {m} groups {where}, but it names none: the smallest p-value "
+                f"adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
+            )
+        return f"No evidence of miscalibration in any of {m} groups {where}; smallest adjusted p = {smallest}."
+
+    def _asked(self) -> dict[str, Any]:
+        return {"lens": repr(self.lens), "estimator": repr(self.estimator.core), "pvalue": self.pvalue}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{key: value for key, value in group.to_dict().items() if key != "levels"} for group in self.groups]
+
+    def _table(self) -> list[list[str]]:
+        header = ["group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", ""]
+        return [header, *[self._cells(group) for group in self.ranked[:_SHOWN]]]
+
+    def _cells(self, group: GroupFinding) -> list[str]:
+        two = group.mean_outcome == group.mean_outcome
+        return [
+            group.name,
+            str(group.n),
+            f"{group.mean_prediction:.3f}" if two else "",
+            f"{group.mean_outcome:.3f}" if two else "",
+            number_cell(group.statistic),
+            number_cell(group.null_mean),
+            interval_cell(group.confidence_interval),
+            self._pvalue_cell(group),
+            group.direction,
+        ]
+
+    def _details(self) -> list[tuple[str, str]]:
+        core, more = self.estimator.core, len(self) - _SHOWN
+        error = f"{core.quantity}; {core!r}; expected: its mean in a calibrated model with the same predictions"
+        above = [("more", f"{more} more groups: see .to_frame()" if more > 0 else ""), ("error", error)]
+        return self._details_after(above, "each group", self.groups[0].confidence_interval is not None)

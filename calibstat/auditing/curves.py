@@ -5,12 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import chdtrc
 
 from calibstat._logistic import clipped_logit, natural_spline, orthonormal
+from calibstat.auditing.findings import left_out_rows, left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
@@ -18,16 +19,13 @@ from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import blocks
+from calibstat.draws.streams import replicate
 from calibstat.inference.arguments import check_lens, check_number
 from calibstat.inference.multiplicity import single_step
-from calibstat.inference.results import LEVEL, frame, hang, layout, pvalue_cell, small_pvalue
+from calibstat.inference.results import LEVEL, Result, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A logistic regression of G costs some columns for each level; more knots would cost it its size.
 _KNOTS_OF_REGRESSION = 6
@@ -44,6 +42,7 @@ def equal_curves_test(
     min_size: int = 50,
     min_expected: float = MIN_EXPECTED,
     missing: str = "raise",
+    level: float = LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> EqualCurvesTest:
@@ -77,6 +76,8 @@ def equal_curves_test(
         So are groups in which fewer events, or non-events, are expected: what happens in all rows of the same
         prediction (a spline), summed over the group.
     missing : {"raise", "level"}
+    level : float
+        At which texts reject.
     n_resamples : int
         Of the multipliers.
     rng : int, Generator or None
@@ -130,6 +131,7 @@ def equal_curves_test(
         n=len(index),
         n_resamples=n_resamples,
         source=seen.predictions.source,
+        level=level,
     )
 
 
@@ -196,11 +198,14 @@ def _covariance(
     # With two groups the second one is the first, negated.
     used = range(1 if n_groups == 2 else n_groups)
     values = np.array([_range(product[None, :, g], stops)[0] / scale[g] for g in used])
-    drawn = []
-    for stream, size, kept in blocks(n_resamples, len(event), rng):
-        noise = stream.standard_normal((size, len(event)))[:kept]
-        drawn.append(np.stack([_range(noise * centred[:, g], stops) / scale[g] for g in used], axis=-1))
-    draws = np.concatenate(drawn)
+
+    def noise(stream: np.random.Generator, size: int, kept: int) -> Floats:
+        return stream.standard_normal((size, len(event)))[:kept]
+
+    def each_range(drawn: Floats) -> Floats:
+        return np.stack([_range(drawn * centred[:, g], stops) / scale[g] for g in used], axis=-1)
+
+    draws = replicate(each_range, noise, n_resamples, len(event), rng)
     largest = EmpiricalNull(draws.max(axis=1), np.asarray)
     adjusted = single_step(values, draws)
     each = np.repeat(adjusted, 2) if n_groups == 2 else adjusted
@@ -242,7 +247,7 @@ _QUESTION = (
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
-class EqualCurvesTest:
+class EqualCurvesTest(Result):
     """What `equal_curves_test` found; unpacks to ``(statistic, pvalue)`` with the covariance statistic.
 
     Parameters
@@ -265,6 +270,8 @@ class EqualCurvesTest:
     lens : Lens
     n, n_resamples : int
     source : str
+    level : float
+        At which texts reject.
     """
 
     variable: str
@@ -283,6 +290,11 @@ class EqualCurvesTest:
     n: int
     n_resamples: int
     source: str
+    level: float = LEVEL
+
+    _row: ClassVar[str] = "group"
+    _indexed: ClassVar[bool] = True
+    _width: ClassVar[int | None] = 100
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.covariance_statistic, self.pvalue))
@@ -300,7 +312,7 @@ class EqualCurvesTest:
         """One sentence: evidence that the curves differ, or no evidence."""
         where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
         what = f"that the calibration curves of the {len(self.groups)} groups of {self.variable!r} differ {where}"
-        if self.pvalue > LEVEL:
+        if self.pvalue > self.level:
             return f"No evidence {what}."
         low, high = min(self.gaps), max(self.gaps)
         least, most = self.groups[self.gaps.index(low)], self.groups[self.gaps.index(high)]
@@ -309,9 +321,11 @@ class EqualCurvesTest:
             f"at the same prediction most happens in {most} ({high:+.3f} on average), least in {least} ({low:+.3f})."
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    def _rows(self) -> list[dict[str, Any]]:
         groups = zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
+        return [{"group": name, "n": n, "gap": gap, "pvalue_adjusted": p} for name, n, gap, p in groups]
+
+    def _values(self) -> dict[str, Any]:
         return {
             "lens": repr(self.lens),
             "variable": self.variable,
@@ -325,22 +339,20 @@ class EqualCurvesTest:
             "regression_pvalue": self.regression_pvalue,
             "hypothesis": self.hypothesis,
             "source": self.source,
-            "groups": [{"group": name, "n": n, "gap": gap, "pvalue_adjusted": p} for name, n, gap, p in groups],
-            "left_out": [{"name": each.name, "n": each.n, "reason": each.reason} for each in self.left_out],
+            "groups": self._rows(),
+            "left_out": left_out_rows(self.left_out),
         }
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each group."""
-        return frame(self.to_dict()["groups"]).set_index("group")
-
-    def __str__(self) -> str:
-        rows = [["group", "n", "more happens by", "adjusted p"]]
-        rows += [
+    def _table(self) -> list[list[str]]:
+        rows = [
             [f"{self.variable} {name}", str(n), f"{gap:+.4f}", pvalue_cell(p)]
             for name, n, gap, p in zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
         ]
+        return [["group", "n", "more happens by", "adjusted p"], *rows]
+
+    def _details(self) -> list[tuple[str, str]]:
         covariance = pvalue_cell(self.covariance_pvalue)
-        notes = [
+        details = [
             ("question", _QUESTION),
             ("more by", "mean of outcome minus what happens in all rows at the same prediction (a spline)"),
             (
@@ -355,13 +367,10 @@ class EqualCurvesTest:
             ),
             ("p", "twice the smaller of the two"),
             ("null", self.hypothesis),
-            ("left out", "; ".join(f"{each.name} (n = {each.n}) {each.reason}" for each in self.left_out[:6])),
+            ("left out", left_out_text(self.left_out)),
             ("data", f"n = {self.n}; {self.source}"),
         ]
-        lines = [line for name, text in notes if text for line in hang(name, text)]
-        return "\n".join([*hang("", self.verdict, 0), "", *layout(rows, numbers=(1, 2, 3)), "", *lines])
-
-    __repr__ = __str__
+        return [(name, text) for name, text in details if text]
 
 
 # Which groups are large enough for a comparison of their curves.

@@ -2,33 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from calibstat.auditing._variables import MeasuredVariables, ResidualSums, measure_variables
+from calibstat.auditing.findings import Findings, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, expect_sample, is_top_label, look, merge_levels, sign_words
-from calibstat.auditing.joint import ADJUSTMENTS, alpha, check_adjust, check_resamples, few_resamples
+from calibstat.auditing.joint import Measured, check_options, check_resamples, half_widths_or_note
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import at_least_one
-from calibstat.data.sample import Sample
-from calibstat.estimators.tally import TallyPlan
-from calibstat.inference.arguments import check_lens, check_share
-from calibstat.inference.results import CONFIDENCE_LEVEL, frame, hang, layout, number_cell, pvalue_cell
+from calibstat.data.arrays import RNG, Array, Floats, as_generator
+from calibstat.data.sample import Predictions, Sample
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
+from calibstat.estimators.tally import TallyPlan, ratio
+from calibstat.inference.arguments import check_lens
+from calibstat.inference.multiplicity import Adjust, JointTest, Standardize, joint_test
+from calibstat.inference.results import CONFIDENCE_LEVEL, number_cell
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
-
-if TYPE_CHECKING:
-    import pandas as pd
+from calibstat.nulls.base import Null
+from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import Weak
 
 # A categorical variable with more levels (names of people, codes) is not a variable to scan.
 MOST_LEVELS = 50
-NULLS = ("weak", "strong")
-RANKS = ("excess", "vece")
 
 
 def scan_variables(
@@ -37,12 +37,13 @@ def scan_variables(
     *,
     lens: Lens | None = None,
     binning: Binning | Mapping[str, Binning] = EqualMass(10),
-    null: str = "weak",
+    null: Null | str = "weak",
     rank_by: str = "excess",
-    adjust: str = "max-t",
+    adjust: Adjust = "max-t",
+    standardize: Standardize = "moments",
     min_expected: float = 10,
     missing: str = "raise",
-    confidence_level: float = 0.95,
+    confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> VariableScan:
@@ -62,13 +63,16 @@ def scan_variables(
         Looked through first; the authors' measure is of `TopLabel()`.
     binning : Binning or mapping of str to Binning
         How numbers are cut; those with at most ten distinct values, and categories, are not.
-    null : {"weak", "strong"}
-        Which p-values are adjusted. "weak": no error on average at any value of the variable (see `Weak`, asymptotic).
-        "strong": calibrated given the prediction and the variable (exact).
+    null : Null or {"weak", "strong"}
+        Which p-values are adjusted. "weak", or a `Weak`: no error on average at any value of the variable
+        (asymptotic). "strong", or a `Consistency`: calibrated given the prediction and the variable (exact). An object
+        brings its `n_resamples`, and a `Weak` its `min_expected`.
     rank_by : {"excess", "vece"}
         "vece" ranks by the raw value, as the authors do.
-    adjust : {"max-t", "step-down", "holm", "fdr_bh"}
+    adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         As for `subgroup_audit`.
+    standardize : {"moments", "ranks", "none"}
+        As for `multiple_test`.
     min_expected : float
         Neighbouring cells are merged until each expects so many events and non-events; 0 leaves them.
     missing : {"raise", "level"}
@@ -96,44 +100,58 @@ def scan_variables(
     ('20.01 to 25.79', 'mixed')
     """
     expect_sample(sample)
-    _check(null, rank_by, adjust, confidence_level, n_resamples)
+    check_options(adjust, standardize, confidence_level, n_resamples=n_resamples)
+    if rank_by not in ("excess", "vece"):
+        raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
+    chosen, weak = _null(null, n_resamples, min_expected)
     lens = Canonical() if lens is None else check_lens(lens)
     asked = tuple(sample.predictions.variables) if variables is None else variables
     if variables is None and not asked:
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")
     cut, seen = look(sample, asked, lens, binning, missing, "variables")
-    kept, left_out, notes = _usable(cut, seen, min_expected)
-    level = alpha(confidence_level)
-    check_resamples(adjust, len(kept), n_resamples, level)
-    sums = ResidualSums(seen.predictions, kept)
-    measured = measure_variables(sums, seen, adjust, confidence_level, n_resamples, as_generator(rng))
-    findings = _findings(kept, seen, measured, measured.weak if null == "weak" else measured.strong)
-    key = (lambda found: -found.vece) if rank_by == "vece" else (lambda found: -found.excess)
-    notes += [measured.note, few_resamples(adjust, len(kept), n_resamples, level)]
+    kept, left_out, notes = _usable(cut, seen, weak.min_expected)
+    notes += [check_resamples(adjust, len(kept), weak.n_resamples, confidence_level)]
+    # one draw of labels and one of signs serve both nulls
+    estimator, generator = _OfVariables(tuple(kept)), as_generator(rng)
+    evaluator = estimator.prepare(seen.predictions)
+    values = evaluator(seen.outcomes)[:, 0]
+    redraws, signs = weak.draw(estimator, seen, generator, evaluator).replicates
+    kinds = [redraws.samples[..., 0], signs.samples[..., 0]]
+    strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
+    half_widths, note = half_widths_or_note(values, kinds[0], kinds[1], confidence_level)
+    measured = Measured(values, redraws.mean[:, 0], both if chosen is weak else strong, half_widths, note)
+    found = _found(kept, seen, measured, (both, strong), redraws.mean[:, 1])
     return VariableScan(
-        variables=tuple(sorted(findings, key=key)),
-        null=null,
+        variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
+        null=chosen,
         rank_by=rank_by,
         adjust=adjust,
         confidence_level=confidence_level,
         top_label=is_top_label(lens, seen),
         lens=lens,
         n=len(seen),
-        n_resamples=n_resamples,
+        n_resamples=weak.n_resamples,
         left_out=tuple(left_out),
-        notes=tuple(each for each in notes if each),
+        notes=tuple(each for each in [*notes[:-1], note, notes[-1]] if each),
         source=seen.predictions.source,
     )
 
 
-def _check(null: str, rank_by: str, adjust: str, confidence_level: float, n_resamples: int) -> None:
-    check_adjust(adjust)
-    at_least_one("n_resamples", n_resamples)
-    if null not in NULLS:
-        raise ValueError(f"null is {null!r}; it must be 'weak' or 'strong'.")
-    if rank_by not in RANKS:
-        raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
-    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+def _null(null: Null | str, n_resamples: int, min_expected: float) -> tuple[Null, Weak]:
+    """Return the null of the adjusted p-values, and the weak null by which both kinds of noise are drawn."""
+    if isinstance(null, Weak) and null.groups is None:
+        return null, null
+    if isinstance(null, Consistency) and not null.resample_predictions:
+        return null, Weak(null.n_resamples, min_expected=min_expected)
+    weak = Weak(n_resamples, min_expected=min_expected)
+    if null == "weak":
+        return weak, weak
+    if null == "strong":
+        return Consistency(n_resamples), weak
+    raise ValueError(
+        f"null is {null!r}; it must be 'weak' or 'strong', or a null of these: Weak() without groups, or Consistency() "
+        "with the predictions kept."
+    )
 
 
 def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[Levels], list[LeftOut], list[str]]:
@@ -160,20 +178,21 @@ def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[
     return kept, left_out, [says] if merged else []
 
 
-def _findings(
-    kept: list[Levels], seen: Sample, measured: MeasuredVariables, chosen: tuple[Floats, Floats]
+def _found(
+    kept: list[Levels], seen: Sample, measured: Measured, tests: tuple[JointTest, JointTest], worst: Floats
 ) -> list[VariableFinding]:
+    weak, strong = tests
     return [
         VariableFinding(
             variable=levels.variable,
             vece=float(measured.values[j]),
             null_mean=float(measured.null_means[j]),
             confidence_interval=measured.interval(j),
-            pvalue_weak=float(measured.weak[0][j]),
-            pvalue_strong=float(measured.strong[0][j]),
-            pvalue_adjusted=float(chosen[1][j]),
+            pvalue_weak=float(weak.pvalues[j]),
+            pvalue_strong=float(strong.pvalues[j]),
+            pvalue_adjusted=float(measured.found.adjusted[j]),
             cells=_cells(levels, seen),
-            worst_expected=float(measured.worst_expected[j]),
+            worst_expected=float(worst[j]),
         )
         for j, levels in enumerate(kept)
     ]
@@ -198,166 +217,83 @@ def _cells(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
     )
 
 
-# What a scan of variables found: a frozen record that prints itself in words. Words never accept a null hypothesis.
+# The errors of all variables as one estimator, whose numbers a null draws together.
 
 
 @final
-@dataclass(frozen=True, eq=False, repr=False)
-class VariableScan:
-    """What `scan_variables` found.
+@dataclass(frozen=True, eq=False)
+class _OfVariables(Estimator):
+    """The mean and the largest error over the cells of each variable, given these cells."""
+
+    variables: tuple[Levels, ...]
+    quantity: ClassVar[str] = "variable-based calibration errors"
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+
+    @property
+    def estimand(self) -> _OfVariables:
+        """The same on a population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> VariableErrors:
+        """Make the table that adds up residuals."""
+        return VariableErrors(predictions, self.variables)
+
+
+# Sums of residuals over the cells of many variables at once, for all replicates of a block by one sparse product.
+
+
+@final
+class VariableErrors(Evaluator):
+    """The mean and the largest error over the cells of each of V variables, (V, 2).
+
+    They are `ECE` and `MaximumMiscalibration` of the cells.
 
     Parameters
     ----------
-    variables : tuple of VariableFinding
-        The first is the one that the model is off for most.
-    null, rank_by, adjust : str
-    confidence_level : float
-    top_label : bool
-        Whether the event is that the top label is right.
-    lens : Lens
-    n, n_resamples : int
-    left_out : tuple of LeftOut
-    notes : tuple of str
-    source : str
-        What was taken for what when the sample was made.
+    predictions : Predictions
+    variables : sequence of Levels
     """
 
-    variables: tuple[VariableFinding, ...]
-    null: str
-    rank_by: str
-    adjust: str
-    confidence_level: float
-    top_label: bool
-    lens: Lens
-    n: int
-    n_resamples: int
-    left_out: tuple[LeftOut, ...]
-    notes: tuple[str, ...]
-    source: str
+    def __init__(self, predictions: Predictions, variables: Sequence[Levels]) -> None:
+        n = len(predictions)
+        self.shape = (len(variables), 2)
+        self.predictions = predictions
+        self.weights = np.ones(n) if predictions.weights is None else predictions.weights
+        self.starts = np.concatenate([[0], np.cumsum([each.size for each in variables])[:-1]]).astype(np.intp)
+        rows = np.concatenate([each.index + start for each, start in zip(variables, self.starts, strict=True)])
+        cells = int(rows.max()) + 1
+        columns = np.tile(np.arange(n), len(variables))
+        self.table = csr_array((np.tile(self.weights, len(variables)), (rows, columns)), shape=(cells, n))
+        self.mass = self.table @ np.ones(n)
 
-    def __iter__(self) -> Iterator[VariableFinding]:
-        return iter(self.variables)
+    def residuals(self, outcomes: Array) -> Floats:
+        """Return outcome - prediction of each component: (..., n) -> (c, ..., n)."""
+        first = 1 if self.predictions.n_classes == 2 else 0
+        return np.stack([(outcomes == first + k) - column for k, column in enumerate(self.predictions.components.T)])
 
-    def __len__(self) -> int:
-        return len(self.variables)
+    def sums(self, residuals: Floats) -> Floats:
+        """Return weighted sums over cells of residuals (c, R, n): (c, R, L)."""
+        return np.stack([np.ascontiguousarray((self.table @ each.T).T) for each in residuals])
 
-    def __getitem__(self, name: str) -> VariableFinding:
-        for found in self.variables:
-            if found.variable == name:
-                return found
-        raise KeyError(f"there is no variable {name!r}; the variables are {[v.variable for v in self.variables]!r}")
+    def errors(self, residuals: Floats) -> Floats:
+        """Return the mean and the largest error of each variable, of residuals (c, R, n): (R, V, 2)."""
+        factor = 1.0 if len(residuals) == 1 else 0.5
+        gaps = factor * np.abs(self.sums(residuals)).sum(axis=0)
+        mean = np.add.reduceat(gaps, self.starts, axis=1) / self.weights.sum()
+        return np.stack([mean, np.maximum.reduceat(ratio(gaps, self.mass), self.starts, axis=1)], axis=-1)
 
-    @property
-    def rejected(self) -> list[VariableFinding]:
-        """The variables with evidence at one minus the confidence level, in order of rank."""
-        return [found for found in self.variables if found.pvalue_adjusted <= alpha(self.confidence_level)]
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:  # noqa: ARG002
+        """Evaluate labels (..., n): (..., V, 2)."""
+        errors = self.errors(self.residuals(np.atleast_2d(outcomes)))
+        return errors.reshape((*outcomes.shape[:-1], *self.shape))
 
-    @property
-    def hypothesis(self) -> str:
-        """The null of the adjusted p-values."""
-        if self.null == "weak":
-            return (
-                f"given each variable alone, the mean of outcome - prediction seen through {self.lens!r} is zero (weak "
-                "null); the larger p of redrawn labels and of centred random signs (asymptotic)"
-            )
-        return (
-            f"given the prediction and each variable, the outcome seen through {self.lens!r} follows the prediction "
-            "(strong null); labels drawn from the predictions, which are kept (exact)"
-        )
+    def _signed(self, outcomes: Array, signs: Array) -> Floats:
+        return self.errors(self.residuals(outcomes)[:, None] * signs)
 
     @property
-    def verdict(self) -> str:
-        """Say for how many variables there is evidence of an error, and which comes first; or that there is none."""
-        m, rejected = len(self.variables), self.rejected
-        kind = f"error on average at some value ({self.null} null)" if self.null == "weak" else "error (strong null)"
-        where = f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws)"
-        if not rejected:
-            smallest = min(found.pvalue_adjusted for found in self.variables)
-            return f"No evidence of an {kind} for any of {m} variables {where}; smallest adjusted p = {smallest:.3g}."
-        first = rejected[0]
-        worst = first.worst
-        means = "" if not first.consistency else f": {self._signs(worst)} ({_means(worst)})"
-        return (
-            f"Evidence of an {kind} for {len(rejected)} of {m} variables {where}. First: {first.variable}, VECE "
-            f"{first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at {worst.level}{means}."
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
-        return {
-            "lens": repr(self.lens),
-            "n": self.n,
-            "n_resamples": self.n_resamples,
-            "null": self.null,
-            "rank_by": self.rank_by,
-            "adjust": self.adjust,
-            "confidence_level": self.confidence_level,
-            "hypothesis": self.hypothesis,
-            "source": self.source,
-            "notes": list(self.notes),
-            "variables": [found.to_dict() for found in self.variables],
-            "left_out": [{"name": each.name, "n": each.n, "reason": each.reason} for each in self.left_out],
-        }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a pandas DataFrame with a row for each variable, in order of rank."""
-        return frame([found.to_dict() for found in self.variables]).set_index("variable")
-
-    def __str__(self) -> str:
-        level = 100 * self.confidence_level
-        rank = "VECE - expected" if self.rank_by == "excess" else "VECE, as Kelly & Smyth (2023) do"
-        known = self.variables[0].confidence_interval is not None
-        notes = [
-            (
-                "VECE",
-                "mean |happened - predicted| over cells of the variable (binned); expected: what noise alone gives",
-            ),
-            ("rank", f"by {rank}"),
-            (f"{level:g} %", "intervals for the error in these cells that cover all together" if known else ""),
-            ("worst", "the cell of the largest error, beside the largest that noise alone gives on average"),
-            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; {self.null} null; * at most {100 - level:.3g} %"),
-            ("null", self.hypothesis),
-            ("left out", "; ".join(f"{each.name} {each.reason}" for each in self.left_out[:6])),
-            ("data", f"n = {self.n}; {self.source}"),
-            *[("note", note) for note in self.notes],
-        ]
-        lines = [line for name, text in notes if text for line in hang(name, text)]
-        rows = [[*_HEADER], *[self._row(found) for found in self.variables]]
-        return "\n".join([*hang("", self.verdict, 0), "", *layout(rows, numbers=(1, 2, 3, 4, 6, 7)), "", *lines])
-
-    __repr__ = __str__
-
-    def _row(self, found: VariableFinding) -> list[str]:
-        interval, worst = found.confidence_interval, found.worst
-        star = " *" if found.pvalue_adjusted <= alpha(self.confidence_level) else ""
-        return [
-            found.variable,
-            number_cell(found.vece),
-            number_cell(found.null_mean),
-            "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}",
-            pvalue_cell(found.pvalue_adjusted) + star,
-            worst.level,
-            number_cell(worst.error),
-            number_cell(found.worst_expected),
-            self._direction(found),
-        ]
-
-    def _direction(self, found: VariableFinding) -> str:
-        """Say whether all cells are off in the same direction, as observed."""
-        high, low = (sign_words(sign, self.top_label).removeprefix("predicts ") for sign in (-1, 1))
-        if found.consistency in ("", "mixed"):
-            return found.consistency and f"{high} in {found.too_high} of {len(found.cells)} cells"
-        return f"consistently {high if found.consistency == 'over' else low}"
-
-    def _signs(self, cell: CellFinding) -> str:
-        return sign_words(cell.mean_outcome - cell.mean_prediction, self.top_label)
-
-
-_HEADER = ("variable", "VECE", "expected", "interval", "adjusted p", "worst at", "error", "expected", "observed")
-
-
-def _means(cell: CellFinding) -> str:
-    return f"{cell.mean_prediction:.3f} predicted, {cell.mean_outcome:.3f} happened"
+    def capabilities(self) -> Capabilities:
+        """Residuals times signs, by the same sums."""
+        return Capabilities(signed=self._signed)
 
 
 # What a scan found for one variable, and in one of its cells.
@@ -419,6 +355,11 @@ class VariableFinding:
     worst_expected: float
 
     @property
+    def name(self) -> str:
+        """The variable."""
+        return self.variable
+
+    @property
     def excess(self) -> float:
         """VECE minus its null mean."""
         return self.vece - self.null_mean
@@ -474,3 +415,118 @@ class VariableFinding:
             "worst_mean_outcome": self.worst.mean_outcome if two else None,
             "consistency": self.consistency or None,
         }
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class VariableScan(Findings[VariableFinding]):
+    """What `scan_variables` found.
+
+    Parameters
+    ----------
+    adjust, confidence_level, n, n_resamples, left_out, notes, source
+        As for all `Findings`.
+    variables : tuple of VariableFinding
+        The first is the one that the model is off for most.
+    null : Null
+        Of the adjusted p-values.
+    rank_by : str
+    top_label : bool
+        Whether the event is that the top label is right.
+    lens : Lens
+    """
+
+    variables: tuple[VariableFinding, ...]
+    null: Null
+    rank_by: str
+    top_label: bool
+    lens: Lens
+
+    _row: ClassVar[str] = "variable"
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 5, 8)
+
+    @property
+    def _findings(self) -> tuple[VariableFinding, ...]:
+        return self.variables
+
+    @property
+    def weak(self) -> bool:
+        """Whether the adjusted p-values are of the weak null."""
+        return isinstance(self.null, Weak)
+
+    @property
+    def rejected(self) -> list[VariableFinding]:
+        """The variables with evidence at the level, in order of rank."""
+        return [found for found in self.variables if found.pvalue_adjusted <= self.level]
+
+    @property
+    def hypothesis(self) -> str:
+        """The null of the adjusted p-values."""
+        if self.weak:
+            return (
+                f"given each variable alone, the mean of outcome - prediction seen through {self.lens!r} is zero (weak "
+                "null); the larger p of redrawn labels and of centred random signs (asymptotic)"
+            )
+        return (
+            f"given the prediction and each variable, the outcome seen through {self.lens!r} follows the prediction "
+            "(strong null); labels drawn from the predictions, which are kept (exact)"
+        )
+
+    @property
+    def verdict(self) -> str:
+        """Say for how many variables there is evidence of an error, and which comes first; or that there is none."""
+        m, rejected = len(self.variables), self.rejected
+        kind = "error on average at some value (weak null)" if self.weak else "error (strong null)"
+        where = f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws)"
+        if not rejected:
+            smallest = min(found.pvalue_adjusted for found in self.variables)
+            return f"No evidence of an {kind} for any of {m} variables {where}; smallest adjusted p = {smallest:.3g}."
+        first = rejected[0]
+        worst = first.worst
+        means = (
+            ""
+            if not first.consistency
+            else f": {self._signs(worst)} ({means_text(worst.mean_prediction, worst.mean_outcome)})"
+        )
+        return (
+            f"Evidence of an {kind} for {len(rejected)} of {m} variables {where}. First: {first.variable}, VECE "
+            f"{first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at {worst.level}{means}."
+        )
+
+    def _asked(self) -> dict[str, Any]:
+        return {"lens": repr(self.lens), "null": "weak" if self.weak else "strong", "rank_by": self.rank_by}
+
+    def _table(self) -> list[list[str]]:
+        header = ["variable", "VECE", "expected", "interval", "adjusted p", "worst at", "error", "expected", "observed"]
+        rows = [
+            [
+                found.variable,
+                number_cell(found.vece),
+                number_cell(found.null_mean),
+                interval_cell(found.confidence_interval),
+                self._pvalue_cell(found),
+                found.worst.level,
+                number_cell(found.worst.error),
+                number_cell(found.worst_expected),
+                self._direction(found),
+            ]
+            for found in self.variables
+        ]
+        return [header, *rows]
+
+    def _details(self) -> list[tuple[str, str]]:
+        vece = "mean |happened - predicted| over cells of the variable (binned); expected: what noise alone gives"
+        rank = "VECE - expected" if self.rank_by == "excess" else "VECE, as Kelly & Smyth (2023) do"
+        worst = "the cell of the largest error, beside the largest that noise alone gives on average"
+        above = [("VECE", vece), ("rank", f"by {rank}"), ("worst", worst)]
+        return self._details_after(above, "these cells", self.variables[0].confidence_interval is not None)
+
+    def _direction(self, found: VariableFinding) -> str:
+        """Say whether all cells are off in the same direction, as observed."""
+        high, low = (sign_words(sign, self.top_label).removeprefix("predicts ") for sign in (-1, 1))
+        if found.consistency in ("", "mixed"):
+            return found.consistency and f"{high} in {found.too_high} of {len(found.cells)} cells"
+        return f"consistently {high if found.consistency == 'over' else low}"
+
+    def _signs(self, cell: CellFinding) -> str:
+        return sign_words(cell.mean_outcome - cell.mean_prediction, self.top_label)

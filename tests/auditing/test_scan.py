@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.auditing._variables import ResidualSums
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
-from calibstat.auditing.scan import scan_variables
+from calibstat.auditing.scan import VariableErrors, _OfVariables, scan_variables
 from calibstat.nulls.multiplier import Multiplier
 
 
@@ -42,9 +41,8 @@ def test_sums_are_those_of_a_naive_loop():
         scan_levels(sample, "age", cs.EqualMass(3)),
         scan_levels(sample, "site", cs.Categories()),
     ]
-    sums = ResidualSums(sample.predictions, levels)
     labels = np.random.default_rng(0).integers(0, 2, (5, 60))
-    mean, largest = sums.errors(sums.residuals(labels))
+    mean, largest = np.moveaxis(VariableErrors(sample.predictions, levels)(labels), -1, 0)
     w, p = sample.predictions.weights, sample.predictions.event
     for r in range(5):
         for v, each in enumerate(levels):
@@ -70,7 +68,8 @@ def test_noise_has_the_law_of_the_nulls_of_the_package():
     error = plain.null_distribution.samples.std() / np.sqrt(1999)
     assert abs(found.null_mean - plain.null_mean) < 4 * np.sqrt(2) * error
     levels = [scan_levels(sample, "age", cs.EqualMass(10))]
-    signed = ResidualSums(sample.predictions, levels).signed(sample.outcomes, 1999, cs.as_generator(0))[:, 0]
+    of_cells, centred = _OfVariables(tuple(levels)), Multiplier(1999, centred=True)
+    signed = centred.draw(of_cells, sample, cs.as_generator(0)).samples[:, 0, 0]
     seen = cs.Given("age")(sample)
     multiplier = Multiplier(1999, centred=True).draw(cs.ECE(cs.EqualMass(10)), seen, cs.as_generator(1)).samples
     assert abs(signed.mean() - multiplier.mean()) < 4 * np.sqrt(2) * multiplier.std() / np.sqrt(1999)

@@ -55,6 +55,11 @@ def error_found():
     return cs.minimum_detectable(cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_runs=100, rng=0)
 
 
+def in_groups():
+    given = sample()
+    return cs.Sample(given.y_true, given.y_prob, variables={"site": ["here", "there"] * 150})
+
+
 FAMILY = cs.Family({"ece": cs.ECE(cs.EqualMass(5)), "kuiper": cs.Kuiper()})
 RESULTS = {
     "CalibrationTest": lambda: cs.calibration_test(sample(), cs.ECE(cs.EqualMass(5)), null=cs.Consistency(99), rng=0),
@@ -72,6 +77,9 @@ RESULTS = {
     "MinimumDetectable": error_found,
     "Estimate of several": lambda: cs.estimate(sample(), cs.Cox(), n_resamples=19, rng=0),
     "MultipleTest": lambda: cs.multiple_test(sample(), FAMILY, null=cs.Consistency(19), rng=0),
+    "SubgroupAudit": lambda: cs.subgroup_audit(in_groups(), "site", n_resamples=19, rng=0),
+    "VariableScan": lambda: cs.scan_variables(in_groups(), n_resamples=19, rng=0),
+    "EqualCurvesTest": lambda: cs.equal_curves_test(in_groups(), "site", n_resamples=19, rng=0),
     "OmnibusTest": lambda: cs.omnibus_test(sample(), n_resamples=19, rng=0),
 }
 

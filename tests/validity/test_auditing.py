@@ -16,9 +16,10 @@ import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
 from calibstat.auditing.groups import form_groups, look
-from calibstat.auditing.joint import Member, redraw, standardise
+from calibstat.auditing.joint import InGroup
 from calibstat.auditing.scan import scan_variables
 from calibstat.estimators.cumulative import kuiper_sf
+from calibstat.inference.multiplicity import moments
 
 SEED = 20261121
 LEVELS = (2, 2, 2, 3, 3)  # with crossings of two and all rows: 70 groups
@@ -70,15 +71,17 @@ def power(runs=400, n=2000, n_resamples=1999, off=0.2):
     sample, chance = many_groups(n, rng, off)
     levels, seen = look(sample, NAMES, cs.Canonical(), cs.EqualMass(4), "raise")
     groups, _ = form_groups(levels, n, 2, 50)
-    members = [Member.of(cs.Kuiper(), seen, group.rows) for group in groups]
-    drawn = redraw(members, seen, n_resamples, rng)
-    _, draws, scales = standardise(cs.Kuiper(), members, drawn[0], drawn)
-    threshold = np.sort(draws.max(axis=1))[int(np.ceil(0.95 * (n_resamples + 1))) - 1]
+    family = cs.Family({group.name: InGroup(cs.Kuiper(), group.rows) for group in groups})
+    drawn = cs.Consistency(n_resamples).draw(family, seen, rng).samples
+    centre, deviation = moments(drawn)
+    threshold = np.sort(((drawn - centre) / deviation).max(axis=1))[int(np.ceil(0.95 * (n_resamples + 1))) - 1]
     g = [group.name for group in groups].index("v3 0 & v4 0")
+    rows = groups[g].rows
     labels = (rng.random((runs, n)) < chance).astype(int)
-    values = members[g].evaluator(members[g].on(labels)) / scales[g]
-    bonferroni = np.array([kuiper_sf(value) * len(groups) <= 0.05 for value in values])
-    return np.mean(values >= threshold), np.mean(bonferroni)
+    values = cs.Kuiper().prepare(seen.predictions.take(rows))(np.ascontiguousarray(labels[:, rows]))
+    scale = cs.Kuiper().prepare(seen.predictions.take(rows)).capabilities.scale
+    bonferroni = np.array([kuiper_sf(value / scale) * len(groups) <= 0.05 for value in values])
+    return np.mean((values - centre[g]) / deviation[g] >= threshold), np.mean(bonferroni)
 
 
 def test_power_is_above_that_of_bonferroni():

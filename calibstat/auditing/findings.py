@@ -1,0 +1,162 @@
+"""What audits of groups and scans of variables have in common: a record of findings that prints itself in words.
+
+Words never accept a null hypothesis.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
+
+from calibstat.auditing.groups import LeftOut
+from calibstat.inference.multiplicity import ADJUSTMENTS
+from calibstat.inference.results import Result, noted, number_cell, pvalue_cell
+
+_LEFT_OUT_SHOWN = 6
+
+
+class Finding(Protocol):
+    """What was found for one group or one variable."""
+
+    @property
+    def name(self) -> str:
+        """What it is about."""
+
+    @property
+    def pvalue_adjusted(self) -> float:
+        """Adjusted for all that were looked at."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name."""
+
+
+_Found = TypeVar("_Found", bound=Finding)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings(Result, Generic[_Found]):
+    """What was found for each of several groups or variables, all on the same draws.
+
+    Parameters
+    ----------
+    adjust : str
+        How p-values were adjusted.
+    confidence_level : float
+        With which all intervals cover together; one minus it is the level of the tests.
+    n, n_resamples : int
+    left_out : tuple of LeftOut
+        What was not looked at, and why.
+    notes : tuple of str
+    source : str
+        What was taken for what when the sample was made.
+    """
+
+    adjust: str
+    confidence_level: float
+    n: int
+    n_resamples: int
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+    source: str
+
+    _indexed: ClassVar[bool] = True
+    _width: ClassVar[int | None] = 100
+
+    @property
+    @abstractmethod
+    def _findings(self) -> tuple[_Found, ...]:
+        """All findings, in their order."""
+
+    @property
+    @abstractmethod
+    def hypothesis(self) -> str:
+        """The null of the adjusted p-values."""
+
+    def __iter__(self) -> Iterator[_Found]:
+        return iter(self._findings)
+
+    def __len__(self) -> int:
+        return len(self._findings)
+
+    def __getitem__(self, name: str) -> _Found:
+        for found in self._findings:
+            if found.name == name:
+                return found
+        names = [found.name for found in self._findings]
+        raise KeyError(f"there is no {self._row} {name!r}; the {self._row}s are {names!r}")
+
+    @final
+    @property
+    def level(self) -> float:
+        """The level of the tests: one minus the confidence level."""
+        return level_of(self.confidence_level)
+
+    def _asked(self) -> dict[str, Any]:
+        """Return what is special about the question, for `to_dict`."""
+        return {}
+
+    @final
+    def _values(self) -> dict[str, Any]:
+        return {
+            **self._asked(),
+            "n": self.n,
+            "n_resamples": self.n_resamples,
+            "adjust": self.adjust,
+            "confidence_level": self.confidence_level,
+            "hypothesis": self.hypothesis,
+            "source": self.source,
+            "notes": self.notes,
+            f"{self._row}s": [found.to_dict() for found in self._findings],
+            "left_out": left_out_rows(self.left_out),
+        }
+
+    def _rows(self) -> Sequence[dict[str, Any]]:
+        return [found.to_dict() for found in self._findings]
+
+    @final
+    def _details_after(self, above: list[tuple[str, str]], intervals: str, known: bool) -> list[tuple[str, str]]:
+        """Return what stands below the table, behind what is special about the columns."""
+        intervals = f"intervals for the error in {intervals} that cover all together"
+        details = [
+            *above,
+            (f"{100 * self.confidence_level:g} %", intervals if known else ""),
+            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {100 * self.level:.3g} %"),
+            ("null", self.hypothesis),
+            ("left out", left_out_text(self.left_out)),
+            ("data", f"n = {self.n}; {self.source}"),
+            *noted(self.notes),
+        ]
+        return [(name, text) for name, text in details if text]
+
+    @final
+    def _pvalue_cell(self, found: _Found) -> str:
+        return pvalue_cell(found.pvalue_adjusted) + (" *" if found.pvalue_adjusted <= self.level else "")
+
+
+def level_of(confidence_level: float) -> float:
+    """Return one minus the level, without the rounding error that would decide ties: 1 - 0.9 is below 0.1."""
+    return round(1 - confidence_level, 12)
+
+
+def interval_cell(interval: tuple[float, float] | None) -> str:
+    """Write an interval for a table; nothing where there is none."""
+    return "" if interval is None else f"{number_cell(interval[0])} to {number_cell(interval[1])}"
+
+
+def means_text(predicted: float, happened: float) -> str:
+    """Say what was predicted and what happened, on average."""
+    return f"{predicted:.3f} predicted, {happened:.3f} happened"
+
+
+def left_out_rows(left_out: Sequence[LeftOut]) -> list[dict[str, Any]]:
+    """Return what was left out as plain values."""
+    return [{"name": each.name, "n": each.n, "reason": each.reason} for each in left_out]
+
+
+def left_out_text(left_out: Sequence[LeftOut]) -> str:
+    """List what was left out, the first few of it."""
+    shown = [f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:_LEFT_OUT_SHOWN]]
+    more = len(left_out) - _LEFT_OUT_SHOWN
+    return "; ".join(shown) + (f"; and {more} more: see .left_out" if more > 0 else "")
