@@ -64,6 +64,9 @@ class Expansion:
     influence : (n,) floats
         :math:`\psi_i = w_i\, \partial T / \partial w_i`: what the row adds. Over independent rows the variance of the
         value is about the sum of their squares; they sum to zero where a common factor of the weights changes nothing.
+    slope : (n, c) floats, optional
+        How the value moves with the chance of each row's outcome: of the event alone for two classes (c = 1), or of
+        each class. Outcomes that are all alike show no noise; the slope says how much there may be. None behind a lens.
     degenerate : PairsInCells, optional
         What pairs of rows add beside it, where the value is a sum over pairs. Its variance is what is left where all
         influences vanish, as those of a squared error do under calibration.
@@ -71,18 +74,21 @@ class Expansion:
 
     value: float
     influence: Floats
+    slope: Floats | None = None
     degenerate: PairsInCells | None = None
 
     @classmethod
-    def of_mean(cls, value: Floats, numbers: Floats, masses: Floats) -> Expansion:
-        """Expand the mean of numbers (n,) under weights (n,)."""
-        mean = float(value)
-        return cls(mean, masses * (numbers - mean) / masses.sum())
+    def of_mean(cls, value: Floats, numbers: Floats, masses: Floats, table: Floats) -> Expansion:
+        """Expand the mean of numbers (n,) under weights (n,), which are those of the outcomes in a table (n, K)."""
+        mean, share = float(value), masses / masses.sum()
+        slope = table[:, 1:] - table[:, :1] if table.shape[1] == 2 else table
+        return cls(mean, share * (numbers - mean), share[:, None] * slope)
 
     def root(self) -> Expansion:
         """Expand the root of the value; where that is zero it moves in no direction first."""
         value = math.sqrt(max(self.value, 0.0))
-        return Expansion(value, self.influence / (2 * value) if value > 0 else np.zeros(len(self.influence)))
+        rate = 1 / (2 * value) if value > 0 else 0.0
+        return Expansion(value, rate * self.influence, None if self.slope is None else rate * self.slope)
 
     @property
     def linear(self) -> float:
@@ -96,7 +102,7 @@ class Expansion:
         influence = np.zeros(n_rows)
         influence[view.rows] = self.influence
         pairs = None if self.degenerate is None else self.degenerate.among(view.rows, n_rows)
-        return Expansion(self.value, influence, pairs)
+        return Expansion(self.value, influence, degenerate=pairs)
 
 
 @final
@@ -108,11 +114,14 @@ class PairsInCells:
     ----------
     index : (n,) ints
         The cell of each row.
+    scale : (n,) floats
+        What each row counts.
     vectors : (n, c) floats
-        Of mean zero in each cell.
+        Residuals times the scale, of mean zero in each cell.
     """
 
     index: Ints
+    scale: Floats
     vectors: Floats
 
     @property
@@ -132,9 +141,10 @@ class PairsInCells:
 
     def among(self, rows: Ints, n_rows: int) -> PairsInCells:
         """Return the same sum over `n_rows` rows, of which these are `rows`."""
-        index, vectors = np.zeros(n_rows, dtype=np.intp), np.zeros((n_rows, self.vectors.shape[1]))
-        index[rows], vectors[rows] = self.index, self.vectors
-        return PairsInCells(index, vectors)
+        index, scale = np.zeros(n_rows, dtype=np.intp), np.zeros(n_rows)
+        vectors = np.zeros((n_rows, self.vectors.shape[1]))
+        index[rows], scale[rows], vectors[rows] = self.index, self.scale, self.vectors
+        return PairsInCells(index, scale, vectors)
 
 
 @final
@@ -292,6 +302,8 @@ class Estimator(ABC):
     """Whether its number is the same whatever is conditioned on."""
     has_headline: ClassVar[bool] = True
     """Whether there is one number that a test can be about."""
+    smallest_value: ClassVar[float] = -math.inf
+    """A number that no headline is below, apart from noise that is taken out: intervals end there."""
     extreme: ClassVar[Extreme] = "large"
     """Which values of the headline are evidence of miscalibration."""
     residual_form: ClassVar[ResidualForm] = "none"
@@ -318,6 +330,11 @@ class Estimator(ABC):
         By default itself: the same number, of a population.
         """
         return self
+
+    @property
+    def squared_form(self) -> Estimator | None:
+        """The debiased squared error in the same cells, by which the error is compared; None if it has no such form."""
+        return None
 
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return a number that no headline exceeds, of so many classes: intervals end there."""

@@ -170,7 +170,7 @@ class _CoxEvaluator(Evaluator):
         chances = expit(value[2] + value[4] * self.logits)
         information = (design * masses * chances * (1 - chances)) @ design.T
         toward = np.linalg.pinv(information, hermitian=True)[1] @ design
-        return Expansion(float(value[4]), masses * (happened(outcomes) - chances) * toward)
+        return Expansion(float(value[4]), masses * (happened(outcomes) - chances) * toward, (masses * toward)[:, None])
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)
@@ -247,6 +247,7 @@ class ObservedToExpected(Estimator):
 
     confidence_level: float = 0.95
     quantity: ClassVar[str] = "observed over expected number of events"
+    smallest_value: ClassVar[float] = 0.0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
 
@@ -292,7 +293,8 @@ class _RatioEvaluator(Evaluator):
     def _expanded(self, outcomes: Array) -> Expansion:
         masses, value = all_weights(self.predictions, None), float(self(outcomes)[0])
         expected = float((masses * self.predictions.event).sum())
-        return Expansion(value, masses * (happened(outcomes) - value * self.predictions.event) / (expected or np.nan))
+        share = masses / (expected or np.nan)
+        return Expansion(value, share * (happened(outcomes) - value * self.predictions.event), share[:, None])
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)

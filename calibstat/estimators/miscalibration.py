@@ -16,6 +16,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Floats
 from calibstat.estimators.base import Estimator, ResidualForm
 from calibstat.estimators.binned import CellwiseEstimator
+from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import Tally, full_vector, over_components, ratio
 from calibstat.lenses.restrict import Given
 
@@ -259,6 +260,11 @@ class ECE(CellwiseEstimator):
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return one."""
         return 1.0
+
+    @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic of squared errors in the same cells."""
+        return DebiasedL2(self.binning)
 
     @property
     def estimand(self) -> ECE:

@@ -260,7 +260,7 @@ class TableEvaluator(Evaluator):
         )
 
     def _expanded(self, outcomes: Array) -> Expansion:
-        return Expansion.of_mean(self(outcomes), self._numbers(outcomes), self._masses(None))
+        return Expansion.of_mean(self(outcomes), self._numbers(outcomes), self._masses(None), self.table.T)
 
     def _masses(self, weights: Array | None) -> Floats:
         own = self.predictions.weights

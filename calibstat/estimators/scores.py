@@ -32,6 +32,8 @@ class Score(Estimator):
     Subclasses write `losses`. On known chances the value is the expected score.
     """
 
+    smallest_value: ClassVar[float] = 0.0
+
     @abstractmethod
     def losses(self, rows: Floats) -> Floats:
         """Return the loss (n, K) of each row of probabilities (n, K), should each class come true."""
@@ -154,6 +156,7 @@ class SphericalScore(Score):
     """
 
     quantity: ClassVar[str] = "mean of minus the probability of what happened over the norm of the row (spherical)"
+    smallest_value: ClassVar[float] = -1.0
     unconditional: ClassVar[bool] = True
 
     def losses(self, rows: Floats) -> Floats:
@@ -220,7 +223,7 @@ class _MeanLoss(Evaluator):
         return Capabilities(
             remark=lambda outcomes: self.score.remark(_of_outcomes(self.predictions.probabilities, outcomes)),
             expansion=lambda outcomes: Expansion.of_mean(
-                self(outcomes), _of_outcomes(self.losses, outcomes), all_weights(self.predictions, None)
+                self(outcomes), _of_outcomes(self.losses, outcomes), all_weights(self.predictions, None), self.losses
             ),
         )
 
@@ -251,6 +254,7 @@ class RMSE(Estimator):
     """
 
     quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
+    smallest_value: ClassVar[float] = 0.0
     unconditional: ClassVar[bool] = True
 
     def largest_value(self, n_classes: int) -> float:
@@ -296,6 +300,7 @@ class AUC(Estimator):
     """
 
     quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
+    smallest_value: ClassVar[float] = 0.0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"
@@ -337,8 +342,9 @@ class _AreaEvaluator(Evaluator):
         events, others = (self._in_blocks(each) for each in (event * mass, (1 - event) * mass))
         below = (np.cumsum(others) - others / 2) / others.sum()
         above = (np.cumsum(events[::-1])[::-1] - events / 2) / events.sum()
-        placed = np.where(event == 1, (below[block] - value) / events.sum(), (above[block] - value) / others.sum())
-        return Expansion(value, mass * placed)
+        as_event, as_other = (below[block] - value) / events.sum(), (above[block] - value) / others.sum()
+        placed = np.where(event == 1, as_event, as_other)
+        return Expansion(value, mass * placed, (mass * (as_event - as_other))[:, None])
 
     def _in_blocks(self, values: Floats) -> Floats:
         return np.add.reduceat(np.take(values, self.order, axis=-1), self.starts, axis=-1)

@@ -53,6 +53,11 @@ class SquaredCE(CellwiseEstimator):
         return 1.0 if n_classes == 2 else 2.0
 
     @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic in the same cells."""
+        return DebiasedL2(self.binning)
+
+    @property
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
@@ -95,6 +100,11 @@ class RMSCE(CellwiseEstimator):
     def largest_value(self, n_classes: int) -> float:
         """Return that of the distance of two corners."""
         return 1.0 if n_classes == 2 else math.sqrt(2)
+
+    @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic in the same cells."""
+        return DebiasedL2(self.binning)
 
     @property
     def estimand(self) -> RMSCE:
@@ -158,6 +168,11 @@ class DebiasedCE(CellwiseEstimator):
         return 1.0 if n_classes == 2 else 2.0
 
     @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic in the same cells."""
+        return DebiasedL2(self.binning)
+
+    @property
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
@@ -209,6 +224,7 @@ class DebiasedL2(CellwiseEstimator):
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
     residual_form: ClassVar[ResidualForm] = "debiased square"
+    smallest_value: ClassVar[float] = 0.0
 
     def largest_value(self, n_classes: int) -> float:
         """Return that of the squared distance of two corners."""
@@ -251,7 +267,8 @@ def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats) ->
     mean = ratio(tally.residual, tally.weight[:, None])[index]
     influence = masses / total * (2 * (mean * residual).sum(axis=1) - (mean**2).sum(axis=1) - value)
     scaled = masses / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total)[index]
-    return Expansion(float(value), influence, PairsInCells(index, scaled[:, None] * (residual - mean)))
+    pairs = PairsInCells(index, scaled, scaled[:, None] * (residual - mean))
+    return Expansion(float(value), influence, 2 * (masses / total)[:, None] * mean, pairs)
 
 
 def _squared_gaps(tally: Tally) -> Floats:
