@@ -1,16 +1,12 @@
 """``calibstat estimators``: every public estimator, what it needs, and its short name on the command line.
 
-The list is read from the table of public names. What an estimator needs is found out by trying it on a small sample, so
-that the list cannot be wrong.
+The list is read from the table of public names, and what an estimator needs from what its class declares.
 """
 
 from __future__ import annotations
 
 import argparse
 import inspect
-import math
-import warnings
-from functools import cache
 from typing import Any
 
 import calibstat as cs
@@ -104,39 +100,26 @@ def takes(name: str, *parameters: str) -> bool:
     return not set(parameters).isdisjoint(inspect.signature(getattr(cs, name)).parameters)
 
 
-@cache
 def has_short_name(name: str) -> bool:
     """Whether an estimator needs nothing but a sample and gives one number; cells are those of the question."""
-    parameters = inspect.signature(getattr(cs, name)).parameters
-    required = {key for key, each in parameters.items() if each.default is inspect.Parameter.empty}
-    if not required <= {"binning"} or "variable" in parameters:
-        return False
-    return _number(_example(name), _two_classes()) is not None
+    return _required(name) <= {"binning"} and not takes(name, "variable") and _example(name).has_headline
 
 
-@cache
 def needs(name: str) -> str:
-    """Find out what an estimator must see."""
+    """Say what an estimator must see."""
     if takes(name, "variable"):
         return VARIABLE
-    if _works(_example(name), _three_classes()):
+    found = _example(name)
+    if not for_two_outcomes(found):
         return ANY
-    if takes(name, "binning") and _works(_example(name, binning=cs.VarianceTree(20)), _three_classes()):
-        return SIMPLEX
-    return TWO if _works(_example(name), _two_classes()) else "see its text"
+    chosen = takes(name, "binning") and not (found.two_outcomes or found.along_one_column)
+    return SIMPLEX if chosen else TWO
 
 
-def two_outcomes(estimator: cs.Estimator) -> bool:
+def for_two_outcomes(estimator: cs.Estimator) -> bool:
     """Whether an estimator, with the cells that it has, is for two outcomes only."""
-    return not _works(estimator, _three_classes())
-
-
-def unconditional(estimator: cs.Estimator) -> bool:
-    """Whether the number of an estimator is the same whatever is conditioned on."""
-    sample = _two_classes()
-    value = _number(estimator, sample)
-    beside = _number(cs.Given("age") | estimator, sample)
-    return value is not None and beside is not None and math.isclose(value, beside, rel_tol=1e-9)
+    cells = estimator.cut_by
+    return estimator.two_outcomes or estimator.along_one_column or (cells is not None and cells.columns == 1)
 
 
 def variables_of(found: Any) -> list[str]:
@@ -173,10 +156,13 @@ def _is_concrete(found: Any) -> bool:
     return isinstance(found, type) and issubclass(found, cs.Estimator) and not inspect.isabstract(found)
 
 
-def _example(name: str, **changes: Any) -> Any:
-    """Make the estimator with its defaults, with examples for what has none, and with some parameters changed."""
+def _required(name: str) -> set[str]:
     parameters = inspect.signature(getattr(cs, name)).parameters
-    required = [key for key, each in parameters.items() if each.default is inspect.Parameter.empty]
+    return {key for key, each in parameters.items() if each.default is inspect.Parameter.empty}
+
+
+def _example(name: str) -> cs.Estimator:
+    """Make the estimator with its defaults, and with examples for what has none."""
     examples = {
         "binning": cs.EqualMass(5),
         "estimator": cs.ECE(cs.UniqueValues()),
@@ -185,40 +171,5 @@ def _example(name: str, **changes: Any) -> Any:
         "bandwidth": 0.1,
         "n_neighbors": 5,
     }
-    return getattr(cs, name)(**{key: examples[key] for key in required} | changes)
-
-
-def _works(estimator: Any, sample: cs.Sample) -> bool:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            estimator(sample)
-        except ValueError:
-            return False
-    return True
-
-
-def _number(estimator: cs.Estimator, sample: cs.Sample) -> float | None:
-    """Return the one number that a test is about; None where there is none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            value = estimator.headline(estimator.prepare(sample.predictions)(sample.outcomes))
-        except ValueError:
-            return None
-    return None if value.ndim else float(value)
-
-
-@cache
-def _two_classes() -> cs.Sample:
-    """A hundred rows of two classes, as if labels were drawn from the predictions, and a variable."""
-    p = [(37 * i % 101 + 0.5) / 101 for i in range(100)]
-    outcomes = [int(61 * i % 97 / 97 < p[i]) for i in range(100)]
-    return cs.Sample(outcomes, p, variables={"age": [i * i % 97 for i in range(100)]})
-
-
-@cache
-def _three_classes() -> cs.Sample:
-    """Sixty rows of three classes."""
-    rows = [[(i % 7 + 1) / 20, (i % 5 + 1) / 10, 1 - (i % 7 + 1) / 20 - (i % 5 + 1) / 10] for i in range(60)]
-    return cs.Sample([i % 3 for i in range(60)], rows)
+    made: cs.Estimator = getattr(cs, name)(**{key: examples[key] for key in _required(name)})
+    return made

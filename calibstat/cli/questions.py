@@ -13,7 +13,7 @@ from types import EllipsisType
 from typing import Any, TypeAlias
 
 import calibstat as cs
-from calibstat.cli.estimators import TWO, estimator_name, needs, takes, two_outcomes, unconditional, variables_of
+from calibstat.cli.estimators import TWO, estimator_name, for_two_outcomes, needs, takes, variables_of
 from calibstat.cli.options import columns, is_expression, made, public_names, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.files import file_arguments
@@ -256,7 +256,7 @@ class Measure:
     def two_outcomes(self) -> bool:
         """Whether the estimator is for two outcomes only."""
         if isinstance(self.estimator, cs.Estimator):
-            return two_outcomes(self.estimator.core)
+            return for_two_outcomes(self.estimator.core)
         return self.estimator is not None and needs(self.estimator) == TWO
 
     def of(self, n_outcomes: int, n: int) -> cs.Estimator:
@@ -267,7 +267,7 @@ class Measure:
 
     def given(self, names: Names, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:
         """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
-        if self.estimator is not None and unconditional(self.of(2, len(predictions))):
+        if self.estimator is not None and self.of(2, len(predictions)).unconditional:
             asked = ",".join("prediction" if name is ... else name for name in names)
             raise ValueError(
                 f"--given {asked}: {self.name} is the same whatever is conditioned on; leave out --given, or take "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import dataclass
 from inspect import Parameter, signature
 from typing import ClassVar, final
@@ -12,9 +11,9 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.cli.estimators import TWO, VARIABLE, estimator_name, names, needs, short_names, unconditional
+from calibstat.cli.estimators import TWO, VARIABLE, estimator_name, names, needs, short_names
 from calibstat.cli.options import build
-from calibstat.cli.questions import CLASS_WISE_UP_TO, Measure, default_lenses
+from calibstat.cli.questions import CLASS_WISE_UP_TO, default_lenses
 
 EVERY = short_names()
 SAMPLE = cs.Sample([0, 1, 1, 0] * 5, np.linspace(0.1, 0.9, 20))
@@ -44,15 +43,9 @@ def test_every_estimator_that_needs_nothing_but_the_sample_has_a_short_name_and_
 class LargestGap(cs.Estimator):
     """Largest difference between outcome and probability of an event."""
 
-    quantity: ClassVar[str] = "largest gap"
-
-    @property
-    def estimand(self):
-        return self
+    two_outcomes: ClassVar[bool] = True
 
     def prepare(self, predictions):
-        if predictions.n_classes > 2:
-            raise ValueError("LargestGap is for two outcomes.")
         return LargestGapEvaluator(predictions.event)
 
 
@@ -77,19 +70,6 @@ def test_an_estimator_that_is_added_to_the_public_table_is_there(monkeypatch, of
             assert code == 0
             assert json.loads(out)[0]["lens"] == "TopLabel()"
             assert json.loads(out)[0]["estimator"] == "LargestGap()"
-
-
-def test_those_that_condition_on_nothing_are_known():
-    """Their numbers are the same given a variable; those of others differ, or refuse it."""
-    rng = np.random.default_rng(0)
-    p, age = rng.random(200), rng.normal(size=200)
-    sample = cs.Sample(rng.random(200) < p, p, variables={"age": age})
-    for name in EVERY:
-        estimator = Measure(name).of(2, len(sample))
-        same = False
-        with suppress(ValueError):
-            same = np.isclose(headline(cs.Given("age") | estimator, sample), headline(estimator, sample), rtol=1e-9)
-        assert unconditional(estimator) == same, name
 
 
 @pytest.mark.parametrize("command", ["test", "estimate"])
