@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -22,29 +23,14 @@ from calibstat.cli import options
 from calibstat.cli.questions import examined, named_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Ints
-from calibstat.data.files import COMPRESSIONS, DELIMITERS, READERS, file_arguments, opened, read_delimited
+from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
 from calibstat.data.frames import Selection, select
 
-# The name on the command line, and the class.
+# The name on the command line, and the class: every calibrator that can be made without arguments.
 NAMES = {
-    "platt": "Platt",
-    "beta": "Beta",
-    "temperature": "Temperature",
-    "vector": "VectorScaling",
-    "matrix": "MatrixScaling",
-    "dirichlet": "Dirichlet",
-    "isotonic": "Isotonic",
-    "centered-isotonic": "CenteredIsotonic",
-    "histogram-binning": "HistogramBinning",
-    "scaling-binning": "ScalingBinning",
-    "spline": "Spline",
-    "smooth": "Smooth",
-    "bbq": "BBQ",
-    "venn-abers": "VennAbers",
-    "decision-tree": "DecisionTree",
-    "calibration-tree": "CalibrationTree",
-    "variable-based": "VariableBased",
-    "augmented-beta": "AugmentedBeta",
+    re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.removesuffix("Scaling")).lower(): name
+    for name in cs.calibrators.__all__
+    if name not in ("Binned", "Calibrated", "Calibrator", "OneVsRest", "load", "save")
 }
 _NEED_ONE = ("variable-based", "augmented-beta")
 _TAKE_SEVERAL = ("decision-tree", "calibration-tree")
@@ -107,7 +93,7 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
         raise ValueError("--load applies a calibrator to FILE as it is: leave out --save and --apply")
     rows = read_rows(arguments, arguments.file)
     fitted = cs.calibrators.load(arguments.load)
-    known, labels = getattr(fitted, "labels_", None), _names(rows.sample)
+    known, labels = getattr(fitted, "labels_", None), [str(label) for label in rows.sample.labels]
     if known is not None and known != labels:
         raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {labels}")
     start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
@@ -131,7 +117,7 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     columns = _columns(part)
     with ProgressBar("fitting"):
         fitted = made.fit(columns, part.outcomes, part.predictions.weights)
-    fitted.labels_ = _names(given.sample)
+    fitted.labels_ = [str(label) for label in labels]
     start = _write(arguments, applied, rest, fitted)
     if arguments.save is not None:
         cs.calibrators.save(fitted, arguments.save)
@@ -160,14 +146,7 @@ def _parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
 def make_calibrator(option: str, text: str, variables: Sequence[int | str], n_classes: int) -> Any:
     """Make the calibrator of a name, one for each class where it is for two.
 
-    Parameters
-    ----------
-    option : str
-        What named it, for messages.
-    text : str
-    variables : sequence
-        Names or positions of the columns beside the probabilities.
-    n_classes : int
+    `variables` are names or positions of the columns beside the probabilities, `option` is for messages.
     """
     name = text.lower()
     if name not in NAMES:
@@ -213,10 +192,6 @@ def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: An
         return write_rows(arguments.out, rows, taken, fitted.predict_proba(columns), arguments.label)
 
 
-def _names(sample: Any) -> list[str]:
-    return [str(label) for label in sample.labels]
-
-
 def _rows(n: int) -> str:
     return "1 row" if n == 1 else f"{n} rows"
 
@@ -232,16 +207,7 @@ _ROW = "row of the file"
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """The rows of a file in which nothing that is needed is missing.
-
-    Parameters
-    ----------
-    sample : Sample
-    numbers : (n,) ints
-        Of these rows in the file, from 0.
-    others : list of (name, values)
-        Every column but those of probabilities; a value for each row of the file.
-    """
+    """The rows of a file in which nothing that is needed is missing, their numbers in it, and all other columns."""
 
     sample: cs.Sample
     numbers: Ints
@@ -249,18 +215,7 @@ class FileRows:
 
 
 def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
-    """Read a file: what a calibrator needs is examined, all else is kept as it stands there.
-
-    Parameters
-    ----------
-    arguments : Namespace
-    path : str
-
-    Raises
-    ------
-    ValueError
-        If it cannot be read, or does not hold what is asked for.
-    """
+    """Read a file: what a calibrator needs is examined, all else is kept as it stands there."""
     if path == "-" or Path(path).is_fifo():
         what = "standard input" if path == "-" else path
         raise ValueError(f"{what} can be read once only, but calibrate keeps all columns: name a file")
@@ -276,22 +231,7 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
 def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) -> str:
     """Write rows as CSV: number in the file, label, calibrated probabilities, all other columns as they were.
 
-    Parameters
-    ----------
-    path : str
-        The rows are compressed if its end says so.
-    rows : FileRows
-    taken : (m,) ints
-        Which of them.
-    said : (m, K) floats
-        Calibrated probabilities.
-    label : str
-        The column of what happened.
-
-    Returns
-    -------
-    start : str
-        What the names of the probabilities begin with.
+    Return what the names of the probabilities begin with.
     """
     names = [name for name, _ in rows.others]
     start = probability_prefix(names)
@@ -301,7 +241,8 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
     table += [each for each in kept if each[0] == label]
     table += [(f"{start}{each}", column) for each, column in zip(rows.sample.labels, said.T.tolist(), strict=True)]
     table += [each for each in kept if each[0] != label]
-    with written_whole(path) as place, opened_to_write(str(place)) as file:
+    opener = _COMPRESSED.get(Path(path).suffix.lower(), open)
+    with written_whole(path) as place, opener(place, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow([name for name, _ in table])
         writer.writerows(zip(*(column for _, column in table), strict=True))
@@ -318,11 +259,8 @@ def probability_prefix(names: Collection[str]) -> str:
     >>> probability_prefix(["prob_raw", "calibrated_by"])
     'calibrated_2_'
     """
-    start, number = "prob_", 0
-    while any(name.startswith(start) for name in names):
-        number += 1
-        start = "calibrated_" if number == 1 else f"calibrated_{number}_"
-    return start
+    starts = chain(("prob_", "calibrated_"), (f"calibrated_{number}_" for number in count(2)))
+    return next(start for start in starts if not any(name.startswith(start) for name in names))
 
 
 def free_name(name: str, names: Collection[str]) -> str:
@@ -333,11 +271,7 @@ def free_name(name: str, names: Collection[str]) -> str:
     >>> free_name("row", ["age"]), free_name("row", ["row", "age"])
     ('row', 'row_2')
     """
-    found, number = name, 1
-    while found in names:
-        number += 1
-        found = f"{name}_{number}"
-    return found
+    return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in names)
 
 
 # The file that ``calibstat calibrate`` writes: CSV, compressed if the end of its name says so.
@@ -348,25 +282,13 @@ _NOT_WRITTEN = (".zip", ".zst", ".parquet", ".npz", ".nc", ".netcdf")
 
 
 def check_out(path: str) -> None:
-    """Refuse a name that ends like a file of another kind.
-
-    Raises
-    ------
-    ValueError
-        If it does; the message says which ends there are.
-    """
+    """Refuse a name that ends like a file of another kind."""
     ends = [suffix.lower() for suffix in Path(path).suffixes]
     if ends and ends[-1] in _COMPRESSED:
         ends.pop()
     if ends and ends[-1] in _NOT_WRITTEN:
         names = ", ".join(f".csv{end}" for end in ("", *_COMPRESSED))
         raise ValueError(f"--out {path}: rows are written as CSV; end the name in one of {names}")
-
-
-def opened_to_write(path: str) -> Any:
-    """Open a text file to write, compressed if the end of its name says so."""
-    opener = _COMPRESSED.get(Path(path).suffix.lower(), open)
-    return opener(path, "wt", newline="", encoding="utf-8")
 
 
 # All columns of a file but those of probabilities, as they stand there.
@@ -378,16 +300,7 @@ def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) 
     """Return names and values of every column that holds no probabilities, in the order of the file.
 
     Values of text are those that are written there, so that 007 stays 007; arrays are left out unless they have one
-    value for each row.
-
-    Parameters
-    ----------
-    path : Path
-        Of a file that could be read.
-    n : int
-        Its number of rows.
-    select : callable
-        From the names there are to those of labels, probabilities and weights.
+    value for each of the `n` rows.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
     if suffixes[-1] in COMPRESSIONS:
@@ -400,14 +313,12 @@ def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) 
         chosen = select(names)
         return replace(chosen, variables=[name for name in names if name not in chosen.y_prob])
 
-    values = reader(path, choose)["variables"]
-    return [(name, _plain(each)) for name, each in values.items() if np.shape(each) == (n,)]
-
-
-def _plain(values: Any) -> list[Any]:
-    array = np.asarray(values)
-    found: list[Any] = (array.astype(str) if array.dtype.kind in "mM" else array).tolist()
-    return found
+    values = {name: np.asarray(each) for name, each in reader(path, choose)["variables"].items()}
+    return [
+        (name, (each.astype(str) if each.dtype.kind in "mM" else each).tolist())
+        for name, each in values.items()
+        if each.shape == (n,)
+    ]
 
 
 def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Columns:
@@ -436,5 +347,4 @@ def _header(path: Path) -> tuple[list[str], str]:
     with opened(path) as stream:
         first = next(line for line in stream if line.strip())
     line = re.split(r"[\r\n]", first.decode("utf-8-sig").lstrip("\r\n"))[0]
-    delimiter = max(DELIMITERS, key=re.sub(r'"[^"]*"', "", line).count)
-    return [name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))], delimiter
+    return header(line)

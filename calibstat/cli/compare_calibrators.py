@@ -71,7 +71,7 @@ def _compared(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, 
             variables=variables,
             sample_weight=sample.predictions.weights,
             labels=sample.labels,
-            lens=question.view.lens if arguments.lens is not None or measure.own_lens else None,
+            lens=question.view.lens if arguments.lens is not None or measure.has_lens else None,
             # Without a word on it, there are fewer cells for few rows.
             estimator=question.core if chosen else None,
             test_size=arguments.test_size,

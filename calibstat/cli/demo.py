@@ -8,15 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 
-import numpy as np
-
 import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import Record, ask, headline, table
 from calibstat.cli.text import plain_warnings, width
-from calibstat.data.arrays import Floats, Ints
 from calibstat.inference.results import LEVEL, number
 
 N_TREES = 100
@@ -55,7 +52,10 @@ def run(arguments: argparse.Namespace) -> None:
     trained = train(seed)
     _say(_introduction(trained))
     with plain_warnings():
-        before, after = (_test(sample, seed) for sample in (trained.raw, trained.recalibrated))
+        before, after = (
+            ask(sample, panel(sample.predictions, None, (), Measure()), None, seed)
+            for sample in (trained.raw, trained.recalibrated)
+        )
     _show("Raw.", before)
     _say(_what_it_means(before))
     _show(f"Recalibrated: one number, a temperature of {trained.temperature:.2f}, fitted on rows of its own.", after)
@@ -77,37 +77,17 @@ def train(seed: int) -> Trained:
         X_rest, y_rest, test_size=800, stratify=y_rest, random_state=seed % 2**32
     )
     forest = RandomForestClassifier(N_TREES, random_state=seed % 2**32).fit(X_fit, y_fit)
-    temperature = best_temperature(forest.predict_proba(X_cal), y_cal)
+    # One temperature for the log-probabilities (Guo et al. 2017); below one sharpens.
+    fitted = cs.calibrators.Temperature().fit(forest.predict_proba(X_cal), y_cal)
     raw = forest.predict_proba(X_test)
-    return Trained(
-        cs.Sample(y_test, raw), cs.Sample(y_test, soften(raw, temperature)), temperature, len(y_fit), len(y_cal)
-    )
-
-
-def soften(y_prob: Floats, temperature: float) -> Floats:
-    """Divide log-probabilities by the temperature (Guo et al. 2017); below one sharpens."""
-    # A forest of so many trees cannot say less than half a vote.
-    logits = np.log(np.maximum(y_prob, 0.5 / N_TREES)) / temperature
-    powers: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
-    softened: Floats = powers / powers.sum(axis=1, keepdims=True)
-    return softened
-
-
-def best_temperature(y_prob: Floats, y_true: Ints) -> float:
-    """Find, on a grid, the temperature of the smallest log loss; labels are column numbers."""
-    grid = np.geomspace(0.1, 10, 401)
-    rows = np.arange(len(y_true))
-    losses = [-np.log(soften(y_prob, each)[rows, y_true]).mean() for each in grid]
-    return float(grid[np.argmin(losses)])
-
-
-def _test(sample: cs.Sample, seed: int) -> list[Record]:
-    return ask(sample, panel(sample.predictions, None, (), Measure()), None, seed)
+    recalibrated = cs.Sample(y_test, fitted.predict_proba(raw))
+    return Trained(cs.Sample(y_test, raw), recalibrated, 1 / fitted.inverse_temperature_, len(y_fit), len(y_cal))
 
 
 def _introduction(trained: Trained) -> str:
     sample = trained.raw
-    accuracy, confidence = _right_and_sure(sample)
+    seen = cs.TopLabel()(sample)
+    accuracy, confidence = float(seen.outcomes.mean()), float(seen.predictions.event.mean())
     return (
         f"A random forest of {N_TREES} trees learns handwritten digits (scikit-learn's load_digits): {trained.n_fit} "
         f"rows to learn from, {trained.n_recalibrate} to recalibrate on, {len(sample)} to test on. Of the test digits "
@@ -115,12 +95,6 @@ def _introduction(trained: Trained) -> str:
         "probabilities mean what they say? Every test below compares the miscalibration it sees with what noise alone "
         "would show, if labels were drawn anew from the predictions."
     )
-
-
-def _right_and_sure(sample: cs.Sample) -> tuple[float, float]:
-    """Accuracy and mean confidence."""
-    seen = cs.TopLabel()(sample)
-    return float(seen.outcomes.mean()), float(seen.predictions.event.mean())
 
 
 def _what_it_means(records: Sequence[Record]) -> str:

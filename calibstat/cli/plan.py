@@ -106,8 +106,8 @@ def _predictions(arguments: argparse.Namespace) -> cs.Sample | None:
 def _lens(arguments: argparse.Namespace, predictions: cs.Sample | None, measure: Measure) -> cs.Lens:
     """Look through what leaves two outcomes, because cells of one column are cut."""
     labels = (0, 1) if predictions is None else predictions.labels
-    name = arguments.lens or ("canonical" if measure.own_lens else default_lens(len(labels)))
+    name = arguments.lens or ("canonical" if measure.has_lens else default_lens(len(labels)))
     view = one_lens(name, labels)
-    if name.startswith("top-k") or (view.n_outcomes > 2 and not measure.own_lens):
+    if name.startswith("top-k") or (view.n_outcomes > 2 and not measure.has_lens):
         raise ValueError(f"--lens {name} leaves more than two outcomes, but a plan is for two: take top-label")
     return view.lens | measure.lens

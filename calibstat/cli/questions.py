@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from functools import cached_property, reduce
+from functools import reduce
 from operator import mul
 from types import EllipsisType
 from typing import Any, TypeAlias
@@ -30,18 +30,7 @@ _OMIT = 'or pass nan_policy="omit" to leave these rows out'
 
 @dataclass(frozen=True)
 class View:
-    """A lens as the panel shows it.
-
-    Parameters
-    ----------
-    kind : str
-        Its name on the command line, or its expression.
-    lens : Lens
-    label : label, optional
-        The class it is about.
-    n_outcomes : int
-        How many outcomes are told apart.
-    """
+    """A lens: its name or expression, the class that it is about, and how many outcomes it tells apart."""
 
     kind: str
     lens: cs.Lens
@@ -51,16 +40,9 @@ class View:
 
 @dataclass(frozen=True)
 class Question:
-    """One test of the panel.
+    """One test of the panel: a lens, what is conditioned on, and an estimator without a lens.
 
-    Parameters
-    ----------
-    view : View
-    given : tuple
-        The variables that are conditioned on, with ``...`` for the prediction beside them; empty for the prediction
-        alone.
-    core : Estimator
-        Without a lens.
+    `given` names variables, with ``...`` for the prediction beside them; it is empty for the prediction alone.
     """
 
     view: View
@@ -74,35 +56,34 @@ class Question:
         return lens | self.core
 
     @property
-    def condition(self) -> str | None:
-        """What is conditioned on, in words; None for the prediction alone."""
-        return ", ".join("prediction" if name is ... else name for name in self.given) or None
-
-    @property
-    def place(self) -> str:
-        """The question in words, whatever the class."""
-        return self.view.kind + (f" given {self.condition}" if self.condition else "")
+    def cells(self) -> list[str]:
+        """The question in the first columns of a table: lens, class, given."""
+        return [self.view.kind, "" if self.view.label is None else str(self.view.label), in_words(self.given)]
 
     @property
     def name(self) -> str:
         """The question in words."""
-        label = "" if self.view.label is None else f" {self.view.label}"
-        return f"{self.view.kind}{label}" + (f" given {self.condition}" if self.condition else "")
+        kind, label, condition = self.cells
+        return kind + (f" {label}" if label else "") + (f" given {condition}" if condition else "")
 
     @property
-    def cells(self) -> list[str]:
-        """The question in the first columns of a table: lens, class, given."""
-        return [self.view.kind, "" if self.view.label is None else str(self.view.label), self.condition or ""]
+    def place(self) -> str:
+        """The question in words, whatever the class."""
+        return self.view.kind + (f" given {in_words(self.given)}" if self.given else "")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the question as the beginning of a record."""
-        label: Any = self.view.label
         return {
             "lens": repr(self.view.lens),
-            "class": label.item() if hasattr(label, "item") else label,
-            "given": self.condition,
+            "class": self.view.label,
+            "given": in_words(self.given) or None,
             "estimator": repr(self.core),
         }
+
+
+def in_words(given: Names, comma: str = ", ") -> str:
+    """Return what is conditioned on in words; nothing for the prediction alone."""
+    return comma.join("prediction" if name is ... else name for name in given)
 
 
 # Lenses, by name or as expressions.
@@ -111,18 +92,7 @@ class Question:
 def lenses(name: str, classes: Sequence[Hashable]) -> list[View]:
     """Return the lens of that name; of all classes, if it is class-wise without a label.
 
-    Parameters
-    ----------
-    name : str
-        canonical, top-label, class-wise, class-wise:LABEL, top-k:K, or an expression, the outcomes of which are not
-        counted.
-    classes : sequence
-        The classes there are.
-
-    Raises
-    ------
-    ValueError
-        If there is no such lens or class.
+    The outcomes of an expression are not counted.
 
     Examples
     --------
@@ -167,13 +137,7 @@ def _shown(classes: Sequence[Hashable]) -> str:
 
 
 def one_lens(name: str, classes: Sequence[Hashable]) -> View:
-    """Return the one lens of that name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such lens or class, or it is several.
-    """
+    """Return the one lens of that name."""
     found = lenses(name, classes)
     if len(found) > 1:
         raise ValueError(
@@ -202,19 +166,8 @@ def default_lenses(n_classes: int) -> tuple[str, ...]:
 class Measure:
     """What the user said about estimator and cells.
 
-    Parameters
-    ----------
-    estimator : str or Estimator, optional
-        The public name of an estimator, or one that is made; None leaves it to the question.
-    n_bins : int, optional
-        None leaves it to the question.
-    binning : str or Binning
-        "equal-mass", "equal-width", or one that is made.
-
-    Raises
-    ------
-    ValueError
-        If cells are asked for of an estimator that has none, or has its own.
+    The estimator is a public name, or made by an expression; None leaves it to the question, as does None the number
+    of cells. The binning is "equal-mass" or "equal-width", which wait for the number of cells, or it is made.
     """
 
     estimator: str | cs.Estimator | None = None
@@ -245,19 +198,21 @@ class Measure:
     @property
     def lens(self) -> cs.Lens:
         """The lens of the estimator itself."""
-        return self.estimator.lens if isinstance(self.estimator, cs.Estimator) else cs.Canonical()
+        return cs.Canonical() if self.estimator is None or isinstance(self.estimator, str) else self.estimator.lens
 
     @property
-    def own_lens(self) -> bool:
+    def has_lens(self) -> bool:
         """Whether the estimator has a lens, so that none is needed besides."""
         return self.lens != cs.Canonical()
 
-    @cached_property
+    @property
     def two_outcomes(self) -> bool:
         """Whether the estimator is for two outcomes only."""
-        if isinstance(self.estimator, cs.Estimator):
-            return for_two_outcomes(self.estimator.core)
-        return self.estimator is not None and needs(self.estimator) == TWO
+        if self.estimator is None:
+            return False
+        if isinstance(self.estimator, str):
+            return needs(self.estimator) == TWO
+        return for_two_outcomes(self.estimator.core)
 
     def of(self, n_outcomes: int, n: int) -> cs.Estimator:
         """Measure miscalibration given the prediction, of which `n_outcomes` are seen at once in `n` rows."""
@@ -268,10 +223,9 @@ class Measure:
     def given(self, names: Names, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:
         """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
         if self.estimator is not None and self.of(2, len(predictions)).unconditional:
-            asked = ",".join("prediction" if name is ... else name for name in names)
             raise ValueError(
-                f"--given {asked}: {self.name} is the same whatever is conditioned on; leave out --given, or take "
-                "an estimator that conditions on it, such as ECE"
+                f"--given {in_words(names, ',')}: {self.name} is the same whatever is conditioned on; leave out "
+                "--given, or take an estimator that conditions on it, such as ECE"
             )
         return self._build("ECE", reduce(mul, [self._factor(name, n_outcomes, predictions) for name in names]))
 
@@ -397,31 +351,21 @@ def panel(
 ) -> list[Question]:
     """List what to ask: every lens given the prediction, then every lens given each of the variables.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    names : sequence of str, optional
-        Names of lenses; None leaves them to the estimator, if it has a lens, or to the number of classes.
-    given : sequence of tuples
-        What to condition on besides, as from `read_given`.
-    measure : Measure
-        If its estimator is for two outcomes, lenses that leave more are left out, unless they were asked for.
-
-    Raises
-    ------
-    ValueError
-        If a lens that was asked for does not exist, or leaves more outcomes than the estimator is for.
+    Without names lenses are left to the estimator, if it has one, or to the number of classes. If the estimator is for
+    two outcomes, lenses that leave more are left out, unless they were asked for.
     """
     classes = predictions.classes
+    asked = names is not None or measure.has_lens
     if names is None:
-        names = ("canonical",) if measure.own_lens else default_lenses(len(classes))
-        asked = measure.own_lens
-    else:
-        asked = True
-    views = [look(view, measure.lens, predictions) for name in names for view in lenses(name, classes)]
-    views = list(dict.fromkeys(views))
-    if measure.two_outcomes:
-        views = _with_two_outcomes(views, measure.name, asked=asked)
+        names = ("canonical",) if measure.has_lens else default_lenses(len(classes))
+    views = [_look(view, measure.lens, predictions) for name in names for view in lenses(name, classes)]
+    more = [view for view in views if measure.two_outcomes and view.n_outcomes > 2]
+    if asked and more:
+        raise ValueError(
+            f"--lens {more[0].kind}: {measure.name} is for two outcomes, and this lens leaves {more[0].n_outcomes}; "
+            "take top-label, or class-wise"
+        )
+    views = list(dict.fromkeys(view for view in views if view not in more))
     plain = [Question(view, (), measure.of(view.n_outcomes, len(predictions))) for view in views]
     conditioned = [
         Question(view, variables, measure.given(variables, view.n_outcomes, predictions))
@@ -432,18 +376,11 @@ def panel(
 
 
 def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure, *, two: str = "") -> Question:
-    """Return the one question of a command that asks no more.
+    """Return the one question of a command that asks no more; `two` is what is for two outcomes only.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    lens : str, optional
-        By default that of the estimator, if it has one; else canonical for two classes, and top-label for more.
-    measure : Measure
-    two : str
-        What is for two outcomes; by default any number is welcome.
+    By default the lens is that of the estimator, if it has one; else canonical for two classes, and top-label for more.
     """
-    name = lens or ("canonical" if measure.own_lens else default_lens(predictions.n_classes))
+    name = lens or ("canonical" if measure.has_lens else default_lens(predictions.n_classes))
     one_lens(name, predictions.classes)
     (question,) = panel(predictions, [name], (), measure)
     if two and question.view.n_outcomes > 2:
@@ -454,26 +391,13 @@ def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure
     return question
 
 
-def look(view: View, further: cs.Lens, predictions: cs.Predictions) -> View:
+def _look(view: View, further: cs.Lens, predictions: cs.Predictions) -> View:
     """Look through a further lens, that of an estimator, and count the outcomes that are left."""
-    if further == cs.Canonical():
-        lens, kind = view.lens, view.kind
-    else:
-        lens = view.lens | further
-        kind = repr(lens)
+    lens = view.lens | further
     if lens == view.lens and view.n_outcomes:
         return view
+    kind = view.kind if lens == view.lens else repr(lens)
     return View(kind, lens, view.label, lens.look(predictions).predictions.n_classes)
-
-
-def _with_two_outcomes(views: Sequence[View], estimator: str, *, asked: bool) -> list[View]:
-    more = [view for view in views if view.n_outcomes > 2]
-    if asked and more:
-        raise ValueError(
-            f"--lens {more[0].kind}: {estimator} is for two outcomes, and this lens leaves {more[0].n_outcomes}; take "
-            "top-label, or class-wise"
-        )
-    return [view for view in views if view.n_outcomes <= 2]
 
 
 def _expand(given: Sequence[Names], predictions: cs.Predictions) -> Iterator[Names]:
@@ -508,16 +432,7 @@ def named_columns(arguments: argparse.Namespace, variables: Sequence[str] | None
 
 
 def read_sample(arguments: argparse.Namespace, variables: Sequence[str] | None = None, option: str = "") -> cs.Sample:
-    """Read the rows of one model.
-
-    Parameters
-    ----------
-    arguments : Namespace
-    variables : sequence of str, optional
-        Columns to read besides.
-    option : str
-        What named them, for messages.
-    """
+    """Read the rows of one model, and the columns that an option names."""
     refuse_label(arguments, variables or (), option)
     with ProgressBar("reading"):
         found = file_arguments(arguments.file, **named_columns(arguments, variables))

@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> None:
         sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
         questions = panel(sample.predictions, arguments.lens, given, measure)
         _tell_folding(sample, questions)
-        if arguments.lens is None and not measure.own_lens and len(sample.labels) > CLASS_WISE_UP_TO:
+        if arguments.lens is None and not measure.has_lens and len(sample.labels) > CLASS_WISE_UP_TO:
             notice(
                 f"class-wise is left out, as there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )

@@ -106,16 +106,16 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
         raise ValueError("it is empty; the first line must name the columns")
     # Lines that end in carriage returns alone are one line to `readline`.
     line, _, rest = first.rstrip(b"\r\n").partition(b"\r")
-    header, delimiter = _header(line.decode("utf-8-sig"))
-    chosen = choose(header)
-    rows = CountedLines(stream, delimiter, len(header), number + 1, rest + b"\r" if rest else b"")
-    taken = _body(rows, header, delimiter, chosen)
+    names, delimiter = header(line.decode("utf-8-sig"))
+    chosen = choose(names)
+    rows = CountedLines(stream, delimiter, len(names), number + 1, rest + b"\r" if rest else b"")
+    taken = _body(rows, names, delimiter, chosen)
     if rows.counter.short:
         warnings.warn(rows.counter.short, stacklevel=2)
     return taken
 
 
-def _header(line: str) -> tuple[list[str], str]:
+def header(line: str) -> tuple[list[str], str]:
     """The names in the first line, and what separates them."""
     unquoted = re.sub(r'"[^"]*"', "", line)
     delimiter = max(DELIMITERS, key=unquoted.count)
@@ -127,11 +127,11 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [field.strip() for field in fields]
 
 
-def _body(rows: CountedLines, header: list[str], delimiter: str, chosen: Selection) -> dict[str, Any]:
-    positions = {name: header.index(name) for name in chosen.names}
+def _body(rows: CountedLines, names: list[str], delimiter: str, chosen: Selection) -> dict[str, Any]:
+    positions = {name: names.index(name) for name in chosen.names}
     missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING)
     missing[positions[chosen.y_true]] = MISSING_LABELS
-    frame = _frame(rows, sep=delimiter, names=list(range(len(header))), usecols=list(positions.values()), na=missing)
+    frame = _frame(rows, sep=delimiter, names=list(range(len(names))), usecols=list(positions.values()), na=missing)
     return arguments_from({name: frame[position] for name, position in positions.items()}, chosen)
 
 

@@ -103,7 +103,7 @@ def test_every_calibrator_has_a_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--calibrator", "bета"], "there are platt, beta"),
+        (["--calibrator", "bета"], "there are augmented-beta, bbq, beta"),
         (["--calibrator", "beta", "--share", "1"], "pass a share between 0 and 1"),
         (["--calibrator", "variable-based"], "needs --variables COL"),
         (["--calibrator", "beta", "--variable", "age"], "uses no variable"),

@@ -61,7 +61,7 @@ def test_cross_fitting_is_marked(compare, binary):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--calibrators", "gamma"), "there are platt, beta"),
+        (("--calibrators", "gamma"), "there are augmented-beta, bbq, beta"),
         (("--calibrators", "beta,beta"), "name each once"),
         (("--calibrators", "variable-based"), "needs --variables COL"),
         (("--calibrators", "beta", "--variable", "age"), "--calibrators beta uses no variable"),

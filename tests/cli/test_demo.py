@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibstat.cli.demo import best_temperature, soften, train
+from calibstat.cli.demo import train
 
 
 @pytest.fixture(scope="module")
@@ -41,15 +41,3 @@ def test_recalibration_sharpens_an_averaged_forest(trained):
     raw, recalibrated = (sample.y_prob.max(axis=1).mean() for sample in (trained.raw, trained.recalibrated))
     accuracy = (trained.raw.y_prob.argmax(axis=1) == trained.raw.outcomes).mean()
     assert abs(recalibrated - accuracy) < 0.05 < abs(raw - accuracy)
-
-
-def test_temperature_one_changes_nothing():
-    p = np.random.default_rng(0).dirichlet(np.full(4, 5), 50)
-    np.testing.assert_allclose(soften(p, 1.0), p, atol=0.01)
-
-
-def test_the_temperature_that_was_applied_is_found():
-    rng = np.random.default_rng(1)
-    p = rng.dirichlet(np.full(3, 8), 20_000)
-    y = (p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1)
-    assert best_temperature(soften(p, 2.0), y) == pytest.approx(0.5, rel=0.1)
