@@ -60,14 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = f"{_EXAMPLES}{options.LENS_HELP}"
     options.add_input(parser)
-    options.add_one_lens(parser)
-    options.add_columns(
-        parser,
-        "--by",
-        required=True,
-        metavar="VAR",
-        text="columns of groups, or of numbers that are cut into groups; names, or patterns",
-    )
+    options.add(parser, "--lens", lens=options.LENS)
+    options.add_one(parser, "--by", required=True)
     parser.add_argument(
         "--depth", type=options.positive, default=1, metavar="D", help="cross up to D columns (default: 1)"
     )
@@ -78,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leave out groups with fewer rows (default: 50)",
     )
-    options.add_estimator(parser, "Kuiper")
+    options.add(parser, "--estimator", estimator="Kuiper")
     parser.add_argument(
         "--curves",
         action="store_true",
@@ -95,13 +89,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_shared(parser: argparse.ArgumentParser, n_bins: int) -> None:
     """Add the options of audits and scans."""
-    parser.add_argument(
-        "--bins",
-        type=options.positive,
-        metavar="N",
-        help=f"cells of a column of numbers with more than ten values (default: {n_bins})",
+    options.add_one(
+        parser, "--bins", help=f"cells of a column of numbers with more than ten values (default: {n_bins})"
     )
-    options.add_binning(parser)
+    options.add(parser, "--binning")
     parser.add_argument(
         "--missing",
         choices=("raise", "level"),
@@ -114,10 +105,7 @@ def add_shared(parser: argparse.ArgumentParser, n_bins: int) -> None:
         default="max-t",
         help="how p-values are adjusted (default: max-t)",
     )
-    options.add_confidence_level(parser)
-    options.add_resamples(parser)
-    options.add_seed(parser)
-    options.add_format(parser, "a list of JSON records")
+    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -46,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(confidence=None)
     options.add_file(parser)
-    options.add_probs(parser)
-    options.add_rows(parser)
-    add_variables(parser)
+    options.add_one(parser, "--probs", required=True)
+    options.add(parser, "--weights", "--nan-policy")
+    options.add_one(parser, "--variables", "--variable")
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="where to write calibrated rows, as CSV (also .csv.gz)"
     )
@@ -59,12 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     rows.add_argument("--share", type=float, default=0.5, metavar="S", help="share of rows for the fit (default: 0.5)")
     rows.add_argument("--apply", metavar="FILE", help="fit on all rows, and calibrate those of this file")
     parser.add_argument("--save", metavar="FILE", help="write the fitted calibrator, as JSON")
-    options.add_seed(parser)
-
-
-def add_variables(parser: argparse.ArgumentParser) -> None:
-    """Add the columns that some calibrators use."""
-    options.add_columns(parser, "--variables", "--variable", text="columns of numbers for calibrators that use them")
+    options.add(parser, "--seed")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -36,19 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a model and its columns of probabilities: a pattern such as raw='raw_*', or columns with commas between; "
         "two times or more",
     )
-    options.add_one_lens(parser)
-    options.add_estimator(parser, "DebiasedL2")
-    options.add_cells(parser)
+    options.add(parser, "--lens", "--estimator", "--bins", "--binning", lens=options.LENS, estimator="DebiasedL2")
     parser.add_argument(
         "--adjust",
         choices=("holm", "max-t"),
         default="holm",
         help="how p-values of pairs are adjusted: Holm's method (the default), or by the largest difference",
     )
-    options.add_confidence_level(parser)
-    options.add_resamples(parser)
-    options.add_seed(parser)
-    options.add_format(parser, "one JSON record")
+    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.calibrate import NAMES, add_variables, make_calibrator, numbers, refuse_unused
+from calibstat.cli.calibrate import NAMES, make_calibrator, numbers, refuse_unused
 from calibstat.cli.questions import Measure, one_question, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings, print_json
 
@@ -23,16 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = options.LENS_HELP
     parser.set_defaults(confidence=None)
     options.add_file(parser)
-    options.add_probs(parser)
-    options.add_columns(
-        parser, "--calibrators", required=True, metavar="A,B,C", text=f"which to compare; of {', '.join(NAMES)}"
+    options.add_one(parser, "--probs", required=True)
+    parser.add_argument(
+        "--calibrators",
+        required=True,
+        action="extend",
+        type=options.columns,
+        metavar="A,B,C",
+        help=f"which to compare; of {', '.join(NAMES)}",
     )
-    options.add_rows(parser)
-    add_variables(parser)
-    options.add_one_lens(parser)
-    options.add_estimator(parser, "DebiasedL2")
-    parser.add_argument("--bins", type=options.positive, metavar="N", help="cells (default: 15, fewer for few rows)")
-    options.add_binning(parser)
+    options.add(parser, "--weights", "--nan-policy")
+    options.add_one(parser, "--variables", "--variable")
+    options.add(parser, "--lens", "--estimator", "--binning", lens=options.LENS, estimator="DebiasedL2")
+    options.add_one(parser, "--bins", help="cells (default: 15, fewer for few rows)")
     rows = parser.add_mutually_exclusive_group()
     rows.add_argument("--test-size", type=float, metavar="S", help="share of the rows to test on (default: 0.5)")
     rows.add_argument(
@@ -41,10 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--n-splits", type=int, default=1, metavar="N", help="random splits; p is twice their median (default: 1)"
     )
-    options.add_confidence_level(parser)
-    options.add_resamples(parser, None, "redraws of the labels (default: 999, or as many as pairs need)")
-    options.add_seed(parser)
-    options.add_format(parser, "a JSON record")
+    redraws = "redraws of the labels (default: 999, or as many as pairs need)"
+    options.add_one(parser, "--n-resamples", default=None, help=redraws)
+    options.add(parser, "--confidence-level", "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "seconds and needs no network."
     )
     parser.add_argument("--out", default=".", metavar="DIR", help="where to put the picture (default: here)")
-    options.add_seed(parser)
+    options.add(parser, "--seed")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -25,10 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"{options.LENS_HELP}\n{options.PANEL_HELP}"
     options.add_input(parser)
     options.add_questions(parser)
-    options.add_confidence_level(parser)
-    options.add_resamples(parser)
-    options.add_seed(parser)
-    options.add_format(parser, "a list of JSON records")
+    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")
 
 
 @dataclass(frozen=True, eq=False)

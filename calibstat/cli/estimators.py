@@ -27,7 +27,7 @@ _COMMAND_LINE = "--estimator takes all of them by name, with default parameters,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.description = "Lists every estimator with the lens it needs, one line each."
-    options.add_format(parser, "JSON records")
+    options.add(parser, "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:

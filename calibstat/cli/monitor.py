@@ -47,8 +47,10 @@ exit code: 3 if the alarm was raised, now or before; 0 if not; 2 for bad input,
 which changes no state."""
     parser.epilog = options.LENS_HELP
     parser.set_defaults(confidence=None, weights=None)
-    options.add_file(parser, "the column of what happened; empty: not yet")
-    options.add_probs(parser)
+    options.add(parser, "file")
+    options.add_one(parser, "--label", required=True, help="the column of what happened; empty: not yet")
+    options.add_one(parser, "--probs", required=True)
+    options.add(parser, "--labels", "--lens", lens="canonical")
     parser.add_argument(
         "--order",
         required=True,
@@ -56,10 +58,9 @@ which changes no state."""
         metavar="COL",
         help="the column that says when a prediction was made: numbers, or texts that sort, each once",
     )
-    options.add_one_lens(parser, "canonical")
     parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there, and keep the state in it")
     parser.add_argument("--name", default="", metavar="MODEL", help="of the model; a state of another one is refused")
-    options.add_level(parser, "chance of a false alarm, ever")
+    options.add_one(parser, "--level", help="chance of a false alarm, ever (default: 0.05)")
     parser.add_argument("--sort", action="store_true", help="sort the rows by --order first")
     parser.add_argument(
         "--missing",
@@ -74,7 +75,7 @@ which changes no state."""
         default="raise",
         help="an error (the default), or leave out rows with bad predictions, and count unknown labels as the worst",
     )
-    options.add_format(parser, "JSON")
+    options.add(parser, "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -22,186 +22,10 @@ lenses:
   class-wise:LABEL  the same for one class
   top-k:K           are the probabilities of the K most probable classes right?
   an expression     written as in Python: 'Partition([["cat", "dog"], ["emu"]])'"""
+LENS = "canonical for two classes, top-label for more"
 PANEL_HELP = """\
 Without --lens two classes are looked at through canonical; more through
 top-label, canonical and class-wise. An estimator may bring its own lens."""
-_ESTIMATOR_HELP = (
-    "a name that `calibstat estimators` lists (debiased-l2, kuiper), or an expression: 'TopLabel() | ECE(EqualMass(9))'"
-)
-_BINNING_HELP = "equal-mass (the default), equal-width, or an expression: 'FixedEdges([0, 0.2, 1])'"
-
-
-def add_file(parser: argparse.ArgumentParser, label: str = "the column of what happened") -> None:
-    """Where the rows are, what happened, and the classes."""
-    parser.add_argument(
-        "file", metavar="FILE", help="CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"
-    )
-    parser.add_argument("--label", required=True, type=column, metavar="COL", help=label)
-    add_labels(parser)
-
-
-def add_labels(parser: argparse.ArgumentParser) -> None:
-    """The classes of the columns."""
-    add_columns(parser, "--labels", metavar="A,B,C", text="the class of each column of probabilities, in their order")
-
-
-def add_probs(parser: argparse._ActionsContainer, *, required: bool = True) -> None:
-    """The probabilities of one model."""
-    text = "the columns of probabilities: a pattern such as 'prob_*', or names"
-    more: dict[str, Any] = {"required": True} if required else {}
-    add_columns(parser, "--probs", text=text, **more)
-
-
-def add_columns(parser: argparse._ActionsContainer, *names: str, text: str, metavar: str = "COL", **more: Any) -> None:
-    """An option that names columns: with commas between them, repeated, or both."""
-    text += "; with commas between, or the option several times"
-    parser.add_argument(*names, action="extend", type=columns, metavar=metavar, help=text, **more)
-
-
-def add_rows(parser: argparse.ArgumentParser) -> None:
-    """What rows count, and what happens to those in which something is missing."""
-    parser.add_argument("--weights", type=column, metavar="COL", help="a column of importance weights")
-    parser.add_argument(
-        "--nan-policy",
-        choices=("raise", "omit"),
-        default="raise",
-        help="rows in which something is missing: an error (the default), or left out",
-    )
-
-
-def add_input(parser: argparse.ArgumentParser) -> None:
-    """Where the sample of one model is."""
-    add_file(parser)
-    predictions = parser.add_mutually_exclusive_group(required=True)
-    add_probs(predictions, required=False)
-    predictions.add_argument(
-        "--confidence",
-        type=column,
-        metavar="COL",
-        help="the column of confidences in the predicted label, where --label says whether that was right (true or "
-        "false, 1 or 0)",
-    )
-    add_rows(parser)
-
-
-def add_questions(parser: argparse.ArgumentParser) -> None:
-    """What to ask of the sample, and in which cells."""
-    parser.add_argument(
-        "--lens", action="append", metavar="LENS", help="a question to ask (see below); may be repeated"
-    )
-    parser.add_argument(
-        "--given",
-        action="append",
-        metavar="VAR",
-        help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
-        "prediction,VAR or VAR,VAR conditions on both at once; not with an estimator that conditions on nothing",
-    )
-    add_estimator(parser, "ECE, or ExpectedMiscalibration where more than two outcomes are seen at once")
-    add_cells(parser)
-
-
-def add_estimator(parser: argparse.ArgumentParser, default: str) -> None:
-    """How to measure miscalibration."""
-    parser.add_argument(
-        "--estimator",
-        action=Once,
-        metavar="NAME",
-        help=f"how to measure miscalibration: {_ESTIMATOR_HELP} (default: {default})",
-    )
-
-
-def add_one_lens(
-    parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more"
-) -> None:
-    """The one question to ask."""
-    parser.add_argument(
-        "--lens",
-        action=Once,
-        metavar="LENS",
-        help="the question to ask: canonical, top-label, class-wise:LABEL, top-k:K, or an expression such as "
-        f"'ClassWise(\"dog\")' (default: {default})",
-    )
-
-
-def add_cells(parser: argparse.ArgumentParser) -> None:
-    """How to cut."""
-    parser.add_argument(
-        "--bins",
-        type=positive,
-        metavar="N",
-        help="cells of a probability or a variable (default: 15, or 10 for a variable); where more than two outcomes "
-        "are seen at once, nodes of more than 1/N of the rows are split (default: 20)",
-    )
-    add_binning(parser)
-
-
-def add_binning(parser: argparse.ArgumentParser) -> None:
-    """How to cut, the number of cells aside."""
-    parser.add_argument(
-        "--binning",
-        action=Once,
-        default="equal-mass",
-        metavar="BINNING",
-        help=f"how a probability or a number is cut: {_BINNING_HELP}",
-    )
-
-
-def add_null(parser: argparse.ArgumentParser, default: str) -> None:
-    """The null hypothesis, and how its distribution is computed."""
-    parser.add_argument(
-        "--null",
-        action=Once,
-        metavar="NULL",
-        help="the null hypothesis and how its distribution is computed: consistency, exact, asymptotic, weak and "
-        f"others, or an expression: 'Consistency(9999)' (default: {default})",
-    )
-
-
-def add_level(parser: argparse.ArgumentParser, what: str = "level at which tests reject") -> None:
-    """The level of tests."""
-    parser.add_argument("--level", type=share, default=0.05, metavar="A", help=f"{what} (default: 0.05)")
-
-
-def add_confidence_level(parser: argparse.ArgumentParser) -> None:
-    """The level of intervals."""
-    parser.add_argument(
-        "--confidence-level", type=share, default=0.95, metavar="C", help="level of intervals (default: 0.95)"
-    )
-
-
-def add_resamples(
-    parser: argparse.ArgumentParser, default: int | None = 999, how: str = "redraws of the labels (default: 999)"
-) -> None:
-    """How many redraws."""
-    parser.add_argument("--n-resamples", type=positive, default=default, metavar="N", help=how)
-
-
-def add_seed(parser: argparse.ArgumentParser) -> None:
-    """Where randomness begins."""
-    parser.add_argument(
-        "--seed", type=whole, default=0, metavar="S", help="the same seed gives the same numbers (default: 0)"
-    )
-
-
-def add_format(parser: argparse.ArgumentParser, json: str) -> None:
-    """Text or JSON."""
-    parser.add_argument(
-        "--format", choices=("text", "json"), default="text", help=f"text to read (the default), or {json}"
-    )
-
-
-class Once(argparse.Action):
-    """Stores a value as usual, and refuses a second one instead of forgetting the first."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
-    ) -> None:
-        """Store the value."""
-        given = vars(namespace).setdefault("given_once", set())
-        if self.dest in given:
-            parser.error(f"{option_string} is there more than once, but {parser.prog} asks one question: give it once")
-        given.add(self.dest)
-        setattr(namespace, self.dest, values)
 
 
 # What the text of an option stands for.
@@ -256,6 +80,140 @@ def column(text: str) -> str:
     """
     names = columns(text)
     return names[0] if len(names) == 1 else text
+
+
+class Once(argparse.Action):
+    """Stores a value as usual, and refuses a second one instead of forgetting the first."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
+    ) -> None:
+        """Store the value."""
+        given = vars(namespace).setdefault("given_once", set())
+        if self.dest in given:
+            parser.error(f"{option_string} is there more than once, but {parser.prog} asks one question: give it once")
+        given.add(self.dest)
+        setattr(namespace, self.dest, values)
+
+
+# The options that several commands share: the same name, the same meaning and the same help everywhere.
+
+
+def _columns(metavar: str, text: str) -> dict[str, Any]:
+    text += "; with commas between, or the option several times"
+    return {"action": "extend", "type": columns, "metavar": metavar, "help": text}
+
+
+SHARED: dict[str, dict[str, Any]] = {
+    "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
+    "--label": {"type": column, "metavar": "COL", "help": "the column of what happened"},
+    "--labels": _columns("A,B,C", "the class of each column of probabilities, in their order"),
+    "--probs": _columns("COL", "the columns of probabilities: a pattern such as 'prob_*', or names"),
+    "--confidence": {
+        "type": column,
+        "metavar": "COL",
+        "help": "the column of confidences in the predicted label, where --label says whether that was right (true or "
+        "false, 1 or 0)",
+    },
+    "--weights": {"type": column, "metavar": "COL", "help": "a column of importance weights"},
+    "--nan-policy": {
+        "choices": ("raise", "omit"),
+        "default": "raise",
+        "help": "rows in which something is missing: an error (the default), or left out",
+    },
+    "--by": _columns("VAR", "columns of groups, or of numbers that are cut into groups; names, or patterns"),
+    "--variables": _columns("VAR", "columns of numbers for calibrators that use them"),
+    "--lens": {
+        "action": Once,
+        "metavar": "LENS",
+        "help": "the question to ask: canonical, top-label, class-wise:LABEL, top-k:K, or an expression (see below)",
+    },
+    "--estimator": {
+        "action": Once,
+        "metavar": "NAME",
+        "help": "how to measure miscalibration: a name that `calibstat estimators` lists (debiased-l2, kuiper), or an "
+        "expression: 'TopLabel() | ECE(EqualMass(9))'",
+    },
+    "--bins": {
+        "type": positive,
+        "metavar": "N",
+        "help": "cells of a probability or a variable (default: 15, or 10 for a variable); where more than two "
+        "outcomes are seen at once, nodes of more than 1/N of the rows are split (default: 20)",
+    },
+    "--binning": {
+        "action": Once,
+        "default": "equal-mass",
+        "metavar": "BINNING",
+        "help": "how a probability or a number is cut: equal-mass (the default), equal-width, or an expression: "
+        "'FixedEdges([0, 0.2, 1])'",
+    },
+    "--null": {
+        "action": Once,
+        "metavar": "NULL",
+        "help": "the null hypothesis and how its distribution is computed: consistency, exact, asymptotic, weak and "
+        "others, or an expression: 'Consistency(9999)'",
+    },
+    "--level": {"type": share, "default": 0.05, "metavar": "A", "help": "level at which tests reject (default: 0.05)"},
+    "--confidence-level": {
+        "type": share,
+        "default": 0.95,
+        "metavar": "C",
+        "help": "level of intervals (default: 0.95)",
+    },
+    "--n-resamples": {
+        "type": positive,
+        "default": 999,
+        "metavar": "N",
+        "help": "redraws of the labels (default: 999)",
+    },
+    "--seed": {
+        "type": whole,
+        "default": 0,
+        "metavar": "S",
+        "help": "the same seed gives the same numbers (default: 0)",
+    },
+    "--format": {"choices": ("text", "json"), "default": "text", "help": "text to read (the default), or JSON"},
+}
+
+
+def add(parser: argparse._ActionsContainer, *names: str, **defaults: str) -> None:
+    """Add shared options; `defaults` are words for the help."""
+    for name in names:
+        text = defaults.get(name.strip("-").replace("-", "_"))
+        add_one(parser, name, **({} if text is None else {"help": f"{SHARED[name]['help']} (default: {text})"}))
+
+
+def add_one(parser: argparse._ActionsContainer, name: str, *others: str, **changes: Any) -> None:
+    """Add a shared option that is not quite the same here."""
+    parser.add_argument(name, *others, **SHARED[name] | changes)
+
+
+def add_file(parser: argparse.ArgumentParser) -> None:
+    """Where the rows are, what happened, and the classes."""
+    add(parser, "file")
+    add_one(parser, "--label", required=True)
+    add(parser, "--labels")
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """Where the sample of one model is."""
+    add_file(parser)
+    add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
+    add(parser, "--weights", "--nan-policy")
+
+
+def add_questions(parser: argparse.ArgumentParser) -> None:
+    """What to ask of the sample, and in which cells."""
+    add_one(parser, "--lens", action="append", help="a question to ask (see below); may be repeated")
+    parser.add_argument(
+        "--given",
+        action="append",
+        metavar="VAR",
+        help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
+        "prediction,VAR or VAR,VAR conditions on both at once; not with an estimator that conditions on nothing",
+    )
+    more = "ECE, or ExpectedMiscalibration where more than two outcomes are seen at once"
+    add(parser, "--estimator", "--bins", "--binning", estimator=more)
 
 
 def read_labels(names: Sequence[str]) -> list[Hashable]:

@@ -36,12 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = f"{_EXAMPLES}\n\n{options.LENS_HELP}"
     parser.set_defaults(weights=None, confidence=None, nan_policy="omit")
-    parser.add_argument("file", nargs="?", metavar="FILE", help="predictions of the model (default: uniform ones)")
-    parser.add_argument(
-        "--label", type=options.column, metavar="COL", help="the column of what happened (only its classes matter)"
-    )
-    options.add_probs(parser, required=False)
-    options.add_labels(parser)
+    options.add_one(parser, "file", nargs="?", help="predictions of the model (default: uniform ones)")
+    options.add_one(parser, "--label", help="the column of what happened (only its classes matter)")
+    options.add(parser, "--probs", "--labels")
     asked = parser.add_mutually_exclusive_group(required=True)
     asked.add_argument("--ece", type=float, metavar="E", help="the true error that is to be seen (unbinned)")
     asked.add_argument("--n", type=int, metavar="N", help="the number of labels there will be")
@@ -49,21 +46,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--direction",
         choices=("overconfident", "underconfident", "too-low", "too-high"),
         default="overconfident",
-        help="how predictions are wrong (default: overconfident)",
+        metavar="D",
+        help="how predictions are wrong: overconfident (the default), underconfident, too-low or too-high",
     )
-    options.add_one_lens(parser)
-    options.add_estimator(parser, "ECE")
-    parser.add_argument(
-        "--bins", type=options.positive, metavar="N", help="cells of the statistic, if it has any (default: 15)"
-    )
-    options.add_binning(parser)
-    options.add_null(parser, "that of calibstat test")
+    options.add(parser, "--lens", "--estimator", lens=options.LENS, estimator="ECE")
+    options.add_one(parser, "--bins", help="cells of the statistic, if it has any (default: 15)")
+    options.add(parser, "--binning", "--null", "--level", null="that of calibstat test")
     parser.add_argument("--power", type=float, default=0.8, metavar="P", help="chance of seeing it (default: 0.8)")
-    options.add_level(parser)
     parser.add_argument("--max-n", type=int, default=1_000_000, metavar="N", help="no more labels (default: 1000000)")
     parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
-    options.add_seed(parser)
-    options.add_format(parser, "JSON")
+    options.add(parser, "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -20,13 +20,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.epilog = options.LENS_HELP
     options.add_input(parser)
-    options.add_one_lens(parser)
-    options.add_columns(
+    options.add(parser, "--lens", lens=options.LENS)
+    options.add_one(
         parser,
         "--variables",
         "--variable",
-        metavar="VAR",
-        text="columns, or patterns (default: all but labels, probabilities and weights)",
+        help="columns, or patterns, with commas between, or the option several times (default: all but labels, "
+        "probabilities and weights)",
     )
     parser.add_argument(
         "--rank-by",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import calibstat as cs
-from calibstat.cli.options import add_level
+from calibstat.cli.options import add
 from calibstat.cli.text import ProgressBar, columns, notice, print_json
 from calibstat.sweeps.store import read
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Summarises the store of a sweep over its repeats, each number with its Monte\nCarlo standard error."
     )
     parser.add_argument("store", metavar="STORE", help="a Zarr store, or a NetCDF file")
-    add_level(parser, "level of the tests")
+    add(parser, "--level")
     parser.add_argument(
         "--format", choices=("table", "json", "csv"), default="table", help="how to print it (default: table)"
     )

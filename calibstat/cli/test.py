@@ -64,15 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="test with several statistics at once through each lens (default lens: canonical): one p-value for each, "
         "and the kind of miscalibration it points to",
     )
-    options.add_null(parser, "consistency, which redraws the labels from the predictions")
-    options.add_level(parser)
-    options.add_resamples(
-        parser,
-        None,
-        "draw p-values by so many redraws of the labels (default: computed exactly where that is possible, else 999)",
-    )
-    options.add_seed(parser)
-    options.add_format(parser, "a list of JSON records")
+    redraws = "draw p-values by so many redraws of the labels (default: computed exactly where possible, else 999)"
+    options.add_one(parser, "--n-resamples", default=None, help=redraws)
+    options.add(parser, "--null", "--level", "--seed", "--format", null="labels drawn from the predictions")
 
 
 def run(arguments: argparse.Namespace) -> None:
