@@ -29,7 +29,7 @@ from calibstat.data.frames import Selection, select
 # The name on the command line, and the class: every calibrator that can be made without arguments.
 NAMES = {
     re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name.removesuffix("Scaling")).lower(): name
-    for name in cs.calibrators.__all__
+    for name in vars(cs.calibrators)["__all__"]
     if name not in ("Binned", "Calibrated", "Calibrator", "OneVsRest", "load", "save")
 }
 _NEED_ONE = ("variable-based", "augmented-beta")

@@ -112,7 +112,7 @@ def test_the_headline_uses_adjusted_pvalues():
         statistic=0.2,
         null_mean=0.1,
         pvalue=0.04,
-        asked=SimpleNamespace(n=10),
+        question=SimpleNamespace(n=10),
         null_distribution=SimpleNamespace(floor=0.001, monte_carlo=True),
     )
     record = Record(question=None, test=test, pvalue_adjusted=0.08)
