@@ -9,7 +9,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 
-from calibstat.data.sample import Sample
+from calibstat import Sample
 from simulations import gaussian_mixture, null_size, plugin_vs_debiased
 from simulations.frame import Scale, run
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from calibstat.data.sample import Sample
-from calibstat.sweeps.sweep import Sweep
+from calibstat import Sample, Sweep
 
 SEED = 20260101
 

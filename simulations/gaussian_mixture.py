@@ -11,12 +11,8 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from calibstat.binnings.intervals import EqualWidth
-from calibstat.data.sample import Sample
-from calibstat.estimators.miscalibration import ECE
-from calibstat.generators.beta import GaussianMixture
-from calibstat.sweeps.summary import summarise
-from calibstat.sweeps.sweep import Sweep
+from calibstat import ECE, EqualWidth, Sample, Sweep, summarise
+from calibstat.generators import GaussianMixture
 from simulations.frame import SEED, Scale, Simulation
 
 MODELS = {

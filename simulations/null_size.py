@@ -13,9 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import calibstat as cs
+from calibstat import Sweep, summarise
 from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture
-from calibstat.sweeps.summary import summarise
-from calibstat.sweeps.sweep import Sweep
 from simulations.frame import SEED, Scale, Simulation
 
 LEVEL, N_RESAMPLES, N_CELLS = 0.05, 99, 10

@@ -13,16 +13,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.special import expit, logit
 
-from calibstat.binnings.intervals import EqualMass
-from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator
-from calibstat.estimators.squared import DebiasedCE, SquaredCE
-from calibstat.generators.base import SyntheticModel
-from calibstat.generators.beta import BetaPredictions
-from calibstat.generators.finite import FinitePredictions
-from calibstat.generators.recalibrations import Slope
-from calibstat.lenses.relabel import TopLabel
-from calibstat.sweeps.sweep import Sweep
+from calibstat import DebiasedCE, EqualMass, Estimator, Sample, SquaredCE, Sweep, TopLabel
+from calibstat.generators import BetaPredictions, FinitePredictions, Slope, SyntheticModel
 from simulations.frame import SEED, Scale, Simulation
 
 FEW, MANY = 15, 100
