@@ -61,7 +61,7 @@ LAYERS = {
     "comparisons": WORLDS,
     "planning": WORLDS,
     "auditing": JUDGED,
-    "monitoring": MEASURED,
+    "monitoring": JUDGED,
     "cli": WORLDS | {"displays", "reports", "sweeps", "comparisons", "planning", "auditing", "monitoring"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a

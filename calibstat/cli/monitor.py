@@ -25,7 +25,7 @@ from calibstat.monitoring.state import expect_folder, read_state
 _OPTIONS = {
     "make the monitor with bad_rows='skip'": "add --bad-rows skip",
     "make the monitor as before, and call its restore(path)": "its state cannot be used here",
-    "alpha is ": "--level is ",
+    "level is ": "--level is ",
 }
 # Numbers of rows within a call are of no use where rows were sorted, or those before were passed over.
 _ROW_OF_CALL = re.compile(r"row \d+ of this call \(id (.*?), row \d+ of all; rows count from 0\):")
@@ -136,7 +136,7 @@ def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns:
     monitor = cs.Monitor(
         one_lens(arguments.lens or "canonical", labels).lens,
         labels=labels,
-        alpha=arguments.level,
+        level=arguments.level,
         bad_rows=arguments.bad_rows,
         name=arguments.name,
     )

@@ -2,15 +2,15 @@
 
 Before each label is seen, a bettor announces what one unit of capital becomes under each label, at odds that are fair
 if the label follows its prediction. Capital is then a non-negative martingale that starts at one, and the chance that
-it ever reaches 1 / alpha is at most alpha (Ville 1939). What the bettor learns, it learns in blocks whose sizes depend
-on the number of rows alone, so that no bet looks ahead and rows may arrive in batches of any size.
+it ever reaches 1 / level is at most the level (Ville 1939). What the bettor learns, it learns in blocks whose sizes
+depend on the number of rows alone, so that no bet looks ahead and rows may arrive in batches of any size.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import final
+from typing import Protocol, final
 
 import numpy as np
 
@@ -31,6 +31,28 @@ def block_size(n_rows: int) -> int:
     [1, 1, 2, 100, 4096]
     """
     return min(max(1, n_rows // _GROWTH), _LARGEST)
+
+
+class Part(Protocol):
+    """What can be written down as arrays, and gone on from."""
+
+    def state(self) -> dict[str, Array]:
+        """Return everything as arrays by name."""
+
+    def restore(self, state: Mapping[str, Array]) -> None:
+        """Take over what `state` returned."""
+
+
+def collect(parts: Mapping[str, Part]) -> dict[str, Array]:
+    """Return the states of all parts, each under its name."""
+    return {f"{label}.{name}": array for label, each in parts.items() for name, array in each.state().items()}
+
+
+def distribute(arrays: Mapping[str, Array], parts: Mapping[str, Part]) -> None:
+    """Give each part its own arrays back."""
+    for label, each in parts.items():
+        start = f"{label}."
+        each.restore({name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)})
 
 
 class Bettor(ABC):

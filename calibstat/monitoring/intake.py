@@ -6,7 +6,6 @@ import json
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any, final
 
 import numpy as np
@@ -15,21 +14,12 @@ from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
 from calibstat.data.columns import as_array
 from calibstat.data.sample import Predictions
+from calibstat.inference.arguments import check_share
+from calibstat.inference.results import LEVEL
 from calibstat.lenses.base import Lens
 from calibstat.monitoring.base import UNKNOWN, Bets
 
 _MOST_REASONS = 100
-
-
-@dataclass(frozen=True)
-class Rules:
-    """How rows are taken; the names are those of `Monitor`."""
-
-    labels: tuple[Hashable, ...]
-    order: str
-    max_waiting: int
-    when_full: str
-    bad_rows: str
 
 
 @final
@@ -38,13 +28,14 @@ class Intake:
 
     Parameters
     ----------
-    rules : Rules
+    labels, order, max_waiting, when_full, bad_rows
+        As for `Monitor`.
     """
 
-    def __init__(self, rules: Rules) -> None:
-        self.rules = rules
-        self.columns = {label: column for column, label in enumerate(rules.labels)}
-        self.waiting = WaitingRows(len(rules.labels), rules.order == "prediction")
+    def __init__(self, labels: Sequence[Hashable], order: str, max_waiting: int, when_full: str, bad_rows: str) -> None:
+        self.columns = {label: column for column, label in enumerate(labels)}
+        self.max_waiting, self.when_full, self.bad_rows = max_waiting, when_full, bad_rows
+        self.waiting = WaitingRows(len(labels), order == "prediction")
         self.n_seen = self.n_skipped = self.n_worst = 0
         self.fed = FedRows()
         self.last_id: Any = None
@@ -52,7 +43,7 @@ class Intake:
 
     def predictions(self, y_prob: Any, y_true: Any, given: Any) -> list[Ready]:
         """Take predictions, with labels where these are known."""
-        rows, bad = read_predictions(y_prob, len(self.rules.labels))
+        rows, bad = read_predictions(y_prob, len(self.columns))
         codes, wrong = self._labels(y_true, len(rows))
         ids = read_ids(given, len(rows))
         if given is None:
@@ -71,8 +62,8 @@ class Intake:
         self._note(bad + wrong, len(bad), len(kept))
         self.fed.add(named)
         ready = [self.waiting.add(rows, codes, ids)] if len(rows) else []
-        if self.rules.when_full == "worst label":
-            ready.append(self.waiting.give_up_beyond(self.rules.max_waiting))
+        if self.when_full == "worst label":
+            ready.append(self.waiting.give_up_beyond(self.max_waiting))
         return [self._counted(each) for each in ready]
 
     def labels(self, y_true: Any, given: Any) -> list[Ready]:
@@ -109,7 +100,7 @@ class Intake:
         return ready
 
     def _refuse(self, complaints: list[Complaint], ids: Sequence[Hashable]) -> None:
-        if complaints and self.rules.bad_rows == "raise":
+        if complaints and self.bad_rows == "raise":
             first = min(complaints, key=lambda complaint: complaint.row)
             name = ids[first.row] if first.row < len(ids) else None
             called = "" if name is None else f"id {name!r}, "
@@ -146,9 +137,9 @@ class Intake:
 
     def _refuse_full(self, codes: Ints) -> None:
         needed = self.waiting.room_needed(codes)
-        if self.rules.when_full == "raise" and needed > self.rules.max_waiting:
+        if self.when_full == "raise" and needed > self.max_waiting:
             raise ValueError(
-                f"{needed} rows would wait for labels, but max_waiting is {self.rules.max_waiting}. Nothing of this "
+                f"{needed} rows would wait for labels, but max_waiting is {self.max_waiting}. Nothing of this "
                 "call was taken; pass labels, write_off(id) those that will never come, or allow more."
             )
 
@@ -482,13 +473,7 @@ def check_settings(monitor: Any) -> None:
         )
     if monitor.bets is not None and not isinstance(monitor.bets, Bets):
         raise TypeError(f"bets is of type {type(monitor.bets).__name__}, but KernelBets() or another is expected")
-    alpha: Any = monitor.alpha
-    if not isinstance(alpha, Real):
-        raise TypeError(
-            f"alpha is {alpha!r}, of type {type(alpha).__name__}, but a number is expected: for example 0.05"
-        )
-    if not 0 < float(alpha) < 1:
-        raise ValueError(f"alpha is {alpha!r}, but it must lie between 0 and 1: for example 0.05")
+    check_share("level", monitor.level, LEVEL)
     for name, choices in _CHOICES.items():
         if getattr(monitor, name) not in choices:
             raise ValueError(f"{name} is {getattr(monitor, name)!r}, but it must be one of {choices}")

@@ -11,7 +11,7 @@ from scipy.special import expit, log_expit
 
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import at_least_one
-from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
+from calibstat.monitoring.base import UNKNOWN, Bets, Bettor, Part, collect, distribute
 
 # How the first unit of capital is split.
 _LINE, _SHIFT, _CELLS, _LATER = np.log([0.4, 0.2, 0.2, 0.2])
@@ -98,16 +98,13 @@ class _Mixture(Bettor):
             self.later.start()
 
     def learned(self) -> dict[str, Array]:
-        parts = {name: expert.state() for name, (_, expert) in self.experts.items()} | {"later": self.later.state()}
-        return {f"{part}.{name}": array for part, state in parts.items() for name, array in state.items()}
+        return collect(self._parts())
 
     def relearn(self, state: Mapping[str, Array]) -> None:
-        def part(prefix: str) -> dict[str, Array]:
-            return {name.removeprefix(f"{prefix}."): each for name, each in state.items() if name.startswith(prefix)}
+        distribute(state, self._parts())
 
-        for name, (_, expert) in self.experts.items():
-            expert.restore(part(name))
-        self.later.restore(part("later"))
+    def _parts(self) -> dict[str, Part]:
+        return {name: expert for name, (_, expert) in self.experts.items()} | {"later": self.later}
 
 
 # Bets that begin anew: a change after many good rows is not drowned by what was learned before it.
@@ -280,11 +277,11 @@ class Expert:
             odds = odds + weight * feature
         return odds
 
-    def state(self) -> dict[str, Floats]:
+    def state(self) -> dict[str, Array]:
         """Return what was learned, and the capital."""
         return {"theta": self.theta, "precision": self.precision, "log_e": np.array(self.log_e)}
 
-    def restore(self, state: Mapping[str, Floats]) -> None:
+    def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
         self.theta, self.precision, self.log_e = state["theta"], state["precision"], float(state["log_e"])
 

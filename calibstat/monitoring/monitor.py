@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -13,13 +13,22 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Predictions
+from calibstat.inference.results import LEVEL
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
-from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
-from calibstat.monitoring.intake import Intake, Ready, Rules, check_settings, induced_classes, plain_labels, read_ids
+from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute
+from calibstat.monitoring.intake import (
+    Intake,
+    Ready,
+    WaitingRows,
+    check_settings,
+    induced_classes,
+    plain_labels,
+    read_ids,
+)
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
-from calibstat.monitoring.state import Part, collect, distribute, made_of, read_state, write_state
+from calibstat.monitoring.state import expect_same, made_of, read_state, write_state
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +40,7 @@ class Monitor:
     """Watch a model: rows go in as they come, and E says how much speaks against calibration.
 
     The null: given the past, each label seen through the lens follows its prediction. E starts at 1, and under the
-    null the chance that it *ever* reaches 1 / alpha is at most alpha (Ville 1939), however often one looks. Unlike
+    null the chance that it *ever* reaches 1 / level is at most the level (Ville 1939), however often one looks. Unlike
     the rest of the package a monitor changes as it is fed.
 
     Rows are bet on in the order of their predictions. A row whose label has not arrived holds those after it: to bet
@@ -46,7 +55,7 @@ class Monitor:
         The label of each column of predictions; with two, one dimension is P(the last label).
     bets : Bets, optional
         `LikelihoodRatioBets()` for two outcomes behind the lens, and `KernelBets()` for more, unless given.
-    alpha : float
+    level : float
         Chance of a false alarm, ever.
     order : {"prediction", "arrival"}
     max_waiting : int
@@ -78,7 +87,7 @@ class Monitor:
     lens: Lens = field(default_factory=Canonical)
     labels: Sequence[Hashable] = (0, 1)
     bets: Bets | None = None
-    alpha: float = 0.05
+    level: float = LEVEL
     order: Literal["prediction", "arrival"] = "prediction"
     max_waiting: int = 100_000
     when_full: Literal["raise", "worst label"] = "raise"
@@ -92,9 +101,9 @@ class Monitor:
         self.n_classes = induced_classes(self.lens, self.labels)
         if self.bets is None:
             self.bets = LikelihoodRatioBets() if self.n_classes == 2 else KernelBets()
-        self._path = EvidencePath(-log(self.alpha))
-        self._betting = Betting(self.lens, self.labels, self.bets.start(self.n_classes), self._path)
-        self._intake = Intake(Rules(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows))
+        self._path = EvidencePath(-log(self.level))
+        self._bettor = self.bets.start(self.n_classes)
+        self._intake = Intake(self.labels, self.order, self.max_waiting, self.when_full, self.bad_rows)
 
     def update(self, y_prob: Any = None, y_true: Any = None, *, id: Any = None) -> bool:  # noqa: A002
         """Feed rows: predictions with their labels, predictions whose labels will come, or labels that have come.
@@ -157,12 +166,19 @@ class Monitor:
         return self._intake.fed.seen_before(read_ids(id, None))
 
     def _bet_on(self, parts: list[Ready]) -> bool:
-        self._betting.on(parts)
+        """Look at rows whose turn has come through the lens, and bet on what is seen, part by part."""
+        for ready in parts:
+            if len(ready.outcomes):
+                view = self.lens.look(Predictions(ready.rows, tuple(self.labels)))
+                unknown = view.weights(ready.outcomes == UNKNOWN)
+                outcomes = np.where(unknown, UNKNOWN, view.outcomes(np.maximum(ready.outcomes, 0)))
+                if len(outcomes):
+                    self._path.add(self._bettor.bet(view.predictions.chances, outcomes.astype(np.intp)))
         return self.alarm
 
     @property
     def alarm(self) -> bool:
-        """Whether E has ever reached 1 / alpha."""
+        """Whether E has ever reached 1 / level."""
         return self._path.alarm_row > 0
 
     @property
@@ -205,15 +221,48 @@ class Monitor:
 
         It is from the moment when a label comes that was given probability zero; JSON has no number for that.
         """
-        return finite(self._found())
+        found = self._found()
+        return {name: None if isinstance(each, float) and not isfinite(each) else each for name, each in found.items()}
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the settings as plain values by name; the lens and the bets as they print themselves."""
+        return (
+            {"name": self.name}
+            | {each.name: getattr(self, each.name) for each in fields(self)}
+            | {
+                "lens": repr(self.lens),
+                "labels": list(self.labels),
+                "bets": repr(self.bets),
+            }
+        )
 
     def _found(self) -> dict[str, Any]:
-        null = hypothesis(repr(self.lens), self.n_classes)
-        return findings(settings_of(self), self._path, self._intake, null)
+        """Return the settings, and the evidence and the rows that it comes from."""
+        path, intake = self._path, self._intake
+        law = "Bernoulli(prediction)" if self.n_classes == 2 else "categorical(prediction)"
+        return self._settings() | {
+            "n_rows": path.n_rows,
+            "n_waiting": len(intake.waiting),
+            "n_skipped": intake.n_skipped,
+            "n_worst": intake.n_worst,
+            "log_e": path.last,
+            "log_e_max": path.largest,
+            "pvalue": self.pvalue,
+            "alarm": self.alarm,
+            "alarm_row": self.alarm_row,
+            "last_id": intake.last_id,
+            "hypothesis": f"given the past, each label seen through {self.lens!r} is {law}; no binning is part of it",
+        }
 
     def to_dataset(self) -> xr.Dataset:
         """Return the logarithm of E over time, at 1000 to 2000 rows, as an xarray Dataset along ``row``."""
-        return self._path.to_dataset(attributes(self._found()))
+        import xarray as xr
+
+        found = self._found()
+        plain = {name: each for name, each in found.items() if isinstance(each, (str, int, float))}
+        log_e = ("row", self._path.values, {"long_name": "natural logarithm of the evidence against the null"})
+        attributes = plain | {"alarm": int(self.alarm)}  # files hold no booleans
+        return xr.Dataset({"log_e": log_e}, coords={"row": self._path.rows}, attrs=attributes)
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, from which `load` or `restore` goes on bit for bit.
@@ -222,7 +271,7 @@ class Monitor:
         ----------
         path : str or path
         """
-        write_state(path, settings_of(self), collect(self._parts()))
+        write_state(path, self._settings(), collect(self._parts()))
 
     @classmethod
     def load(cls, path: str | Path) -> Monitor:
@@ -256,131 +305,27 @@ class Monitor:
             If it is the state of a monitor with other settings; nothing is changed then.
         """
         settings, arrays = read_state(path)
-        expect_same(path, settings, settings_of(self))
+        expect_same(path, settings, self._settings())
         distribute(arrays, self._parts())
 
     def _parts(self) -> dict[str, Part]:
-        return {"bets": self._betting.bettor, "path": self._path, "intake": self._intake}
+        return {"bets": self._bettor, "path": self._path, "intake": self._intake}
 
     def __str__(self) -> str:
-        intake = self._intake
-        first = intake.waiting.first if self.n_waiting else None
-        return report(
-            self._found(),
-            self.bets.description if self.bets else "",
-            order_text(self.order, self.n_waiting, first),
-            skipped_text(intake.n_skipped, intake.n_worst, intake.reasons),
-        )
+        found, skipped = self._found(), _skipped(self._intake)
+        lines = [
+            verdict(found),
+            f"  null   {found['hypothesis']}",
+            f"  alarm  under the null E ever reaches {1 / self.level:.4g} with a chance of at most {self.level:g}",
+            f"  bets   {self.bets.description if self.bets else ''}",
+            f"  order  {_order(self.order, self._intake.waiting)}",
+        ]
+        return "\n".join([*lines, f"  rows   {skipped}"] if skipped else lines)
 
     __repr__ = __str__
 
 
-# Rows that are ready to be bet on, looked at through the lens, and what the bets on them earn.
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Betting:
-    """A bettor behind a lens, and the path of its evidence.
-
-    Parameters
-    ----------
-    lens : Lens
-    labels : sequence
-        The label of each column of predictions.
-    bettor : Bettor
-    path : EvidencePath
-    """
-
-    lens: Lens
-    labels: Sequence[Hashable]
-    bettor: Bettor
-    path: EvidencePath
-
-    def on(self, parts: Sequence[Ready]) -> None:
-        """Bet on rows, part by part, in their order."""
-        for ready in parts:
-            if len(ready.outcomes):
-                self._on(ready)
-
-    def _on(self, ready: Ready) -> None:
-        view = self.lens.look(Predictions(ready.rows, tuple(self.labels)))
-        unknown = view.weights(ready.outcomes == UNKNOWN)
-        outcomes = np.where(unknown, UNKNOWN, view.outcomes(np.maximum(ready.outcomes, 0)))
-        if len(outcomes):
-            self.path.add(self.bettor.bet(view.predictions.chances, outcomes.astype(np.intp)))
-
-
-# How a monitor was made: as plain values, to be written down, and compared with those of another.
-
-# What may be changed on the way: it decides which rows are taken, not what is bet on those that are.
-HANDLING = ("bad_rows", "max_waiting", "when_full")
-
-
-def settings_of(monitor: Any) -> dict[str, Any]:
-    """Return the settings of a monitor as plain values by name; its lens and bets as they print themselves."""
-    return {
-        "name": monitor.name,
-        "lens": repr(monitor.lens),
-        "labels": list(monitor.labels),
-        "bets": repr(monitor.bets),
-        "alpha": monitor.alpha,
-        "order": monitor.order,
-        "max_waiting": monitor.max_waiting,
-        "when_full": monitor.when_full,
-        "bad_rows": monitor.bad_rows,
-    }
-
-
-def expect_same(path: str | Path, stored: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Refuse the state of a monitor that bets otherwise.
-
-    Raises
-    ------
-    ValueError
-        With all settings that differ.
-    """
-    differing = [
-        f"{name} {stored.get(name)!r} (here {own[name]!r})"
-        for name in own
-        if name not in HANDLING and stored.get(name) != own[name]
-    ]
-    if differing:
-        raise ValueError(f"{path} is the state of another monitor: it has {', '.join(differing)}")
-
-
-# What a monitor has found so far, as plain values by name.
-
-
-def findings(settings: Mapping[str, Any], path: EvidencePath, intake: Intake, hypothesis: str) -> dict[str, Any]:
-    """Return the settings, and the evidence and the rows that it comes from."""
-    return dict(settings) | {
-        "n_rows": path.n_rows,
-        "n_waiting": len(intake.waiting),
-        "n_skipped": intake.n_skipped,
-        "n_worst": intake.n_worst,
-        "log_e": path.last,
-        "log_e_max": path.largest,
-        "pvalue": exp(-path.largest),
-        "alarm": path.alarm_row > 0,
-        "alarm_row": path.alarm_row or None,
-        "last_id": intake.last_id,
-        "hypothesis": hypothesis,
-    }
-
-
-def finite(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values with None in place of infinite ones, for which JSON has no number."""
-    return {name: None if isinstance(each, float) and not isfinite(each) else each for name, each in found.items()}
-
-
-def attributes(found: Mapping[str, Any]) -> dict[str, str | int | float]:
-    """Return what files can hold as attributes."""
-    plain = dict(found) | {"alarm": int(found["alarm"])}
-    return {name: each for name, each in plain.items() if isinstance(each, (str, int, float))}
-
-
-# What a monitor says of itself. Words never accept the null.
+# What a monitor says of itself. Its words never accept the null.
 
 _FEW = 3
 
@@ -401,7 +346,7 @@ def evidence_text(log_e: float) -> str:
 def verdict(found: Mapping[str, Any]) -> str:
     """One sentence: evidence with the row that raised the alarm, or no evidence."""
     where = f"through {found['lens']}"
-    threshold = f"1/alpha = {1 / found['alpha']:.4g}"
+    threshold = f"1/level = {1 / found['level']:.4g}"
     if found["alarm"]:
         return (
             f"ALARM: evidence of miscalibration {where} (n = {found['n_rows']}). E reached {threshold} after "
@@ -413,43 +358,22 @@ def verdict(found: Mapping[str, Any]) -> str:
     )
 
 
-def report(found: Mapping[str, Any], bets: str, order: str, skipped: str) -> str:
-    """The verdict, and what it rests on, line by line."""
-    alpha = found["alpha"]
-    return "\n".join(
-        [
-            verdict(found),
-            f"  null   {found['hypothesis']}",
-            f"  alarm  under the null E ever reaches {1 / alpha:.4g} with a chance of at most {alpha:g}",
-            f"  bets   {bets}",
-            f"  order  {order}",
-            *([f"  rows   {skipped}"] if skipped else []),
-        ]
-    )
-
-
-def hypothesis(lens: str, n_classes: int) -> str:
-    """The null."""
-    law = "Bernoulli(prediction)" if n_classes == 2 else "categorical(prediction)"
-    return f"given the past, each label seen through {lens} is {law}; no binning is part of it"
-
-
-def order_text(order: str, n_waiting: int, first: object) -> str:
+def _order(order: str, waiting: WaitingRows) -> str:
     """Say in which order rows are bet on, what that assumes, and who waits."""
     if order == "arrival":
         text = "of the arrival of labels: valid ONLY IF how late a label comes does not depend on the label"
-        return text + (f"; {n_waiting} labels have not arrived" if n_waiting else "")
-    text = "of the predictions, whenever their labels arrive"
-    return text + (f"; {n_waiting} rows wait, the first for the label of id {first!r}" if n_waiting else "")
+        return text + (f"; {len(waiting)} labels have not arrived" if len(waiting) else "")
+    held = f"; {len(waiting)} rows wait, the first for the label of id {waiting.first!r}" if len(waiting) else ""
+    return "of the predictions, whenever their labels arrive" + held
 
 
-def skipped_text(n_skipped: int, n_worst: int, reasons: Sequence[str]) -> str:
+def _skipped(intake: Intake) -> str:
     """Say which rows were left out, and which counted with the worst label."""
-    parts = [f"{n_skipped} bad rows skipped"] if n_skipped else []
-    parts += [f"{n_worst} rows without a usable label counted with the label that is worst for E"] if n_worst else []
-    text = "; ".join(parts)
-    shown = [*reasons[:_FEW], *(["..."] if len(reasons) > _FEW else [])]
-    return f"{text} ({'; '.join(shown)})" if reasons else text
+    parts = [f"{intake.n_skipped} bad rows skipped"] if intake.n_skipped else []
+    if intake.n_worst:
+        parts.append(f"{intake.n_worst} rows without a usable label counted with the label that is worst for E")
+    reasons = [*intake.reasons[:_FEW], *(["..."] if len(intake.reasons) > _FEW else [])]
+    return "; ".join(parts) + (f" ({'; '.join(reasons)})" if reasons else "")
 
 
 # Evidence over time, thinned so that it never takes more memory than so many points.
@@ -514,10 +438,3 @@ class EvidencePath:
         self.rows, self.values = state["rows"], state["values"]
         self.n_rows, self.stride, self.largest_row, self.alarm_row = (int(each) for each in state["whole"])
         self.last, self.largest = (float(each) for each in state["levels"])
-
-    def to_dataset(self, attributes: Mapping[str, str | int | float]) -> xr.Dataset:
-        """Return the points as an xarray Dataset along ``row``."""
-        import xarray as xr
-
-        log_e = ("row", self.values, {"long_name": "natural logarithm of the evidence against the null"})
-        return xr.Dataset({"log_e": log_e}, coords={"row": self.rows}, attrs=dict(attributes))

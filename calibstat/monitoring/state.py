@@ -7,7 +7,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 
 FORMAT = "calibstat monitor 2"
+# What may be changed on the way: it decides which rows are taken, not what is bet on those that are.
+HANDLING = ("bad_rows", "max_waiting", "when_full")
 _KNOWN: dict[str, Any] = {
     made.__name__: made
     for made in (
@@ -33,28 +35,6 @@ _KNOWN: dict[str, Any] = {
         LaplaceKernel,
     )
 }
-
-
-class Part(Protocol):
-    """A part of a monitor that can be written down."""
-
-    def state(self) -> dict[str, Array]:
-        """Return everything as arrays by name."""
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Take over what `state` returned."""
-
-
-def collect(parts: Mapping[str, Part]) -> dict[str, Array]:
-    """Return the states of all parts, each under its name."""
-    return {f"{part}.{name}": array for part, each in parts.items() for name, array in each.state().items()}
-
-
-def distribute(arrays: Mapping[str, Array], parts: Mapping[str, Part]) -> None:
-    """Give each part its own arrays back."""
-    for part, each in parts.items():
-        start = f"{part}."
-        each.restore({name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)})
 
 
 def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
@@ -103,7 +83,26 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
         ) from None
     if found != FORMAT:
         raise ValueError(f"{path} has the format {found!r}, but {FORMAT!r} is expected: it is from another version")
+    if "alpha" in settings:  # what the level was called before
+        settings["level"] = settings.pop("alpha")
     return settings, arrays
+
+
+def expect_same(path: str | Path, stored: Mapping[str, Any], own: Mapping[str, Any]) -> None:
+    """Refuse the state of a monitor that bets otherwise.
+
+    Raises
+    ------
+    ValueError
+        With all settings that differ.
+    """
+    differing = [
+        f"{name} {stored.get(name)!r} (here {own[name]!r})"
+        for name in own
+        if name not in HANDLING and stored.get(name) != own[name]
+    ]
+    if differing:
+        raise ValueError(f"{path} is the state of another monitor: it has {', '.join(differing)}")
 
 
 def made_of(text: str) -> Any:

@@ -32,7 +32,7 @@ def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
     code, out, err = watch(off, "--state", state)
     assert (code, err) == (3, "")
     assert out.startswith(
-        "ALARM: evidence of miscalibration through Canonical() (n = 800). E reached 1/alpha = 20 after "
+        "ALARM: evidence of miscalibration through Canonical() (n = 800). E reached 1/level = 20 after "
     )
     fair = write_csv(tmp_path / "fair.csv", columns(100, seed=1, start=800))
     assert watch(fair, "--state", state)[0] == 3

@@ -13,6 +13,7 @@ from calibstat.monitoring.intake import FedRows
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 from calibstat.monitoring.monitor import EvidencePath, Monitor
+from calibstat.monitoring.state import read_state, write_state
 
 
 def world(n, seed=0, power=1.0):
@@ -169,7 +170,7 @@ def test_an_id_of_a_waiting_row_is_taken():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"alpha": 0}, "alpha is 0"),
+        ({"level": 0}, "level is 0"),
         ({"order": "label"}, "order is 'label'"),
         ({"labels": (1, 1)}, "two different"),
         ({"lens": cs.ECE()}, "a lens is expected"),
@@ -177,7 +178,7 @@ def test_an_id_of_a_waiting_row_is_taken():
         ({"lens": cs.Given("age")}, "age"),
         ({"labels": (0, 1, 2), "bets": LikelihoodRatioBets()}, "look through TopLabel"),
         ({"max_waiting": 0}, "max_waiting"),
-        ({"alpha": "0.05"}, "alpha is '0.05', of type str, but a number is expected"),
+        ({"level": "0.05"}, "level is '0.05', but a number is expected"),
     ],
 )
 def test_bad_settings(settings, message):
@@ -203,7 +204,7 @@ def test_lenses_are_looked_through():
     "settings",
     [
         {},
-        {"order": "arrival", "alpha": 0.01, "name": "v3"},
+        {"order": "arrival", "level": 0.01, "name": "v3"},
         {"lens": cs.TopLabel(), "labels": ("a", "b", "c")},
         {"lens": cs.ClassWise("b"), "labels": ("a", "b", "c"), "bets": KernelBets(cs.LaplaceKernel(), 0.2, 50)},
         {"labels": (False, True), "bad_rows": "skip"},
@@ -230,14 +231,24 @@ def test_a_saved_monitor_goes_on_bit_for_bit(settings, tmp_path):
 
 def test_the_state_of_another_monitor_is_refused(tmp_path):
     fed(world(10), name="old").save(tmp_path / "state")
-    other = Monitor(name="new", alpha=0.01)
+    other = Monitor(name="new", level=0.01)
     with pytest.raises(
-        ValueError, match=r"another monitor: it has name 'old' \(here 'new'\), alpha 0.05 \(here 0.01\)"
+        ValueError, match=r"another monitor: it has name 'old' \(here 'new'\), level 0.05 \(here 0.01\)"
     ):
         other.restore(tmp_path / "state")
     assert other.n_rows == 0
     with pytest.raises(ValueError, match="another monitor: it has lens"):
         Monitor(cs.TopLabel(), name="old").restore(tmp_path / "state")
+
+
+def test_a_state_that_calls_the_level_alpha_is_read(tmp_path):
+    """As files of earlier versions do."""
+    monitor = fed(world(50), level=0.01)
+    monitor.save(tmp_path / "state")
+    settings, arrays = read_state(tmp_path / "state")
+    settings["alpha"] = settings.pop("level")
+    write_state(tmp_path / "old", settings, arrays)
+    assert Monitor.load(tmp_path / "old").to_dict() == monitor.to_dict()
 
 
 @pytest.mark.parametrize("content", [b"", b"junk", b"PK\x03\x04 junk"])

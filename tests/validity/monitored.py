@@ -37,7 +37,7 @@ def standard_error(share, runs):
 
 
 def alarm_share(model, bets, n, runs, seed):
-    """Share of runs of n rows in which the evidence ever reaches 1 / alpha."""
+    """Share of runs of n rows in which the evidence ever reaches 1 / level."""
     rng = np.random.default_rng(seed)
     return np.mean([reaches(model.sample(n, rng), bets) for _ in range(runs)])
 
