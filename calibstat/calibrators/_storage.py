@@ -4,42 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+import calibstat.calibrators as calibrators
 from calibstat._files import written_whole
 from calibstat.binnings import intervals
 from calibstat.binnings.base import Binning
 from calibstat.calibrators.base import Calibrator
 
 FORMAT = "calibstat calibrator 1"
-# What may be made from a file, by name.
-CALIBRATORS = (
-    "Platt",
-    "Beta",
-    "Temperature",
-    "VectorScaling",
-    "MatrixScaling",
-    "Dirichlet",
-    "Isotonic",
-    "CenteredIsotonic",
-    "HistogramBinning",
-    "Binned",
-    "ScalingBinning",
-    "Spline",
-    "Smooth",
-    "BBQ",
-    "VennAbers",
-    "OneVsRest",
-    "DecisionTree",
-    "CalibrationTree",
-    "VariableBased",
-    "AugmentedBeta",
-)
+# What may be made from a file, by name; Calibrated holds a classifier, which numbers and names cannot describe.
+CALIBRATORS = tuple(name for name in dir(calibrators) if name not in ("Calibrated", "Calibrator", "load", "save"))
 BINNINGS = ("EqualMass", "EqualWidth", "FixedEdges")
 
 
@@ -122,7 +101,7 @@ def _read(content: Any) -> Any:
         return content
     kind = content["is"]
     if kind == "calibrator":
-        made = _named(CALIBRATORS, import_module("calibstat.calibrators"), content["name"])
+        made = _named(CALIBRATORS, calibrators, content["name"])
         found = made.__new__(made)
         for key, value in content["state"].items():
             if not key.isidentifier() or key.startswith("__") or callable(getattr(made, key, None)):

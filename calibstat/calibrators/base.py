@@ -190,9 +190,6 @@ def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every
         )
 
 
-# Columns of X that are not probabilities.
-
-
 def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tuple[Floats, Floats]:
     """Rows of probabilities (n, K), and the variables (n, d) in the order in which they are named.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar, final
 
 import numpy as np
@@ -17,8 +18,42 @@ from calibstat.data.arrays import Floats, Ints
 from calibstat.data.sample import Predictions
 
 
+class CellAverages(Calibrator):
+    """A mean in each cell of the predictions; subclasses say of what."""
+
+    binary: ClassVar[bool] = True
+
+    def __init__(self, binning: Binning | None = None) -> None:
+        self.binning = binning
+
+    @abstractmethod
+    def _averaged(self, event: Floats, targets: Ints) -> Floats:
+        """Return what is averaged (n,)."""
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        binning = EqualMass(10) if self.binning is None else self.binning
+        # Weights are always passed: a row of weight two is then a row that is there twice.
+        cells = binning.cut(Predictions(probabilities, (0, 1), weights))
+        if cells.edges is None:
+            raise ValueError(f"{binning!r} does not cut into intervals: use EqualMass, EqualWidth or FixedEdges")
+        self.edges_, self.closed_right_ = cells.edges, cells.moves == "ranks"
+        index, size = self._cell(probabilities[:, 1]), len(self.edges_) - 1
+        mass = np.bincount(index, weights, minlength=size)
+        totals = np.bincount(index, weights * self._averaged(probabilities[:, 1], targets), minlength=size)
+        middle = (self.edges_[:-1] + self.edges_[1:]) / 2
+        means = np.divide(totals, mass, out=middle, where=mass > 0)
+        self.values_ = np.clip(means, 0, 1)  # by rounding, means may leave [0, 1]
+
+    def _cell(self, event: Floats) -> Ints:
+        """Return the cell of each prediction; what lies outside joins the end cells."""
+        return np.searchsorted(self.edges_[1:-1], event, side="left" if self.closed_right_ else "right")
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return both(self.values_[self._cell(probabilities[:, 1])])
+
+
 @final
-class HistogramBinning(Calibrator):
+class HistogramBinning(CellAverages):
     """The share of events in each cell of the predictions (Zadrozny and Elkan 2001).
 
     Parameters
@@ -34,26 +69,12 @@ class HistogramBinning(Calibrator):
         What is said in each cell.
     """
 
-    binary: ClassVar[bool] = True
-
-    def __init__(self, binning: Binning | None = None) -> None:
-        self.binning = binning
-
-    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        binning = EqualMass(10) if self.binning is None else self.binning
-        self.edges_, self.closed_right_ = edges_of(binning, probabilities, weights)
-        index = place(probabilities[:, 1], self.edges_, self.closed_right_)
-        self.values_ = cell_means(targets.astype(np.float64), index, weights, self.edges_)
-
-    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(self.values_[place(probabilities[:, 1], self.edges_, self.closed_right_)])
-
-
-# Predictions replaced by their cell means.
+    def _averaged(self, _: Floats, targets: Ints) -> Floats:
+        return targets.astype(np.float64)
 
 
 @final
-class Binned(Calibrator):
+class Binned(CellAverages):
     """Each prediction replaced by the mean prediction of its cell; labels are not used (Kumar et al. 2019).
 
     It calibrates nothing: it makes the calibration error one that can be estimated. Its error is at most that of the
@@ -66,29 +87,12 @@ class Binned(Calibrator):
 
     Attributes
     ----------
-    edges_ : (L + 1,) floats
-    closed_right_ : bool
-    values_ : (L,) floats
-        What is said in each cell.
+    edges_, closed_right_, values_
+        As for `HistogramBinning`.
     """
 
-    binary: ClassVar[bool] = True
-
-    def __init__(self, binning: Binning | None = None) -> None:
-        self.binning = binning
-
-    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:  # noqa: ARG002
-        binning = EqualMass(10) if self.binning is None else self.binning
-        self.edges_, self.closed_right_ = edges_of(binning, probabilities, weights)
-        event = probabilities[:, 1]
-        means = cell_means(event, place(event, self.edges_, self.closed_right_), weights, self.edges_)
-        self.values_ = np.clip(means, 0, 1)  # inputs may leave [0, 1] by rounding
-
-    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(self.values_[place(probabilities[:, 1], self.edges_, self.closed_right_)])
-
-
-# The scaling-binning calibrator.
+    def _averaged(self, event: Floats, _: Ints) -> Floats:
+        return event
 
 
 @final
@@ -126,43 +130,6 @@ class ScalingBinning(Calibrator):
         return self.binned_.predict_proba(self.scaling_.predict_proba(probabilities))
 
 
-# Cells of a binning, kept so that new predictions fall into them too.
-
-
-def edges_of(binning: Binning, probabilities: Floats, weights: Floats) -> tuple[Floats, bool]:
-    """The borders of the cells of a binning, and whether cells are closed on the right.
-
-    Raises
-    ------
-    ValueError
-        If the cells are not intervals of one column.
-    """
-    # Weights are always passed: a row of weight two is then a row that is there twice.
-    cells = binning.cut(Predictions(probabilities, (0, 1), weights))
-    if cells.edges is None:
-        raise ValueError(f"{binning!r} does not cut into intervals: use EqualMass, EqualWidth or FixedEdges")
-    return cells.edges, cells.moves == "ranks"
-
-
-def place(values: Floats, edges: Floats, closed_right: bool) -> Ints:
-    """The cell of each value; what lies outside joins the end cells."""
-    return np.searchsorted(edges[1:-1], values, side="left" if closed_right else "right")
-
-
-def cell_means(values: Floats, index: Ints, weights: Floats, edges: Floats) -> Floats:
-    """The mean of the values in each cell; an empty cell has its middle."""
-    mass = np.bincount(index, weights, minlength=len(edges) - 1)
-    totals = np.bincount(index, weights * values, minlength=len(edges) - 1)
-    middle = (edges[:-1] + edges[1:]) / 2
-    return np.where(mass > 0, np.divide(totals, mass, out=middle.copy(), where=mass > 0), middle)
-
-
-# Bayesian binning into quantiles.
-
-PRIOR = 2.0  # the paper's N', the prior's weight in rows
-SPREAD = 10.0  # the paper's C: numbers of cells from cbrt(n) / C to C cbrt(n)
-
-
 @final
 class BBQ(Calibrator):
     """An average of histogram binnings, each weighted by how well its cells explain the labels (Naeini et al. 2015).
@@ -184,7 +151,7 @@ class BBQ(Calibrator):
         cuts = (scores[1:] + scores[:-1]) / 2
         totals = np.stack([np.append(0, np.cumsum(mass)), np.append(0, np.cumsum(events))])
         root = np.cbrt(totals[0, -1])
-        sizes = range(max(1, int(root / SPREAD)), max(1, min(int(root * SPREAD), len(scores))) + 1)
+        sizes = range(max(1, int(root / 10)), max(1, min(int(root * 10), len(scores))) + 1)  # the paper's C is 10
         models = [_model(totals, np.concatenate([[0], cuts, [1]]), size) for size in sizes]
         shares = softmax([model[2] for model in models])
         steps = np.zeros(len(scores))
@@ -204,7 +171,7 @@ def _model(totals: Floats, borders: Floats, size: int) -> tuple[Ints, Floats, fl
     bounds = np.unique(np.concatenate([[0], ends, [len(borders) - 1]]))
     mass, events = np.diff(totals[:, bounds])
     middle = (borders[bounds[:-1]] + borders[bounds[1:]]) / 2
-    prior = PRIOR / len(mass)
+    prior = 2 / len(mass)  # the paper's N' is two rows
     alpha, beta = prior * middle, prior * (1 - middle)
     evidence: Floats = gammaln(prior) - gammaln(mass + prior) + gammaln(events + alpha) - gammaln(alpha)
     evidence += gammaln(mass - events + beta) - gammaln(beta)

@@ -37,9 +37,6 @@ class Isotonic(Calibrator):
         return both(np.interp(probabilities[:, 1], self.scores_, self.values_))
 
 
-# Centered isotonic regression.
-
-
 @final
 class CenteredIsotonic(Calibrator):
     """Isotonic regression whose flat pieces shrink to their weighted centres, linear between (Oron and Flournoy 2017).
@@ -72,9 +69,6 @@ class CenteredIsotonic(Calibrator):
         return both(np.interp(probabilities[:, 1], self.scores_, self.values_))
 
 
-# Rows pooled: equal scores together, and adjacent violators of an order.
-
-
 def pool_ties(scores: Floats, targets: Ints, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """The distinct scores in increasing order, and the weight and the weight of events of each."""
     distinct, place = np.unique(scores, return_inverse=True)
@@ -90,9 +84,6 @@ def isotonic_blocks(mass: Floats, events: Floats) -> tuple[Ints, Floats]:
     pooled = isotonic_regression(events / mass, weights=mass)
     starts = np.asarray(pooled.blocks, dtype=np.intp)
     return starts, pooled.x[starts[:-1]]
-
-
-# Venn-Abers calibration.
 
 
 @final

@@ -174,9 +174,6 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.classes_[columns]
 
 
-# One calibrator for each class.
-
-
 @final
 class OneVsRest(Calibrator):
     """A calibrator of two classes for each class against the others, then normalised (Zadrozny and Elkan 2002).

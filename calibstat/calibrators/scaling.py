@@ -1,4 +1,4 @@
-"""Platt scaling."""
+"""Platt and beta scaling: logistic regressions on logarithms of the probabilities."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ def fit_line(features: Floats, targets: Floats, weights: Floats) -> tuple[float,
     fits = fit_logistic(design, targets[None], weights / weights.sum())
     return float(fits.coefficients[0, 0]), fits.coefficients[0, 1:], float(fits.value[0])
 
-
-# Logarithms of probabilities, finite also for exact 0 and 1.
 
 # Below it a probability counts as this one (Kumar et al. 2019 use the same bound in their code).
 SMALLEST = 1e-12
@@ -119,9 +117,6 @@ def smoothed(targets: Ints, weights: Floats) -> Floats:
     return np.where(targets == 1, (events + 1) / (events + 2), 1 / (others + 2))
 
 
-# Beta calibration.
-
-
 @final
 class Beta(Calibrator):
     """Calibrated log-odds are c + a ln p - b ln(1 - p) with a, b >= 0, unpenalised (Kull et al. 2017).
@@ -132,9 +127,7 @@ class Beta(Calibrator):
     Parameters
     ----------
     smallest : float
-        A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
-        towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
-        right in kind.
+        A probability below it counts as this one, as for `Platt`.
 
     Attributes
     ----------
@@ -172,9 +165,6 @@ def beta_features(probabilities: Floats, smallest: float) -> Floats:
     return np.column_stack([logarithms(probabilities[:, 1], smallest), -logarithms(probabilities[:, 0], smallest)])
 
 
-# Beta calibration with a polynomial of a variable.
-
-
 @final
 class AugmentedBeta(Calibrator):
     """Calibrated log-odds are c + a ln p - b ln(1 - p) + w_1 v + w_2 v**2 + ... (Kelly and Smyth 2023, Appendix C).
@@ -188,9 +178,7 @@ class AugmentedBeta(Calibrator):
     degree : int
         The highest power of v.
     smallest : float
-        A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
-        towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
-        right in kind.
+        A probability below it counts as this one, as for `Platt`.
 
     Attributes
     ----------

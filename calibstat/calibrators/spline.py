@@ -47,9 +47,6 @@ class Spline(Calibrator):
         return both(expit(natural_spline(logits(probabilities), self.knots_) @ self.values_))
 
 
-# A smooth map, as smooth as the data allow.
-
-
 @final
 class Smooth(Calibrator):
     """A logistic additive model of one term: a penalised natural cubic spline of the log-odds (Wood 2017, Section 4).

@@ -94,9 +94,6 @@ class CalibrationTree(Calibrator):
         return calibrate_leaves(self.calibrators_, leaves, probabilities)
 
 
-# A decision tree as calibrator.
-
-
 @final
 class DecisionTree(Calibrator):
     """The shares of the classes in the leaves of a tree that splits on the probabilities and on variables.
@@ -158,9 +155,6 @@ def _features(probabilities: Floats, variables: Floats) -> Floats:
     return np.hstack([shown, variables])
 
 
-# A calibrator in each leaf of a tree.
-
-
 def by_number_of_classes(chosen: Calibrator | None, n_classes: int) -> Calibrator:
     """The calibrator that was chosen; by default beta for two classes and Dirichlet for more."""
     if chosen is not None:
@@ -214,14 +208,12 @@ Tree: TypeAlias = dict[str, Array]
 
 def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Tree:
     """A tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
-    grown = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights)
-    tree = grown.tree_
-    return {
-        "left": tree.children_left,
-        "right": tree.children_right,
-        "feature": tree.feature,
-        "threshold": tree.threshold,
-    }
+    return _plain(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
+
+
+def _plain(nodes: Any) -> Tree:
+    names = {"left": "children_left", "right": "children_right", "feature": "feature", "threshold": "threshold"}
+    return {key: getattr(nodes, name) for key, name in names.items()}
 
 
 def leaf_of(tree: Tree, features: Floats) -> Ints:
@@ -303,8 +295,8 @@ def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: A
 def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> tuple[Tree, Floats]:
     """Grow a tree, and find at which cost of a leaf each node becomes one (infinite where a node above does before)."""
     nodes = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_
-    left, right = nodes.children_left, nodes.children_right
-    tree: Tree = {"left": left, "right": right, "feature": nodes.feature, "threshold": nodes.threshold}
+    tree = _plain(nodes)
+    left, right = tree["left"], tree["right"]
     risk = nodes.weighted_n_node_samples * nodes.impurity / nodes.weighted_n_node_samples[0]
     below, leaves, parent = risk.copy(), np.ones(len(left)), np.full(len(left), -1)
     for node in np.flatnonzero(left >= 0)[::-1]:  # children come after their parents
@@ -344,9 +336,6 @@ def folds(rows: Floats, n_folds: int) -> Ints:
 def _brier(said: Floats, targets: Ints, weights: Floats) -> float:
     happened = np.eye(said.shape[1])[targets]
     return float(weights @ ((said - happened) ** 2).sum(axis=1))
-
-
-# Variable-based calibration.
 
 
 @final
