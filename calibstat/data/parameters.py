@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from typing import Any
 
 import numpy as np
 
@@ -35,3 +36,16 @@ def true_or_false(name: str, value: bool) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}, but True or False is expected")
     return bool(value)
+
+
+def keep(instance: object, **parameters: Any) -> None:
+    """Give a frozen dataclass its parameters in the form in which it keeps them: in its `__init__` or `__post_init__`.
+
+    Parameters
+    ----------
+    instance : object
+    **parameters
+        Such as a tuple in place of the list that was passed.
+    """
+    for name, value in parameters.items():
+        object.__setattr__(instance, name, value)

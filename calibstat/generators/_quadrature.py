@@ -15,18 +15,15 @@ from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.generators.base import Population, without_warnings
 from calibstat.lenses.base import Lens, View
 
-N_NODES = 16
-_STEPS = 60
-_EQUAL = 1e-13
-
 
 @cache
-def _rule(n_nodes: int) -> tuple[Floats, Floats]:
+def unit_rule(n_nodes: int) -> tuple[Floats, Floats]:
+    """Return nodes and weights of the Gauss-Legendre rule on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(n_nodes)
     return (nodes + 1) / 2, weights / 2
 
 
-def panels(borders: Floats, n_nodes: int = N_NODES) -> tuple[Floats, Floats]:
+def panels(borders: Floats, n_nodes: int = 16) -> tuple[Floats, Floats]:
     """Return nodes and weights of a Gauss-Legendre rule on each panel between neighbouring borders.
 
     Parameters
@@ -39,15 +36,21 @@ def panels(borders: Floats, n_nodes: int = N_NODES) -> tuple[Floats, Floats]:
     -------
     nodes, weights : ((b - 1) * n_nodes,) floats
     """
-    unit, weights = _rule(n_nodes)
+    unit, weights = unit_rule(n_nodes)
     widths = np.diff(borders)[:, None]
     return (borders[:-1, None] + widths * unit).ravel(), (widths * weights).ravel()
 
 
-def distinct(borders: Floats, gap: float = _EQUAL) -> Floats:
+def distinct(borders: Floats) -> Floats:
     """Sort borders and drop those that hardly differ from the one before."""
     ordered = np.sort(borders)
-    return ordered[np.concatenate([[True], np.diff(ordered) > gap * np.maximum(1, np.abs(ordered[1:]))])]
+    return ordered[_apart(ordered)]
+
+
+def _apart(ordered: Floats) -> Bools:
+    """Return which values are more than some units in the last place above the one before."""
+    found: Bools = np.concatenate([[True], np.diff(ordered) > 1e-13 * np.maximum(1, np.abs(ordered[1:]))])
+    return found
 
 
 def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Floats:
@@ -68,10 +71,14 @@ def _roots(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -
     kept = np.flatnonzero(np.abs(values) > ROUNDING)
     points, signs = grid[kept], np.sign(values[kept])
     change = np.flatnonzero(signs[:-1] * signs[1:] < 0)
-    low, high, left = points[change], points[change + 1], signs[change]
-    for _ in range(_STEPS):
+    return bisected(lambda x: np.sign(function(x)), points[change], points[change + 1], signs[change])
+
+
+def bisected(sign: Callable[[Floats], Floats], low: Floats, high: Floats, left: Floats) -> Floats:
+    """Return where a sign changes between `low`, where it is `left`, and `high`."""
+    for _ in range(60):  # more than the 52 binary digits of a double
         middle = (low + high) / 2
-        same = np.sign(function(middle)) == left
+        same = sign(middle) == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     return (low + high) / 2
 
@@ -81,7 +88,7 @@ def _extrema(function: Callable[[Floats], Floats], grid: Floats, sizes: Floats) 
     inner = sizes[1:-1]
     peaks = 1 + np.flatnonzero((inner > sizes[:-2]) & (inner >= sizes[2:]) & (inner > ROUNDING))
     low, high = grid[peaks - 1], grid[peaks + 1]
-    for _ in range(_STEPS):
+    for _ in range(60):
         third = (high - low) / 3
         rising = np.abs(function(low + third)) < np.abs(function(high - third))
         low, high = np.where(rising, low + third, low), np.where(rising, high, high - third)
@@ -96,7 +103,7 @@ def around_changes(values: Floats, index: Array) -> Floats:
     """
     order = np.argsort(values, kind="stable")
     placed, codes = values[order], index[order]
-    new = np.concatenate([[True], np.diff(placed) > _EQUAL * np.maximum(1, np.abs(placed[1:]))])
+    new = _apart(placed)
     placed, codes = placed[new], codes[new]
     change = np.flatnonzero(codes[:-1] != codes[1:])
     around: Floats = placed[np.clip(change + np.arange(-1, 3)[:, None], 0, len(placed) - 1)]
@@ -105,15 +112,12 @@ def around_changes(values: Floats, index: Array) -> Floats:
 
 # Panels bisected at the borders of cells, until no node stands for mass on both sides of one.
 
-_ROUNDS = 40
-_MANY = 0.45
-_WARM_UP = 3  # a coarse first grid may leave cells empty
 Axis: TypeAlias = str | EllipsisType
 Borders: TypeAlias = Mapping[Axis, Floats]
 Build: TypeAlias = Callable[[Borders], Population]
 
 
-def settled(build: Build, lens: Lens, binning: Binning | None, first: Borders | None = None) -> Population:
+def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first: Borders | None = None) -> Population:
     """Build a population whose panels end at the borders of the regions of a lens and of the cells of a binning.
 
     Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold a
@@ -136,7 +140,7 @@ def settled(build: Build, lens: Lens, binning: Binning | None, first: Borders | 
     """
     found, borders = dict(first or {}), dict[Axis, Floats]()
     size = -1
-    for turn in range(_ROUNDS):
+    for turn in range(40):
         population = build(_add(found, borders))
         view = lens.look(population.predictions)
         cells = None if binning is None else _cut(binning, view)
@@ -151,7 +155,8 @@ def settled(build: Build, lens: Lens, binning: Binning | None, first: Borders | 
             borders = _add(borders, {axis: around[:, ~close].ravel()})
         if number in (previous, 0) and not any(map(len, borders.values())):
             return population if cells is None else build(_add(found, _means(view, cells, population)))
-        if _depends_on_rows(cells, view) or (turn >= _WARM_UP and number > previous):
+        # A coarse first grid may leave cells empty, so that their number grows for some rounds.
+        if _depends_on_rows(cells, view) or (turn >= 3 and number > previous):
             break
     raise ValueError(
         f"{lens!r} with the cells of {binning!r}: these depend on the number of rows, so that there is no limit with "
@@ -190,7 +195,7 @@ def _close(around: Floats, found: Floats) -> Bools:
 
 
 def _depends_on_rows(cells: Cells | None, view: View) -> bool:
-    return cells is not None and cells.moves != "fixed" and cells.size > _MANY * len(view.predictions)
+    return cells is not None and cells.moves != "fixed" and cells.size > 0.45 * len(view.predictions)
 
 
 def _region_changes(population: Population, view: View) -> list[tuple[Axis, Floats]]:

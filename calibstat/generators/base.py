@@ -55,7 +55,7 @@ class SyntheticModel(ABC):
         Raises
         ------
         ValueError
-            If the population under this lens cannot be had; the message says under which ones it can.
+            If the population is not known under this lens; the message says under which ones it is.
         """
 
     @property
@@ -148,7 +148,7 @@ class SyntheticModel(ABC):
         Raises
         ------
         ValueError
-            If it cannot be had under this lens; the message says under which ones it can.
+            If it is not known under this lens; the message says under which ones it is.
         """
         estimand = estimator.estimand
         if of == "ise":
@@ -176,7 +176,7 @@ class SyntheticModel(ABC):
         Raises
         ------
         ValueError
-            If its cells never settle (they depend on the number of rows), or the population cannot be had.
+            If its cells never settle (they depend on the number of rows), or the population is not known.
         """
         fixed, binning = on_own_cells(estimator)
         return self._zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
@@ -192,8 +192,6 @@ def _on_population(estimator: Estimator, population: Population) -> Truth:
     value: float | Array = evaluate(estimator, population)
     return Truth(value, given=given, method=population.method)
 
-
-# All rows of a world with their masses and chances, and the record that true values come in.
 
 GivenText = Literal["the induced prediction", "upper bound given the full prediction"]
 
@@ -236,7 +234,7 @@ class Truth:
     standard_error : float
         Zero, unless a Monte Carlo value was asked for.
     method : str
-        How the value was had.
+        How the value was computed.
 
     Examples
     --------
@@ -331,9 +329,7 @@ def without_warnings() -> Iterator[None]:
 
 # Estimators on populations: chances in place of labels, masses in place of counts.
 
-_BLOCKS = 20
-_REPEATS = 30
-_FEW_ROWS = (300, 500)
+_BLOCKS = 20  # of a Monte Carlo value: enough for its standard error
 
 
 def evaluate(estimator: Estimator, population: Population) -> float | Array:
@@ -359,7 +355,7 @@ def zero_where_calibrated(
     estimand : Estimator
     """
     values = []
-    for seed, n in enumerate(_FEW_ROWS):
+    for seed, n in enumerate((300, 500)):
         try:
             values.append(np.asarray(evaluate(estimand, rows(n, as_generator(seed)))))
         except ValueError:  # it needs more rows, or what these have not
@@ -387,7 +383,7 @@ def through_features(estimand: Estimator, features: tuple[str, ...], model: obje
     """Condition on all features, so that predictions are compared with P(Y | X)."""
     if not features:
         raise ValueError(
-            f"{model!r} has no features, so that P(Y | X) is not defined; 'ise' can be had for worlds with features: "
+            f"{model!r} has no features, so that P(Y | X) is not defined; 'ise' is known for worlds with features: "
             "RegressionFunction(...).classified_by(...), Conditioned(...), FinitePredictions(..., features=[...])."
         )
     return estimand.lens | Given(*features) | estimand.core
@@ -416,15 +412,12 @@ def monte_carlo(
 def _pools(lens: Lens, block: Population) -> bool:
     """Whether random rows tell the error given the induced prediction.
 
-    They do if induced predictions come back often, or if the chances depend on them alone.
+    They do if induced predictions come back 30 times on average, or if the chances depend on them alone.
     """
     if not lens.parts and not block.predictions.variables:
         return True
     view = lens.look(block.predictions)
-    return UniqueValues().cut(view.predictions).size * _REPEATS <= len(view.predictions)
-
-
-# The calibration function read off a population.
+    return UniqueValues().cut(view.predictions).size * 30 <= len(view.predictions)
 
 
 def induced_chances(population: Population, lens: Lens, probabilities: Floats) -> Floats:

@@ -95,9 +95,6 @@ def beta_borders(a: float, b: float) -> Floats:
     return np.concatenate([low, high])
 
 
-# Two overlapping Gaussian classes and a logistic classifier.
-
-
 @final
 @dataclass(frozen=True)
 class GaussianMixture(LineModel):

@@ -12,8 +12,18 @@ from scipy import special
 from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import keep
+from calibstat.data.rounding import SAME
 from calibstat.data.sample import Predictions
-from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, settled
+from calibstat.generators._quadrature import (
+    Borders,
+    bisected,
+    critical_points,
+    distinct,
+    panels,
+    population_on_cells,
+    unit_rule,
+)
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.beta import BetaPredictions, beta_borders, beta_density, check_parameters
 from calibstat.generators.recalibrations import Identity
@@ -23,7 +33,7 @@ from calibstat.lenses.relabel import Canonical
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class DirichletPredictions(SyntheticModel):
     """Predictions p ~ Dirichlet(alpha); labels have the law r(p).
 
@@ -51,18 +61,18 @@ class DirichletPredictions(SyntheticModel):
     0.45
     """
 
-    alpha: tuple[float, ...]
-    recalibration: RowMap
+    alpha: Sequence[float]
+    recalibration: RowMap = Identity()
 
-    def __init__(self, alpha: Sequence[float], recalibration: RowMap = Identity()) -> None:
-        parameters = tuple(float(each) for each in alpha)
+    def __post_init__(self) -> None:
+        parameters = tuple(float(each) for each in self.alpha)
         if len(parameters) < 2:
-            raise ValueError(f"alpha is {alpha!r}, but at least two classes are needed.")
-        if not callable(recalibration):
-            raise TypeError(f"recalibration is {recalibration!r}, but a function of rows is needed: Identity().")
-        own = recalibration.within(parameters) if isinstance(recalibration, SimplexMap) else recalibration
-        object.__setattr__(self, "alpha", parameters)
-        object.__setattr__(self, "recalibration", own)
+            raise ValueError(f"alpha is {self.alpha!r}, but at least two classes are needed.")
+        if not callable(self.recalibration):
+            raise TypeError(f"recalibration is {self.recalibration!r}, but a function of rows is needed: Identity().")
+        keep(self, alpha=parameters)
+        if isinstance(self.recalibration, SimplexMap):
+            keep(self, recalibration=self.recalibration.within(parameters))
         check_parameters(self, *parameters)
         self.laws(np.vstack([np.eye(len(parameters)), np.full(len(parameters), 1 / len(parameters))]))
 
@@ -90,16 +100,12 @@ class DirichletPredictions(SyntheticModel):
         groups = groups_of(lens, len(self.alpha))
         if len(self.alpha) == 2:
             return self._line(self.alpha, self.laws).population(lens, binning)
-        if groups is not None and self._linear and len(groups) == 2:
-            return groups.lift(
-                self._line(groups.sums(self.alpha), groups.law(self)).population(Canonical(), binning), self
-            )
-        if groups is not None and self._linear and len(groups) == 3:
-            return groups.lift(
-                Triangle(groups.sums(self.alpha), groups.law(self)).population(Canonical(), binning), self
-            )
+        if groups is not None and self._linear and len(groups) in (2, 3):
+            known = self._line if len(groups) == 2 else ThreeClasses
+            small = known(groups.sums(self.alpha), groups.law(self))
+            return groups.lift(small.population(Canonical(), binning), self)
         if len(self.alpha) == 3:
-            return Triangle(self.alpha, self.laws, self._map).population(lens, binning)
+            return ThreeClasses(self.alpha, self.laws, self._map).population(lens, binning)
         raise ValueError(
             f"{self!r} through {lens!r}: with {len(self.alpha)} classes true values are known for a Mixture looked at "
             "through ClassWise(c) or Partition(...) into two or three groups, and its canonical total variation; ask "
@@ -162,7 +168,7 @@ def _mixture_total_variation(alpha: Floats, weight: float, law: Floats) -> float
 
 
 @dataclass(frozen=True, eq=False)
-class Groups:
+class ClassGroups:
     """The group of each class.
 
     Parameters
@@ -204,14 +210,14 @@ class Groups:
         )
 
 
-def groups_of(lens: Lens, n_classes: int) -> Groups | None:
+def groups_of(lens: Lens, n_classes: int) -> ClassGroups | None:
     """Return the groups that a lens makes of the classes, or None if it does more than adding up columns."""
     view = lens.look(probe(n_classes))
     if view.rows is not None or view.predictions.given != (...,):
         return None
     if view.codes is None:
-        return Groups(np.arange(n_classes))
-    return Groups(np.asarray(view.codes[0], dtype=np.intp)) if len(view.codes) == 1 else None
+        return ClassGroups(np.arange(n_classes))
+    return ClassGroups(np.asarray(view.codes[0], dtype=np.intp)) if len(view.codes) == 1 else None
 
 
 def probe(n_classes: int) -> Predictions:
@@ -224,11 +230,10 @@ def probe(n_classes: int) -> Predictions:
 # Populations of three classes: nodes on the triangle of predictions.
 
 _N_NODES = 8
-_SHARES = (1e-9, 0.5, 1 - 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
-class Triangle:
+class ThreeClasses:
     """Predictions of three classes with a Dirichlet law.
 
     Parameters
@@ -240,56 +245,56 @@ class Triangle:
         The map again, if it knows where it jumps.
     """
 
-    alpha: tuple[float, ...]
+    alpha: Sequence[float]
     recalibration: RowMap
     jumps: SimplexMap | None = None
 
     def population(self, lens: Lens, binning: Binning | None) -> Population:
         """Lay nodes: along one induced probability where the lens leaves one, else over the whole triangle."""
-        sticks = self._along(lens)
-        if sticks:
-            known = np.concatenate([_span(sticks), self._kinks(lens, sticks), self._jumps(sticks)])
-            return settled(lambda further: self._nodes(sticks, known, further), lens, binning)
+        breakings = self._along(lens)
+        if breakings:
+            known = np.concatenate([_span(breakings), self._kinks(lens, breakings), self._jumps(breakings)])
+            return population_on_cells(lambda further: self._nodes(breakings, known, further), lens, binning)
         if binning is not None:
             raise ValueError(
                 f"the limit on the cells of {binning!r} is not known for continuous predictions of three classes; look "
                 "through ClassWise(c), Partition(...) into two groups or TopLabel() first, or ask for the truth."
             )
-        first = Sticks(self.alpha, 0 if self.jumps is None else self.jumps.first)
+        first = StickBreaking(self.alpha, 0 if self.jumps is None else self.jumps.first)
         known = np.concatenate([first.borders(), self._first_crossings(first), self._jumps([first])])
         rows, mass = self._over([first], distinct(known), self._laws)
         view = lens.look(Predictions(np.full((3, 3), 1 / 3), (0, 1, 2)))
         return self._population(rows, mass, pooled=view.codes is None)
 
-    def _along(self, lens: Lens) -> list[Sticks]:
-        """Return the sticks whose first piece is the induced probability, if there is a single one."""
+    def _along(self, lens: Lens) -> list[StickBreaking]:
+        """Return the breakings whose first piece is the induced probability, if there is a single one."""
         groups = groups_of(lens, 3)
         if groups is not None and len(groups) == 2:
             alone = next(k for k in range(3) if (groups.codes == groups.codes[k]).sum() == 1)
-            return [Sticks(self.alpha, alone)]
-        return [Sticks(self.alpha, k, top=True) for k in range(3)] if _is_top_label(lens) else []
+            return [StickBreaking(self.alpha, alone)]
+        return [StickBreaking(self.alpha, k, top=True) for k in range(3)] if _is_top_label(lens) else []
 
     def _laws(self, rows: Floats) -> Floats:
         return laws_of(self.recalibration, rows)
 
-    def _kinks(self, lens: Lens, sticks: Sequence[Sticks]) -> Floats:
+    def _kinks(self, lens: Lens, breakings: Sequence[StickBreaking]) -> Floats:
         """Find the induced probabilities where the mean deviation changes sign or is largest."""
 
         def deviation(odds: Floats) -> Floats:
-            rows, mass, index = fan(sticks, odds)
+            rows, mass, index = joined_nodes(breakings, odds)
             view = lens.look(Predictions(rows, (0, 1, 2)))
             gaps = view.chances(self._laws(rows))[:, 1] - view.predictions.event
             total = np.bincount(index, mass, minlength=len(odds))
             mean = np.bincount(index, mass * gaps, minlength=len(odds))
             return np.divide(mean, total, out=np.zeros(len(odds)), where=total > 0)
 
-        return critical_points(deviation, panels(distinct(_span(sticks)), 4)[0])
+        return critical_points(deviation, panels(distinct(_span(breakings)), 4)[0])
 
-    def _first_crossings(self, first: Sticks) -> Floats:
+    def _first_crossings(self, first: StickBreaking) -> Floats:
         """Find where, along x, a chance crosses its prediction at the ends and in the middle of u."""
         found = [np.empty(0)]
         grid = panels(first.borders(), 4)[0]
-        for share in logit(np.array(_SHARES)):
+        for share in logit(np.array([SAME, 0.5, 1 - SAME])):
             for k in range(3):
 
                 def gap(odds: Floats, share: float = float(share), k: int = k) -> Floats:
@@ -299,21 +304,21 @@ class Triangle:
                 found.append(critical_points(gap, grid))
         return np.concatenate(found)
 
-    def _jumps(self, sticks: Sequence[Sticks]) -> Floats:
-        if self.jumps is None or all(each.first != self.jumps.first for each in sticks):
+    def _jumps(self, breakings: Sequence[StickBreaking]) -> Floats:
+        if self.jumps is None or all(each.first != self.jumps.first for each in breakings):
             return np.empty(0)
         return logit(np.array(self.jumps.jumps))
 
-    def _nodes(self, sticks: Sequence[Sticks], known: Floats, further: Borders) -> Population:
+    def _nodes(self, breakings: Sequence[StickBreaking], known: Floats, further: Borders) -> Population:
         extra = logit(further.get(..., np.empty(0)))
         extra = np.concatenate([extra, -extra])  # the induced event may be the stick or the rest
         extra = extra[(extra > known.min()) & (extra < known.max())]
-        rows, mass = self._over(sticks, distinct(np.concatenate([known, extra])), None)
+        rows, mass = self._over(breakings, distinct(np.concatenate([known, extra])), None)
         return self._population(rows, mass, pooled=True)
 
-    def _over(self, sticks: Sequence[Sticks], borders: Floats, laws: RowMap | None) -> tuple[Floats, Floats]:
+    def _over(self, breakings: Sequence[StickBreaking], borders: Floats, laws: RowMap | None) -> tuple[Floats, Floats]:
         odds, widths = panels(borders, _N_NODES)
-        rows, mass, index = fan(sticks, odds, laws)
+        rows, mass, index = joined_nodes(breakings, odds, laws)
         return rows, mass * widths[index]
 
     def _population(self, rows: Floats, mass: Floats, *, pooled: bool) -> Population:
@@ -322,9 +327,9 @@ class Triangle:
         return population_of(rows[kept], self._laws(rows[kept]), mass[kept], pooled=pooled, method=method)
 
 
-def _span(sticks: Sequence[Sticks]) -> Floats:
-    borders = np.concatenate([each.borders() for each in sticks])
-    if not sticks[0].top:
+def _span(breakings: Sequence[StickBreaking]) -> Floats:
+    borders = np.concatenate([each.borders() for each in breakings])
+    if not breakings[0].top:
         return borders
     least = float(logit(np.array(1 / 3)))
     return np.concatenate([[least, 0.0], borders[borders > least]])
@@ -338,31 +343,29 @@ def _is_top_label(lens: Lens) -> bool:
     return bool(np.array_equal(view.predictions.event, rows.probabilities.max(axis=1)))
 
 
-# Quadrature over predictions of three classes, by breaking sticks.
-#
-# One class takes x ~ Beta of the stick, the second a share u ~ Beta of the rest. All rows with the same x are nodes
-# under each other, so that looking at that class alone pools them exactly.
+# Quadrature over predictions of three classes, by breaking sticks: x ~ Beta of the whole for one class,
+# then a share u ~ Beta of the rest for the second. All rows with the same x are nodes under each other, so that looking
+# at that class alone pools them exactly.
 
 _FINE = logit(np.arange(1, 16) / 16)
-_STEPS = 50
 Laws = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Sticks:
+class StickBreaking:
     """The fan of rows in which class `first` has given log-odds.
 
     Parameters
     ----------
     alpha : three floats
-        The parameters of the Dirichlet law.
+        Of the Dirichlet law.
     first : int
         The class that is broken off first.
     top : bool
         Whether only rows are wanted in which that class is the most probable.
     """
 
-    alpha: tuple[float, ...]
+    alpha: Sequence[float]
     first: int
     top: bool = False
 
@@ -439,12 +442,13 @@ class Sticks:
 
         signs = np.sign(gaps(owner, borders.ravel())).reshape(m, n, 3)
         x, panel, k = np.nonzero((signs[:, :-1] * signs[:, 1:] < 0) & (np.diff(borders, axis=1) > 0)[..., None])
-        low, high, left = borders[x, panel], borders[x, panel + 1], signs[x, panel, k]
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            same = np.sign(gaps(x, middle)[np.arange(len(x)), k]) == left
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        return x, (low + high) / 2
+        found = bisected(
+            lambda middle: np.sign(gaps(x, middle)[np.arange(len(x)), k]),
+            borders[x, panel],
+            borders[x, panel + 1],
+            signs[x, panel, k],
+        )
+        return x, found
 
 
 def _ragged_panels(owner: Array, places: Floats) -> tuple[Ints, Floats, Floats]:
@@ -453,13 +457,15 @@ def _ragged_panels(owner: Array, places: Floats) -> tuple[Ints, Floats, Floats]:
     owner, places = owner[order], places[order]
     real = (owner[:-1] == owner[1:]) & (np.diff(places) > 1e-14)
     starts, widths = places[:-1][real], np.diff(places)[real]
-    unit, weights = np.polynomial.legendre.leggauss(_N_NODES)
-    nodes = starts[:, None] + widths[:, None] * (unit + 1) / 2
-    return np.repeat(owner[:-1][real], _N_NODES), nodes.ravel(), (widths[:, None] * weights / 2).ravel()
+    unit, weights = unit_rule(_N_NODES)
+    nodes = starts[:, None] + widths[:, None] * unit
+    return np.repeat(owner[:-1][real], _N_NODES), nodes.ravel(), (widths[:, None] * weights).ravel()
 
 
-def fan(sticks: Sequence[Sticks], odds: Floats, laws: Laws | None = None) -> tuple[Floats, Floats, Ints]:
+def joined_nodes(
+    breakings: Sequence[StickBreaking], odds: Floats, laws: Laws | None = None
+) -> tuple[Floats, Floats, Ints]:
     """Join the nodes of several classes at the same x."""
-    parts = [each.nodes(odds, laws) for each in sticks]
+    parts = [each.nodes(odds, laws) for each in breakings]
     rows, mass, index = (np.concatenate(column) for column in zip(*parts, strict=True))
     return rows, mass, index

@@ -10,15 +10,13 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats, Variable
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.recalibrations import EventMap, Identity, chances_of
 from calibstat.generators.simplex_maps import RowMap, SimplexMap, laws_of
 from calibstat.lenses.base import Lens
-
-Rows = tuple[tuple[float, ...], ...]
 
 
 @final
@@ -57,8 +55,8 @@ class FinitePredictions(SyntheticModel):
     Sample(n=5, classes=(0, 1))
     """
 
-    predictions: Rows
-    truths: Rows
+    predictions: tuple[tuple[float, ...], ...]
+    truths: tuple[tuple[float, ...], ...]
     mass: tuple[float, ...]
     variables: tuple[tuple[str, tuple[Hashable, ...]], ...]
     labels: tuple[Hashable, ...]
@@ -82,12 +80,15 @@ class FinitePredictions(SyntheticModel):
         wrong = [name for name in features if name not in columns]
         if wrong:
             raise ValueError(f"features names {wrong[0]!r}, which is not among the variables {tuple(columns)!r}.")
-        _hold(self, "predictions", tuple(map(tuple, rows.tolist())))
-        _hold(self, "truths", tuple(map(tuple, laws.tolist())))
-        _hold(self, "mass", tuple(masses.tolist()))
-        _hold(self, "variables", tuple((name, tuple(values)) for name, values in columns.items()))
-        _hold(self, "labels", tuple(range(rows.shape[1])) if labels is None else tuple(labels))
-        _hold(self, "feature_names", tuple(features))
+        keep(
+            self,
+            predictions=tuple(map(tuple, rows.tolist())),
+            truths=tuple(map(tuple, laws.tolist())),
+            mass=tuple(masses.tolist()),
+            variables=tuple((name, tuple(values)) for name, values in columns.items()),
+            labels=tuple(range(rows.shape[1])) if labels is None else tuple(labels),
+            feature_names=tuple(features),
+        )
         self._table()
 
     @property
@@ -162,13 +163,6 @@ def _masses(mass: Any, n: int) -> Floats:
     return masses
 
 
-def _hold(model: FinitePredictions, name: str, value: Any) -> None:
-    object.__setattr__(model, name, value)
-
-
-# Real predictions as the law of predictions, with a calibration function laid on them.
-
-
 @final
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Empirical(SyntheticModel):
@@ -216,9 +210,7 @@ class Empirical(SyntheticModel):
             classes=seen.classes,
             variables=dict(seen.variables),
         )
-        object.__setattr__(self, "y_prob", seen.probabilities)
-        object.__setattr__(self, "recalibration", recalibration)
-        object.__setattr__(self, "table", table)
+        keep(self, y_prob=seen.probabilities, recalibration=recalibration, table=table)
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw rows of the data set, with replacement."""
@@ -244,9 +236,6 @@ def _laws(recalibration: EventMap | RowMap, rows: Floats) -> Floats:
     if rows.shape[1] == 2 and not isinstance(recalibration, SimplexMap):
         return chances_of(recalibration, rows[:, 1])
     return laws_of(recalibration, rows)
-
-
-# Finite worlds from the literature.
 
 
 def vaicenavicius_example_1() -> FinitePredictions:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Bools, Floats, Ints
 from calibstat.data.rounding import ROUNDING
-from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, settled
+from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, as_points, population_of, two_columns
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.relabel import Canonical
@@ -27,8 +27,6 @@ from calibstat.lenses.relabel import Canonical
 # Uniform in the middle, geometric beyond, where nothing changes any more; log-odds beyond 700 leave the floats.
 _FAR = 8 * 1.15 ** np.arange(1, 33)
 _WIDE = np.concatenate([np.arange(0, 8.25, 0.25), _FAR[_FAR < 700], [700]])
-_FINE = np.arange(1, 64) / 64
-_NEAR = 1e-10
 
 
 @dataclass(frozen=True)
@@ -54,11 +52,8 @@ class LineModel(SyntheticModel):
 
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:
         """Lay nodes, with panels bisected at kinks and extrema of the deviation and at the borders of cells."""
-        known = next((nodes for other, nodes in self._known if other == lens), None)
-        if known is None:
-            known = self._with_kinks(lens)
-            self._known.append((lens, known))
-        return settled(lambda further: self._nodes(known, further), lens, binning, self._quantiles_of(lens, binning))
+        known, ends = self._borders_of(lens), self._quantiles_of(lens, binning)
+        return population_on_cells(lambda further: self._nodes(known, further), lens, binning, ends)
 
     def quantiles(self, levels: Floats) -> Population:
         """Return rows at quantiles of the event's probability."""
@@ -95,16 +90,16 @@ class LineModel(SyntheticModel):
         return two_columns(event) if given.ndim == 2 else event
 
     @cached_property
-    def _known(self) -> list[tuple[Lens, Floats]]:
-        """Remember the borders for each lens: each number of bins asks for them again."""
-        return []
+    def _borders_of(self) -> Callable[[Lens], Floats]:
+        """The borders without cells, by the lens: each number of bins asks for them again."""
+        return cache(self._with_kinks)
 
     def _quantiles_of(self, lens: Lens, binning: Binning | None) -> Borders:
         """Return where cells of equal mass end, and points so close on both sides that they need no search."""
         if lens.parts or not isinstance(binning, EqualMass) or binning.n_bins == 1:
             return {}
         ends = self.quantiles(np.arange(1, binning.n_bins) / binning.n_bins).predictions.event
-        gap = np.minimum(_NEAR, np.minimum(ends, 1 - ends) / 2)
+        gap = np.minimum(1e-10, np.minimum(ends, 1 - ends) / 2)
         return {...: np.concatenate([ends - gap, ends, ends + gap])}
 
     def _with_kinks(self, lens: Lens) -> Floats:
@@ -117,7 +112,7 @@ class LineModel(SyntheticModel):
         """Lay borders, symmetric about 0, as far as the density reaches."""
         own = self.borders()
         reach = np.abs(own).max()
-        fine = logit(_FINE)
+        fine = logit(np.arange(1, 64) / 64)
         half = np.abs(np.concatenate([own, _WIDE, fine, [reach]]))
         half = half[half <= reach]
         return distinct(np.concatenate([-half, [0.0], half]))
@@ -177,11 +172,7 @@ def _positive_nodes(base: Floats) -> Floats:
 
 # Quantiles of predictions that have a density: their distribution function by quadrature, inverted by Newton steps.
 
-_PARTS = 16
-_NODES = 4
-_STEPS = 12
-# A Newton step this small leaves an error of its square; a bisection has to be as small as the error.
-_CLOSE_BY_NEWTON = 1e-8
+_NODES = 4  # in each of 16 parts of a panel
 
 
 def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: Floats) -> Floats:
@@ -201,7 +192,7 @@ def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: F
     points : (k,) floats
         Not decreasing.
     """
-    parts = np.linspace(0, 1, _PARTS + 1)[:-1]
+    parts = np.arange(16) / 16
     fine = np.append((borders[:-1, None] + np.diff(borders)[:, None] * parts).ravel(), borders[-1])
     nodes, widths = panels(fine, _NODES)
     below = np.concatenate([[0.0], np.cumsum((widths * density(nodes)).reshape(-1, _NODES).sum(axis=1))])
@@ -219,7 +210,7 @@ def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, pa
     left, low, high, points = fine[panel], fine[panel], fine[panel + 1], found
     beyond = asked - below[panel]
     open_ = np.arange(len(asked))
-    for _ in range(_STEPS):
+    for _ in range(12):
         gap = _integral(density, left, points) - beyond
         low, high = np.where(gap < 0, points, low), np.where(gap > 0, points, high)
         slope = density(points)
@@ -227,7 +218,8 @@ def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, pa
         inside = (moved >= low) & (moved <= high)
         moved = np.where(inside, moved, (low + high) / 2)
         found[open_] = moved
-        close = np.where(inside, _CLOSE_BY_NEWTON, ROUNDING) * np.maximum(1, np.abs(moved))
+        # A Newton step of 1e-8 leaves an error of its square; a bisection has to be as small as the error.
+        close = np.where(inside, 1e-8, ROUNDING) * np.maximum(1, np.abs(moved))
         still = np.flatnonzero(np.abs(moved - points) > close)
         if len(still) == 0:
             break

@@ -149,9 +149,6 @@ def _finite(recalibration: Recalibration, value: float) -> None:
         raise ValueError(f"{recalibration!r}: the parameter must be finite.")
 
 
-# Calibration functions that err in places: wiggles, bumps and tails.
-
-
 @final
 @dataclass(frozen=True)
 class Wiggle(Recalibration):

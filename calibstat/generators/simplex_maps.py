@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from calibstat.data.arrays import Floats
+from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 
 RowMap: TypeAlias = Callable[[Floats], Any]
@@ -69,7 +70,7 @@ def _refuse(recalibration: RowMap, rows: Floats, laws: Floats) -> None:
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class Mixture(SimplexMap):
     r"""r(p) = weight * distribution + (1 - weight) p (Widmann et al. 2019).
 
@@ -84,16 +85,15 @@ class Mixture(SimplexMap):
     """
 
     weight: float
-    distribution: tuple[float, ...]
+    distribution: Sequence[float]
 
-    def __init__(self, weight: float, distribution: Sequence[float]) -> None:
-        law = np.asarray(distribution, dtype=float)
-        if not 0 <= weight <= 1:
-            raise ValueError(f"weight is {weight!r}, but it must be in [0, 1].")
+    def __post_init__(self) -> None:
+        law = np.asarray(self.distribution, dtype=float)
+        if not 0 <= self.weight <= 1:
+            raise ValueError(f"weight is {self.weight!r}, but it must be in [0, 1].")
         if law.ndim != 1 or len(law) < 2 or not (law >= 0).all() or abs(law.sum() - 1) > SAME:
-            raise ValueError(f"distribution is {distribution!r}, but it must be >= 0 and sum to 1.")
-        object.__setattr__(self, "weight", float(weight))
-        object.__setattr__(self, "distribution", tuple(law.tolist()))
+            raise ValueError(f"distribution is {self.distribution!r}, but it must be >= 0 and sum to 1.")
+        keep(self, weight=float(self.weight), distribution=tuple(law.tolist()))
 
     def __call__(self, rows: Floats) -> Floats:
         """Mix."""
@@ -128,7 +128,7 @@ class TemperatureShift(SimplexMap):
 
 
 @final
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True)
 class MatrixMap(SimplexMap):
     """r(p) = softmax(W log p + b): matrix scaling; log p is cut at -700.
 
@@ -140,18 +140,17 @@ class MatrixMap(SimplexMap):
         b; zero by default.
     """
 
-    matrix: tuple[tuple[float, ...], ...]
-    intercept: tuple[float, ...]
+    matrix: Any
+    intercept: Any = None
 
-    def __init__(self, matrix: Any, intercept: Any = None) -> None:
-        weights = np.asarray(matrix, dtype=float)
+    def __post_init__(self) -> None:
+        weights = np.asarray(self.matrix, dtype=float)
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not np.isfinite(weights).all():
             raise ValueError(f"matrix has shape {weights.shape}; a finite (K, K) matrix is needed.")
-        shift = np.zeros(len(weights)) if intercept is None else np.asarray(intercept, dtype=float)
+        shift = np.zeros(len(weights)) if self.intercept is None else np.asarray(self.intercept, dtype=float)
         if shift.shape != (len(weights),) or not np.isfinite(shift).all():
             raise ValueError(f"intercept has shape {shift.shape}, but the matrix has {len(weights)} rows.")
-        object.__setattr__(self, "matrix", tuple(map(tuple, weights.tolist())))
-        object.__setattr__(self, "intercept", tuple(shift.tolist()))
+        keep(self, matrix=tuple(map(tuple, weights.tolist())), intercept=tuple(shift.tolist()))
 
     def __call__(self, rows: Floats) -> Floats:
         """Map log-probabilities."""

@@ -13,13 +13,12 @@ from calibstat.binnings.base import Binning
 from calibstat.data.arrays import RNG, Floats, Variable, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
-from calibstat.generators._quadrature import Borders, distinct, panels, settled
+from calibstat.generators._quadrature import Borders, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, draw_outcomes, population_of
 from calibstat.generators.line import LineModel
 from calibstat.generators.recalibrations import Identity, LogitShift, Recalibration, Slope
 from calibstat.lenses.base import Lens
 
-_N_NODES = 8
 _TINY = 1e-30
 
 
@@ -78,7 +77,7 @@ class VariableMiscalibration(SyntheticModel):
         """Lay a grid of nodes over scores and variables."""
         joint = len(lens.look(self._grid({}, 1).predictions).predictions.given) > 1
         n_panels = 64 if joint else 8  # deviations given both have kinks along curves
-        return settled(lambda further: self._grid(further, n_panels), lens, binning)
+        return population_on_cells(lambda further: self._grid(further, n_panels), lens, binning)
 
     def _grid(self, further: Borders, n_panels: int) -> Population:
         asked = further.get(..., np.empty(0))
@@ -98,10 +97,7 @@ class VariableMiscalibration(SyntheticModel):
 
 def _axis(low: float, high: float, n_panels: int, further: Floats) -> tuple[Floats, Floats]:
     inside = further[(further > low) & (further < high)]
-    return panels(distinct(np.concatenate([np.linspace(low, high, n_panels + 1), inside])), _N_NODES)
-
-
-# Two classifiers on the same rows.
+    return panels(distinct(np.concatenate([np.linspace(low, high, n_panels + 1), inside])), 8)
 
 
 @final
@@ -144,14 +140,14 @@ class ModelPair:
             _affine(each)
 
     @property
-    def first(self) -> Member:
+    def first(self) -> MemberOfPair:
         """The classifier that sees z, as a model of its own."""
-        return Member(self, 0)
+        return MemberOfPair(self, 0)
 
     @property
-    def second(self) -> Member:
+    def second(self) -> MemberOfPair:
         """The classifier that sees w, as a model of its own."""
-        return Member(self, 1)
+        return MemberOfPair(self, 1)
 
     def sample(self, n: int, rng: RNG = None) -> tuple[Sample, Sample]:
         """Draw rows with the predictions of both classifiers and one label each.
@@ -177,7 +173,7 @@ class ModelPair:
 
 @final
 @dataclass(frozen=True)
-class Member(LineModel):
+class MemberOfPair(LineModel):
     """One classifier of a pair.
 
     Parameters

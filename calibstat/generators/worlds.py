@@ -13,9 +13,9 @@ from calibstat._logistic import expit
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Ints, Variable, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
-from calibstat.generators._quadrature import Borders, distinct, panels, settled
+from calibstat.generators._quadrature import Borders, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, population_of, two_columns
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
@@ -81,19 +81,16 @@ class RegressionFunction:
             Maps (n, 2) features to probabilities: (n,) of the event, or (n, 2).
         breaks : two sequences of floats, optional
             Where, along each feature, predictions may jump. Found by themselves for scikit-learn's trees and forests;
-            without them only Monte Carlo values can be had.
+            without them only Monte Carlo values are known.
         """
         return Classified(self, classifier, breaks)
 
 
-# A classifier on a world of features.
-
-_N_NODES = 6
 _GRID = np.linspace(0, 1, 17)
 
 
 @final
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False)
 class Classified(SyntheticModel):
     """A classifier on a `RegressionFunction`; made by ``world.classified_by(classifier)``.
 
@@ -110,19 +107,16 @@ class Classified(SyntheticModel):
 
     world: RegressionFunction
     classifier: Any
-    breaks: tuple[tuple[float, ...], ...] | None
+    breaks: Sequence[Sequence[float]] | None
 
-    def __init__(self, world: RegressionFunction, classifier: Any, breaks: Sequence[Sequence[float]] | None) -> None:
+    def __post_init__(self) -> None:
+        classifier = self.classifier
         if not callable(classifier) and not hasattr(classifier, "predict_proba"):
             raise TypeError(f"classifier is {classifier!r}, but a function, or an object with predict_proba is needed.")
-        given = _tree_breaks(classifier) if breaks is None else breaks
+        given = _tree_breaks(classifier) if self.breaks is None else self.breaks
         if given is not None and len(given) != 2:
             raise ValueError(f"breaks has {len(given)} parts, but there are two features: pass ([...], [...]).")
-        object.__setattr__(self, "world", world)
-        object.__setattr__(self, "classifier", classifier)
-        object.__setattr__(
-            self, "breaks", None if given is None else tuple(tuple(float(x) for x in each) for each in given)
-        )
+        keep(self, breaks=None if given is None else tuple(tuple(float(x) for x in each) for each in given))
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -149,11 +143,11 @@ class Classified(SyntheticModel):
         given = lens.look(plain.predictions).predictions.given
         if given == (...,) and binning is not None:
             return plain  # finitely many predictions: no node stands for both sides of a border
-        return settled(self._grid, lens, binning)
+        return population_on_cells(self._grid, lens, binning)
 
     def _grid(self, further: Borders) -> Population:
         axes = [
-            panels(distinct(np.clip(np.concatenate([_GRID, own, further.get(name, np.empty(0))]), 0, 1)), _N_NODES)
+            panels(distinct(np.clip(np.concatenate([_GRID, own, further.get(name, np.empty(0))]), 0, 1)), 6)
             for name, own in zip(self.features, self.breaks or ((), ()), strict=True)
         ]
         (x1, mass1), (x2, mass2) = axes
@@ -181,9 +175,6 @@ def _tree_breaks(classifier: Any) -> list[list[float]] | None:
     cuts = np.concatenate([each.tree_.threshold for each in trees])
     which = np.concatenate([each.tree_.feature for each in trees])
     return [sorted(set(cuts[which == feature].tolist())) for feature in range(2)]
-
-
-# The calibrated classifier P(Y | h(X)).
 
 
 @final
