@@ -100,23 +100,23 @@ RECALIBRATIONS = [
 LAWS = [(1, 1), (4, 0.8), (1, 19), (0.3, 0.4)]
 
 
-@pytest.mark.parametrize("law", slow_but([(4, 0.8)], LAWS))
+@pytest.mark.parametrize(("a", "b"), slow_but([(4, 0.8)], LAWS))
 @pytest.mark.parametrize("recalibration", RECALIBRATIONS, ids=str)
-def test_beta_truths_against_a_fine_midpoint_rule(law, recalibration):
-    model = gen.BetaPredictions(*law, recalibration)
+def test_beta_truths_against_a_fine_midpoint_rule(a, b, recalibration):
+    model = gen.BetaPredictions(a, b, recalibration)
     # the midpoint rule on quantiles knows nothing of panels, log-odds or kinks
-    p = stats.beta.ppf((np.arange(400_000) + 0.5) / 400_000, *law)
+    p = stats.beta.ppf((np.arange(400_000) + 0.5) / 400_000, a, b)
     gap = np.abs(recalibration(p) - p)
     assert float(model.truth(cs.ECE())) == pytest.approx(gap.mean(), abs=2e-6)
     assert float(model.truth(cs.SquaredCE())) == pytest.approx((gap**2).mean(), abs=2e-6)
     assert float(model.truth(cs.PDE(cs.EqualMass(5)))) == pytest.approx(float(model.truth(cs.ECE())), abs=1e-12)
 
 
-@pytest.mark.parametrize("law", slow_but([(4, 0.8)], LAWS[:3]))
+@pytest.mark.parametrize(("a", "b"), slow_but([(4, 0.8)], LAWS[:3]))
 @pytest.mark.parametrize("recalibration", RECALIBRATIONS[:7], ids=str)
-def test_top_label_pools_mirrored_predictions(law, recalibration):
-    model = gen.BetaPredictions(*law, recalibration)
-    density = stats.beta(*law).pdf
+def test_top_label_pools_mirrored_predictions(a, b, recalibration):
+    model = gen.BetaPredictions(a, b, recalibration)
+    density = stats.beta(a, b).pdf
 
     def gap(c):
         below, above = density(1 - c), density(c)
