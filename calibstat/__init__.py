@@ -29,8 +29,7 @@ _MODULES = {
     "binnings.intervals": ["EqualMass", "EqualWidth", "FixedEdges"],
     "binnings.simplex": ["SimplexGrid", "VarianceTree"],
     "estimators.base": ["Estimator", "Evaluator"],
-    "estimators.binned": ["BinnedEstimator", "CellwiseEstimator"],
-    "estimators.tally": ["Tally"],
+    "estimators.tally": ["BinnedEstimator", "CellwiseEstimator", "Tally"],
     "estimators.miscalibration": [
         "TotalVariation",
         "SquaredEuclidean",

@@ -37,8 +37,6 @@ from calibstat.estimators.base import Estimator as Estimator
 from calibstat.estimators.base import Evaluator as Evaluator
 from calibstat.estimators.belt import Belt as Belt
 from calibstat.estimators.belt import CalibrationBelt as CalibrationBelt
-from calibstat.estimators.binned import BinnedEstimator as BinnedEstimator
-from calibstat.estimators.binned import CellwiseEstimator as CellwiseEstimator
 from calibstat.estimators.bridge import BridgeComponents as BridgeComponents
 from calibstat.estimators.bridge import BrownianBridge as BrownianBridge
 from calibstat.estimators.bridge import MeanAndBridge as MeanAndBridge
@@ -119,6 +117,8 @@ from calibstat.estimators.squared_walks import AndersonDarling as AndersonDarlin
 from calibstat.estimators.squared_walks import CramerVonMises as CramerVonMises
 from calibstat.estimators.standardized_cells import MultiscaleL2 as MultiscaleL2
 from calibstat.estimators.standardized_cells import StandardizedL2 as StandardizedL2
+from calibstat.estimators.tally import BinnedEstimator as BinnedEstimator
+from calibstat.estimators.tally import CellwiseEstimator as CellwiseEstimator
 from calibstat.estimators.tally import Tally as Tally
 from calibstat.estimators.tce import TCE as TCE
 from calibstat.estimators.validity_curve import AUCV as AUCV

@@ -20,12 +20,12 @@ from calibstat._progress import track
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.tally import Tally, TallyPlan
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.relabel import Canonical
 
 if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import as numpy
     from calibstat.estimators.large_sample import LargeSampleLaw
+    from calibstat.estimators.tally import Tally, TallyPlan
 
 ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "debiased square"]
 Extreme: TypeAlias = Literal["large", "small", "either"]
@@ -304,6 +304,8 @@ class Estimator(ABC):
     """Whether there is one number that a test can be about."""
     smallest_value: ClassVar[float] = -math.inf
     """A number that no headline is below, apart from noise that is taken out: intervals end there."""
+    headline_place: ClassVar[int | None] = None
+    """Which of several numbers a test is about, where it is one of them."""
     extreme: ClassVar[Extreme] = "large"
     """Which values of the headline are evidence of miscalibration."""
     residual_form: ClassVar[ResidualForm] = "none"
@@ -346,7 +348,7 @@ class Estimator(ABC):
 
     def headline(self, values: Floats) -> Floats:
         """Reduce values (..., *shape) to the one number a test is about, (...,); by default they are that number."""
-        return values
+        return values if self.headline_place is None else values[..., self.headline_place]
 
     def evidence(self, values: Floats) -> Floats:
         """Order headline values so that larger is stronger evidence of miscalibration."""
@@ -574,6 +576,16 @@ def all_weights(predictions: Predictions, weights: Array | None) -> Floats:
     """Return the product of the sample's weights and those that move, (..., n) or (n,); ones if there are none."""
     own = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
     return own if weights is None else own * weights
+
+
+def residuals(predictions: Predictions, outcomes: Array) -> Floats:
+    """Return outcome - prediction of labels (R, n) or chances (R, n, K): (R, c, n), of two classes the event alone."""
+    chances = is_chances(outcomes)
+    if predictions.n_classes == 2:
+        return np.asarray((outcomes[..., 1] if chances else outcomes) - predictions.event)[:, None, :]
+    codes = np.arange(predictions.n_classes)[:, None]
+    hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
+    return np.subtract(hits, predictions.probabilities.T, order="C")
 
 
 # Replicates on any leading axes, evaluated in batches that fit into memory.

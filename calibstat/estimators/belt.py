@@ -105,6 +105,7 @@ class CalibrationBelt(Estimator):
     max_degree: int = 4
     threshold: float = 0.95
     quantity: ClassVar[str] = "likelihood ratio of a polynomial calibration curve against the bisector (GiViTI)"
+    headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
 
@@ -119,10 +120,6 @@ class CalibrationBelt(Estimator):
         two_classes(self, predictions)
         unweighted(self, predictions)
         return _BeltEvaluator(predictions, self)
-
-    def headline(self, values: Floats) -> Floats:
-        """Take the likelihood ratio; degree and coefficients stand behind it."""
-        return values[..., 0]
 
 
 class _BeltEvaluator(Evaluator):

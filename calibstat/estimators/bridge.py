@@ -73,13 +73,13 @@ class BrownianBridge(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.bridge import BrownianBridge
-    >>> found = BrownianBridge()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9]))
+    >>> found = cs.BrownianBridge()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9]))
     >>> round(found.mean, 6), round(found.bridge, 6), round(found.statistic, 6)
     (0.25, 0.059091, 3.043277)
     """
 
     quantity: ClassVar[str] = "mean residual, distance of the walk from its line, and Fisher's combination of both"
+    headline_place: ClassVar[int | None] = 2
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
@@ -91,10 +91,6 @@ class BrownianBridge(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
         return _BridgeEvaluator(Ordered(self, predictions).clipped())
-
-    def headline(self, values: Floats) -> Floats:
-        """Return Fisher's combination."""
-        return values[..., 2]
 
 
 @final
@@ -112,8 +108,7 @@ class MeanAndBridge(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.bridge import MeanAndBridge
-    >>> MeanAndBridge()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])).round(6)
+    >>> cs.MeanAndBridge()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])).round(6)
     array([0.25    , 0.059091])
     """
 

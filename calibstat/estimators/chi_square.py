@@ -16,10 +16,17 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, ResidualForm, two_classes
-from calibstat.estimators.binned import CellwiseEstimator
+from calibstat.estimators.base import (
+    Capabilities,
+    CellTerms,
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    all_weights,
+    two_classes,
+)
 from calibstat.estimators.large_sample import chi_square_law
-from calibstat.estimators.tally import Tally, TallyPlan, full_vector
+from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, full_vector
 
 
 @final
@@ -88,6 +95,7 @@ class HosmerLemeshow(Estimator):
 
     n_bins: int = 10
     quantity: ClassVar[str] = "Hosmer-Lemeshow statistic (published form and with exact variances)"
+    headline_place: ClassVar[int | None] = 1
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
@@ -103,10 +111,6 @@ class HosmerLemeshow(Estimator):
         """Cut the cells and add up variances."""
         two_classes(self, predictions)
         return _CellChiSquares(predictions, EqualMass(self.n_bins), (0, 1))
-
-    def headline(self, values: Floats) -> Floats:
-        """Return the statistic with exact variances."""
-        return values[..., 1]
 
 
 @final
@@ -186,9 +190,7 @@ class _CellChiSquares(Evaluator):
 
     def _variances(self, weights: Array | None) -> Floats:
         """Exact variance of each cell's weighted sum of outcomes (..., L)."""
-        own = self.plan.predictions.weights
-        masses = np.ones(len(self.variance)) if own is None else own
-        masses = masses if weights is None else masses * weights
+        masses = all_weights(self.plan.predictions, weights)
         index, size = self.plan.cells.index, self.plan.cells.size
         flat = (masses**2 * self.variance).reshape(prod(masses.shape[:-1]), len(self.variance))
         sums = [np.bincount(index, row, minlength=size) for row in flat]
@@ -236,11 +238,6 @@ class PearsonCE(CellwiseEstimator):
     binning: Binning = EqualMass(10)
     quantity: ClassVar[str] = "chi-square distance of cell means (plug-in, binned)"
     residual_form: ClassVar[ResidualForm] = "function"
-
-    @property
-    def estimand(self) -> PearsonCE:
-        """The unbinned chi-square distance."""
-        return PearsonCE(UniqueValues())
 
     def terms(self, tally: Tally) -> Floats:
         """Divide squared gaps by mean predictions, and weigh them by the shares of cells."""

@@ -144,7 +144,7 @@ class _CoxEvaluator(Evaluator):
 
     def __init__(self, estimator: Cox, predictions: Predictions) -> None:
         self.estimator = estimator
-        self.weights = predictions.weights
+        self.predictions = predictions
         self.logits = clipped_logit(predictions.event)
         self.score = logit_score(predictions, 1)
 
@@ -165,7 +165,7 @@ class _CoxEvaluator(Evaluator):
 
     def _expanded(self, outcomes: Array) -> Expansion:
         value = self(outcomes)
-        masses = np.ones(len(self.logits)) if self.weights is None else self.weights
+        masses = all_weights(self.predictions, None)
         design = np.stack([np.ones(len(self.logits)), self.logits])
         chances = expit(value[2] + value[4] * self.logits)
         information = (design * masses * chances * (1 - chances)) @ design.T
@@ -174,8 +174,7 @@ class _CoxEvaluator(Evaluator):
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)
-        masses = np.ones(len(self.logits)) if self.weights is None else self.weights
-        masses = np.broadcast_to(masses if weights is None else masses * weights, event.shape)
+        masses = np.broadcast_to(all_weights(self.predictions, weights), event.shape)
         design = np.column_stack([np.ones(len(self.logits)), self.logits])
         large = fit_logistic(design[:, :1], event, masses, offset=self.logits)
         both = fit_logistic(design, event, masses, start=np.array([0.0, 1.0]))
@@ -248,6 +247,7 @@ class ObservedToExpected(Estimator):
     confidence_level: float = 0.95
     quantity: ClassVar[str] = "observed over expected number of events"
     smallest_value: ClassVar[float] = 0.0
+    headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
 
@@ -259,10 +259,6 @@ class ObservedToExpected(Estimator):
         """Keep the predictions."""
         two_classes(self, predictions)
         return _RatioEvaluator(self, predictions)
-
-    def headline(self, values: Floats) -> Floats:
-        """Return the ratio."""
-        return values[..., 0]
 
     def evidence(self, values: Floats) -> Floats:
         """Either side of one is evidence."""

@@ -39,9 +39,8 @@ class Kuiper(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.cumulative import Kuiper
     >>> sample = cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])
-    >>> round(Kuiper()(sample), 6)
+    >>> round(cs.Kuiper()(sample), 6)
     0.275
     """
 
@@ -77,8 +76,7 @@ class KolmogorovSmirnov(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.cumulative import KolmogorovSmirnov
-    >>> round(KolmogorovSmirnov()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    >>> round(cs.KolmogorovSmirnov()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
     0.25
     """
 
@@ -114,8 +112,7 @@ class AverageTwoBin(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.cumulative import AverageTwoBin
-    >>> round(AverageTwoBin()(cs.Sample([0, 1], [0.5, 0.5])), 6)
+    >>> round(cs.AverageTwoBin()(cs.Sample([0, 1], [0.5, 0.5])), 6)
     0.0
     """
 

@@ -132,9 +132,8 @@ class ECESweep(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.deviation import ECESweep
     >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [i / 10 + 0.05 for i in range(10)])
-    >>> round(ECESweep()(sample), 6), round(ECESweep(p=2)(sample), 6)
+    >>> round(cs.ECESweep()(sample), 6), round(cs.ECESweep(p=2)(sample), 6)
     (0.1, 0.119024)
     """
 

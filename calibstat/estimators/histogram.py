@@ -160,14 +160,14 @@ class BrierDecomposition(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.histogram import BrierDecomposition
-    >>> parts = BrierDecomposition(cs.UniqueValues())(cs.Sample([0, 1, 0, 1, 1], [0.4, 0.4, 0.4, 0.9, 0.9]))
+    >>> parts = cs.BrierDecomposition(cs.UniqueValues())(cs.Sample([0, 1, 0, 1, 1], [0.4, 0.4, 0.4, 0.9, 0.9]))
     >>> round(parts.uncertainty - parts.sharpness + parts.calibration, 6), round(parts.score, 6)
     (0.14, 0.14)
     """
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "Brier score and its parts: uncertainty, sharpness, calibration, residual"
+    headline_place: ClassVar[int | None] = 3
 
     @property
     def estimand(self) -> BrierDecomposition:
@@ -177,10 +177,6 @@ class BrierDecomposition(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
         return _PartsEvaluator(predictions, self.binning, _murphy)
-
-    def headline(self, values: Floats) -> Floats:
-        """Return the calibration part."""
-        return values[..., 3]
 
 
 @final
@@ -204,14 +200,14 @@ class FerroFricker(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.histogram import FerroFricker
-    >>> parts = FerroFricker(cs.UniqueValues())(cs.Sample([0, 1, 0, 1, 1], [0.4, 0.4, 0.4, 0.9, 0.9]))
+    >>> parts = cs.FerroFricker(cs.UniqueValues())(cs.Sample([0, 1, 0, 1, 1], [0.4, 0.4, 0.4, 0.9, 0.9]))
     >>> round(parts.calibration, 6), round(parts.uncertainty, 6)
     (-0.06, 0.3)
     """
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "Brier score and its parts, debiased: uncertainty, sharpness, calibration, residual"
+    headline_place: ClassVar[int | None] = 3
 
     @property
     def estimand(self) -> BrierDecomposition:
@@ -221,10 +217,6 @@ class FerroFricker(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
         return _PartsEvaluator(predictions, self.binning, _corrected)
-
-    def headline(self, values: Floats) -> Floats:
-        """Return the calibration part."""
-        return values[..., 3]
 
 
 class _PartsEvaluator(Evaluator):

@@ -71,15 +71,15 @@ class CORP(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.isotonic import CORP
     >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [i / 10 + 0.05 for i in range(10)])
-    >>> parts = CORP()(sample)
+    >>> parts = cs.CORP()(sample)
     >>> round(parts.miscalibration, 6), round(parts.discrimination, 6), round(parts.uncertainty, 6)
     (0.055833, 0.123333, 0.24)
     """
 
     score: Score = BrierScore()
     quantity: ClassVar[str] = "score and its parts: miscalibration (isotonic), discrimination, uncertainty"
+    headline_place: ClassVar[int | None] = 1
     two_outcomes: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -91,10 +91,6 @@ class CORP(Estimator):
                 "or use IsotonicCurve() for the outcome as an increasing function of a variable."
             )
         return _PartsEvaluator(self.score, ordered, self.score.prepare(predictions))
-
-    def headline(self, values: Floats) -> Floats:
-        """Return miscalibration."""
-        return values[..., 1]
 
 
 class _PartsEvaluator(Evaluator):
@@ -175,8 +171,7 @@ class IsotonicCurve(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.isotonic import IsotonicCurve
-    >>> IsotonicCurve()(cs.Sample([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])).recalibrated
+    >>> cs.IsotonicCurve()(cs.Sample([0, 1, 0, 1], [0.1, 0.4, 0.6, 0.9])).recalibrated
     array([0. , 0.5, 0.5, 1. ])
     """
 

@@ -20,8 +20,10 @@ from calibstat.estimators.base import (
     Estimator,
     Evaluator,
     ResidualForm,
+    all_weights,
     in_batches,
     is_chances,
+    residuals,
 )
 from calibstat.estimators.kernels import Kernel, LaplaceKernel, expect_kernel, features, median_distance, on_a_line
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law
@@ -251,16 +253,15 @@ class KernelEvaluator(Evaluator):
         return 1 if n_classes == 2 else n_classes * (n_classes + 1) // 2 if self.several else n_classes
 
     def _masses(self, weights: Array | None) -> Floats:
-        own = self.predictions.weights
-        masses = np.ones((1, len(self.predictions))) if own is None else own[None]
-        return masses if weights is None else masses * np.take(weights, self.sums.rows, axis=1)
+        placed = None if weights is None else np.take(weights, self.sums.rows, axis=1)
+        return np.atleast_2d(all_weights(self.predictions, placed))
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         """Evaluate replicates (R, n) or (R, n, K): (R, *shape)."""
         masses = self._masses(weights)
         chances, weighted = is_chances(outcomes), weights is not None or self.predictions.weights is not None
         placed = np.take(outcomes, self.sums.rows, axis=1) if chances else self._placed(outcomes)
-        vectors = self._residuals(placed)
+        vectors = residuals(self.predictions, placed)  # for two classes of the event: half of the products
         if weighted:
             vectors *= masses[:, None, :]
         if len(placed) > 1 or chances or weighted or self.predictions.n_classes == 2:
@@ -296,16 +297,6 @@ class KernelEvaluator(Evaluator):
 
     def _pairs(self, masses: Floats) -> Floats:
         return masses.sum(axis=-1) ** 2 if self.biased else self.sums.pairs(masses)
-
-    def _residuals(self, outcomes: Array) -> Floats:
-        """Components (R, c, n) of outcome - prediction; for two classes the event, half of the products."""
-        seen = self.predictions
-        chances = is_chances(outcomes)
-        if seen.n_classes == 2:
-            return np.asarray((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
-        codes = np.arange(seen.n_classes)[:, None]
-        hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
-        return np.subtract(hits, seen.probabilities.T, order="C")
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:

@@ -14,9 +14,8 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, in_batches, is_chances
-from calibstat.estimators.binned import CellwiseEstimator
-from calibstat.estimators.tally import Tally, full_vector, ratio
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, in_batches, is_chances
+from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, ratio
 
 _ROWS_IN_A_TILE = 2**21  # numbers of a tile of kernel values
 _KEPT_NUMBERS = 2**26  # kernel values kept between batches of replicates: half a gigabyte
@@ -60,11 +59,6 @@ class LpCE(CellwiseEstimator):
 
     def __post_init__(self) -> None:
         _power(self.p)
-
-    @property
-    def estimand(self) -> LpCE:
-        """The unbinned error."""
-        return LpCE(UniqueValues(), self.p)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the powers of gaps by the shares of cells."""
@@ -145,9 +139,7 @@ class _DensityEvaluator(Evaluator):
         return in_batches(self._batch, outcomes, weights, width)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
-        own = self.predictions.weights
-        masses = np.ones((1, len(self.predictions))) if own is None else own[None]
-        masses = masses if weights is None else masses * weights
+        masses = np.atleast_2d(all_weights(self.predictions, weights))
         targets, seen = self._components(outcomes), self.predictions.components.T
         weighted = targets * masses[:, None, :]
         total = np.zeros(len(targets))

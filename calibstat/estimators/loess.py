@@ -438,6 +438,7 @@ class ICI(Estimator):
 
     curve: Curve = LOESS()
     quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
+    headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
 
     @property
@@ -449,10 +450,6 @@ class ICI(Estimator):
         """Prepare the curve."""
         two_classes(self, predictions)
         return _IndicesEvaluator(self.curve.gaps(predictions), len(predictions))
-
-    def headline(self, values: Floats) -> Floats:
-        """Take the mean."""
-        return values[..., 0]
 
 
 class _IndicesEvaluator(Evaluator):

@@ -12,12 +12,10 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Floats
 from calibstat.estimators.base import Estimator, ResidualForm
-from calibstat.estimators.binned import CellwiseEstimator
 from calibstat.estimators.squared import DebiasedL2
-from calibstat.estimators.tally import Tally, full_vector, over_components, ratio
+from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, over_components, ratio
 from calibstat.lenses.restrict import Given
 
 # Distances between a predicted and an observed law.
@@ -165,11 +163,6 @@ class ExpectedMiscalibration(CellwiseEstimator):
         return _largest(self.distance)
 
     @property
-    def estimand(self) -> ExpectedMiscalibration:
-        """The unbinned expected miscalibration."""
-        return ExpectedMiscalibration(UniqueValues(), self.distance)
-
-    @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """A seminorm if the distance is a norm."""
         return "seminorm" if _is_norm(self.distance) else "none"
@@ -213,11 +206,6 @@ class MaximumMiscalibration(CellwiseEstimator):
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return the largest distance."""
         return _largest(self.distance)
-
-    @property
-    def estimand(self) -> MaximumMiscalibration:
-        """The unbinned maximum."""
-        return MaximumMiscalibration(UniqueValues(), self.distance)
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
@@ -265,11 +253,6 @@ class ECE(CellwiseEstimator):
     def squared_form(self) -> DebiasedL2:
         """The U-statistic of squared errors in the same cells."""
         return DebiasedL2(self.binning)
-
-    @property
-    def estimand(self) -> ECE:
-        """The unbinned expected calibration error."""
-        return ECE(UniqueValues())
 
     def terms(self, tally: Tally) -> Floats:
         """Divide absolute residual sums by the total weight."""

@@ -18,6 +18,7 @@ from calibstat.estimators.base import (
     Estimator,
     Evaluator,
     ResidualForm,
+    all_weights,
     in_batches,
     is_chances,
     two_classes,
@@ -192,9 +193,7 @@ class ScoreForm(Evaluator):
         return np.concatenate(parts).reshape(signs.shape[:-1])
 
     def _masses(self, weights: Array | None) -> Floats:
-        own = self.predictions.weights
-        masses = np.ones((1, len(self.predictions))) if own is None else own[None]
-        return masses if weights is None else masses * weights
+        return np.atleast_2d(all_weights(self.predictions, weights))
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)

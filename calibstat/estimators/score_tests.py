@@ -17,6 +17,7 @@ from calibstat.estimators.base import (
     Expansion,
     Extreme,
     ResidualForm,
+    all_weights,
     in_batches,
     is_chances,
     two_classes,
@@ -241,7 +242,7 @@ class TableEvaluator(Evaluator):
         means = (rows * table).sum(axis=1)
         self.variance = np.maximum((rows * table**2).sum(axis=1) - means**2, 0.0)
         self.standardize = standardize
-        own = self._masses(None)
+        own = all_weights(predictions, None)
         self.deviation = float(np.sqrt((own**2 * self.variance).sum()))
         self.scale = self.deviation / float(own.sum()) if self.deviation else None
 
@@ -260,15 +261,11 @@ class TableEvaluator(Evaluator):
         )
 
     def _expanded(self, outcomes: Array) -> Expansion:
-        return Expansion.of_mean(self(outcomes), self._numbers(outcomes), self._masses(None), self.table.T)
-
-    def _masses(self, weights: Array | None) -> Floats:
-        own = self.predictions.weights
-        masses = np.ones(len(self.predictions)) if own is None else own
-        return masses if weights is None else masses * weights
+        masses = all_weights(self.predictions, None)
+        return Expansion.of_mean(self(outcomes), self._numbers(outcomes), masses, self.table.T)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
-        masses = self._masses(weights)
+        masses = all_weights(self.predictions, weights)
         total = masses.sum(axis=-1)
         sums = (self._numbers(outcomes) * masses).sum(axis=-1)
         if not self.standardize:

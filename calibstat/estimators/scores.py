@@ -63,8 +63,7 @@ class BrierScore(Score):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.scores import BrierScore
-    >>> round(BrierScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    >>> round(cs.BrierScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
     0.065
     """
 
@@ -103,8 +102,7 @@ class LogScore(Score):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.scores import LogScore
-    >>> round(LogScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    >>> round(cs.LogScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
     0.289909
     """
 
@@ -150,8 +148,7 @@ class SphericalScore(Score):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.scores import SphericalScore
-    >>> round(SphericalScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    >>> round(cs.SphericalScore()(cs.Sample([0, 1], [0.2, 0.7])), 6)
     -0.944644
     """
 
@@ -183,8 +180,7 @@ class ZeroOneLoss(Score):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.scores import ZeroOneLoss
-    >>> ZeroOneLoss()(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.5, 0.4]))
+    >>> cs.ZeroOneLoss()(cs.Sample([0, 1, 1, 1], [0.2, 0.7, 0.5, 0.4]))
     0.25
     """
 
@@ -248,8 +244,7 @@ class RMSE(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.scores import RMSE
-    >>> round(RMSE()(cs.Sample([0, 1], [0.2, 0.7])), 6)
+    >>> round(cs.RMSE()(cs.Sample([0, 1], [0.2, 0.7])), 6)
     0.254951
     """
 
@@ -294,8 +289,7 @@ class AUC(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.scores import AUC
-    >>> AUC()(cs.Sample([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
+    >>> cs.AUC()(cs.Sample([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]))
     0.875
     """
 

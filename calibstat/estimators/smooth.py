@@ -52,8 +52,7 @@ class SmoothCE(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.smooth import SmoothCE
-    >>> round(SmoothCE()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    >>> round(cs.SmoothCE()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
     0.2575
     """
 
@@ -124,9 +123,8 @@ class SmoothECE(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.smooth import SmoothECE
     >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [i / 10 + 0.05 for i in range(10)])
-    >>> round(SmoothECE()(sample), 5), round(SmoothECE(bandwidth=0.1)(sample), 5)
+    >>> round(cs.SmoothECE()(sample), 5), round(cs.SmoothECE(bandwidth=0.1)(sample), 5)
     (0.10912, 0.1166)
     """
 

@@ -18,8 +18,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import Expansion, PairsInCells, ResidualForm, all_weights
-from calibstat.estimators.binned import CellwiseEstimator
-from calibstat.estimators.tally import Tally, TallyPlan, over_components, ratio
+from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, over_components, ratio
 
 
 @final
@@ -56,11 +55,6 @@ class SquaredCE(CellwiseEstimator):
     def squared_form(self) -> DebiasedL2:
         """The U-statistic in the same cells."""
         return DebiasedL2(self.binning)
-
-    @property
-    def estimand(self) -> SquaredCE:
-        """The unbinned squared error."""
-        return SquaredCE(UniqueValues())
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Expand in the mean residuals of cells."""
@@ -105,11 +99,6 @@ class RMSCE(CellwiseEstimator):
     def squared_form(self) -> DebiasedL2:
         """The U-statistic in the same cells."""
         return DebiasedL2(self.binning)
-
-    @property
-    def estimand(self) -> RMSCE:
-        """The unbinned root mean squared error."""
-        return RMSCE(UniqueValues())
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Take the root of that of the square."""

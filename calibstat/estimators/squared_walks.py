@@ -42,8 +42,7 @@ class CramerVonMises(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.squared_walks import CramerVonMises
-    >>> round(CramerVonMises()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    >>> round(cs.CramerVonMises()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
     0.022756
     """
 
@@ -82,8 +81,7 @@ class AndersonDarling(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.squared_walks import AndersonDarling
-    >>> round(AndersonDarling()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    >>> round(cs.AndersonDarling()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
     0.069123
     """
 

@@ -14,7 +14,15 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators._ordered import one_column
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, in_batches, is_chances
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    all_weights,
+    in_batches,
+    residuals,
+)
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
 from calibstat.estimators.squared import SquaredCE
 from calibstat.estimators.tally import ratio
@@ -111,29 +119,19 @@ class ScalesEvaluator(Evaluator):
         return normal_law(0.0 if certain or not self.fixed[0][0].any() else 1.0, two_sided=False)
 
     def _masses(self, weights: Array | None) -> Floats:
-        own = self.predictions.weights
-        masses = np.ones((1, len(self.order))) if own is None else own[None]
-        return masses if weights is None else masses * np.take(weights, self.order, axis=1)
+        placed = None if weights is None else np.take(weights, self.order, axis=1)
+        return np.atleast_2d(all_weights(self.predictions, placed))
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
         scales = self.fixed if weights is None else self._scales(masses)
-        vectors = self._residuals(np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
+        vectors = residuals(self.predictions, np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
         sums, squares = _prefix(vectors), _prefix((vectors**2).sum(axis=1))
         best = np.full(len(vectors), -np.inf)
         for starts, (factor, deviation) in zip(self.scales, scales, strict=True):
             products = (_between(sums, starts) ** 2).sum(axis=1) - _between(squares, starts)
             best = np.maximum(best, (factor * products).sum(axis=-1) / deviation)
         return np.where(masses.sum(axis=-1) > 0, best, np.nan)
-
-    def _residuals(self, outcomes: Array) -> Floats:
-        """Outcome - prediction (R, c, n), the event alone for two classes."""
-        seen, chances = self.predictions, is_chances(outcomes)
-        if seen.n_classes == 2:
-            return ((outcomes[..., 1] if chances else outcomes) - seen.event)[:, None, :]
-        codes = np.arange(seen.n_classes)[:, None]
-        hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
-        return np.subtract(hits, seen.probabilities.T, order="C")
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""

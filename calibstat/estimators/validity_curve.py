@@ -15,10 +15,9 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators._local_fits import smoothed_column
 from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, two_classes
-from calibstat.estimators.binned import BinnedEstimator
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.miscalibration import ECE
-from calibstat.estimators.tally import Tally, TallyPlan, ratio
+from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
 
 
 @final
@@ -87,11 +86,6 @@ class AUCV(BinnedEstimator):
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return one."""
         return 1.0
-
-    @property
-    def estimand(self) -> AUCV:
-        """The area under the exact validity curve."""
-        return AUCV(UniqueValues())
 
     def functional(self, tally: Tally) -> Floats:
         """Subtract the mean deviation from one."""

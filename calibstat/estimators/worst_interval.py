@@ -54,13 +54,13 @@ class WorstInterval(Estimator):
     Examples
     --------
     >>> import calibstat as cs
-    >>> from calibstat.estimators.worst_interval import WorstInterval
-    >>> worst = WorstInterval()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9]))
+    >>> worst = cs.WorstInterval()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9]))
     >>> round(worst.deviation, 6), worst.low, worst.high, worst.share
     (0.275, 0.4, 0.9, 0.75)
     """
 
     quantity: ClassVar[str] = "signed mean residual of the worst interval of predictions, its ends and its share"
+    headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
@@ -68,10 +68,6 @@ class WorstInterval(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort."""
         return _IntervalEvaluator(Ordered(self, predictions))
-
-    def headline(self, values: Floats) -> Floats:
-        """Return the signed deviation."""
-        return values[..., 0]
 
 
 class _IntervalEvaluator(Evaluator):

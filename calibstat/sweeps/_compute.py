@@ -20,8 +20,7 @@ from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.binned import BinnedEstimator
-from calibstat.estimators.tally import Tally
+from calibstat.estimators.tally import BinnedEstimator, Tally
 from calibstat.generators.base import SyntheticModel
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators.binned import BinnedEstimator
 from calibstat.estimators.histogram import BrierDecomposition
+from calibstat.estimators.tally import BinnedEstimator
 from calibstat.generators import BetaPredictions, FinitePredictions, GaussianMixture, Slope
 from calibstat.generators.line import N_LEVELS
 from calibstat.sweeps._compute import FEW_LANES, LANES, Estimates
