@@ -517,8 +517,9 @@ class Headline(Estimator):
         return (self.inner,)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Prepare the inner estimator."""
-        return _HeadlineEvaluator(self.inner, self.inner.prepare(predictions))
+        """Prepare the inner estimator; a number is its own headline."""
+        inner = self.inner.prepare(predictions)
+        return _HeadlineEvaluator(self.inner, inner) if inner.shape else inner
 
     def evidence(self, values: Floats) -> Floats:
         """Order values as the inner estimator does."""

@@ -15,7 +15,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Floats
 from calibstat.estimators.base import Estimator, ResidualForm
 from calibstat.estimators.squared import DebiasedL2
-from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, over_components, ratio
+from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector
 from calibstat.lenses.restrict import Given
 
 # Distances between a predicted and an observed law.
@@ -256,9 +256,8 @@ class ECE(CellwiseEstimator):
 
     def terms(self, tally: Tally) -> Floats:
         """Divide absolute residual sums by the total weight."""
-        event_only = tally.prediction.shape[-1] == 1
-        gaps = over_components(np.abs(tally.residual)) * (1.0 if event_only else 0.5)
-        return ratio(gaps, tally.total[..., None], empty=np.nan)
+        gaps = np.abs(tally.outcome - tally.prediction)
+        return tally.over_total(gaps[..., 0] if gaps.shape[-1] == 1 else 0.5 * gaps.sum(axis=-1))
 
 
 def _is_norm(distance: Callable[[Floats, Floats], Floats]) -> bool:

@@ -88,6 +88,7 @@ class RMSCE(CellwiseEstimator):
     """
 
     binning: Binning = EqualMass(15)
+    link: ClassVar[np.ufunc] = np.sqrt
     quantity: ClassVar[str] = "root mean squared calibration error of cell means (plug-in, binned)"
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
@@ -108,10 +109,6 @@ class RMSCE(CellwiseEstimator):
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
         return tally.share * _squared_gaps(tally)
-
-    def link(self, combined: Floats) -> Floats:
-        """Take the root."""
-        return np.sqrt(combined)
 
 
 @final

@@ -64,10 +64,14 @@ class Tally:
         """(...,) sum of all weights."""
         return self.weight.sum(axis=-1)
 
+    def over_total(self, sums: Floats) -> Floats:
+        """Divide sums of cells (..., L) by the sum of all weights; NaN when there are no rows."""
+        return ratio(sums, self.weight.sum(axis=-1)[..., None], empty=np.nan)
+
     @property
     def share(self) -> Floats:
         """(..., L) the share of each cell in the total weight; NaN when there are no rows."""
-        return ratio(self.weight, self.total[..., None], empty=np.nan)
+        return self.over_total(self.weight)
 
     @property
     def mean_prediction(self) -> Floats:
@@ -304,14 +308,12 @@ class CellwiseEstimator(BinnedEstimator):
     """
 
     combine: ClassVar[Literal["sum", "max"]] = "sum"
+    link: ClassVar[np.ufunc] = np.positive
+    """Maps the combined terms to the value, increasingly; by default they are the value."""
 
     @abstractmethod
     def terms(self, tally: Tally) -> Floats:
         """Return the term of each cell of tallies (..., L, c): (..., L); NaN without rows."""
-
-    def link(self, combined: Floats) -> Floats:
-        """Map the combined terms to the value, increasingly; by default they are the value."""
-        return combined
 
     @final
     def cellwise(self, plan: TallyPlan) -> CellTerms | None:

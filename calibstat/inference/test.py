@@ -93,7 +93,8 @@ many rows.
     if np.isnan(value):
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
     null, distribution = _distribution(null, core, seen, as_generator(rng), evaluator)
-    remark, scale = evaluator.capabilities.remark, evaluator.capabilities.scale
+    offers = evaluator.capabilities
+    remark, scale = offers.remark, offers.scale
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),

@@ -126,7 +126,8 @@ class Exact(Null):
 
 def _parts(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:
     """Return the cells and their terms, or say what is missing."""
-    plan, parts = evaluator.capabilities.tally, evaluator.capabilities.terms
+    offers = evaluator.capabilities
+    plan, parts = offers.tally, offers.terms
     if plan is None or parts is None:
         raise _refusal("its value is not a sum or a maximum of one term for each cell")
     if plan.predictions.n_classes != 2:
