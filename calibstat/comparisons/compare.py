@@ -30,8 +30,8 @@ from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import ratio
 from calibstat.inference.arguments import behind, check_share
-from calibstat.inference.compare import ComparisonTest, compare_tested
-from calibstat.inference.differences import MINIMUM_ROWS, total_variance
+from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
+from calibstat.inference.differences import MINIMUM_ROWS, normal_interval
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL
@@ -177,11 +177,12 @@ def compare_calibrators(
 def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | None, n_test: int) -> Estimator:
     """Return what is measured, with its lens; refuse what cannot be compared."""
     asked = behind(lens, DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator)
-    if asked.core.residual_form != "debiased square":
+    if asked.core.squared_form is None:
         raise ValueError(
-            f"{asked!r} cannot be compared between models: use a debiased squared error, for example "
+            f"{asked!r} cannot be compared between calibrators: use a debiased squared error, for example "
             "DebiasedL2(EqualMass(15))."
         )
+    asked = comparable(asked)
     if lens is not None or asked.lens.parts:
         return asked
     one_column = asked.core.cut_by is None or asked.core.cut_by.columns == 1
@@ -299,7 +300,7 @@ def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
 def _root_interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:
     """Return the interval of the squared error, in roots."""
     try:
-        interval = total_variance(estimator.core, estimator.lens(sample)).interval(level)
+        interval = normal_interval(estimator.core, estimator.lens(sample)).interval(level)
     except NoInterval:
         return None
     return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))

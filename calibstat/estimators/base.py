@@ -81,8 +81,9 @@ class Expansion:
     def of_mean(cls, value: Floats, numbers: Floats, masses: Floats, table: Floats) -> Expansion:
         """Expand the mean of numbers (n,) under weights (n,), which are those of the outcomes in a table (n, K)."""
         mean, share = float(value), masses / masses.sum()
-        slope = table[:, 1:] - table[:, :1] if table.shape[1] == 2 else table
-        return cls(mean, share * (numbers - mean), share[:, None] * slope)
+        with np.errstate(invalid="ignore"):  # what is infinite has no influence that is a number
+            slope = table[:, 1:] - table[:, :1] if table.shape[1] == 2 else table
+            return cls(mean, share * (numbers - mean), share[:, None] * slope)
 
     def root(self) -> Expansion:
         """Expand the root of the value; where that is zero it moves in no direction first."""

@@ -331,6 +331,8 @@ class _AreaEvaluator(Evaluator):
     def _placements(self, outcomes: Array) -> Expansion:
         """Expand in the share of rows of the other class that each row is placed right of (DeLong et al. 1988)."""
         event, mass, value = happened(outcomes), all_weights(self.predictions, None), float(self(outcomes))
+        if np.isnan(value):
+            return Expansion(value, np.full(len(event), np.nan), np.full((len(event), 1), np.nan))
         block = np.empty(len(event), dtype=np.intp)
         block[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(event)))
         events, others = (self._in_blocks(each) for each in (event * mass, (1 - event) * mass))

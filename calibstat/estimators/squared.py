@@ -217,6 +217,11 @@ class DebiasedL2(CellwiseEstimator):
         return 1.0 if n_classes == 2 else 2.0
 
     @property
+    def squared_form(self) -> DebiasedL2:
+        """The same."""
+        return self
+
+    @property
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())

@@ -16,10 +16,10 @@ from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import blocks
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.arguments import check_share, look
+from calibstat.inference.arguments import behind, check_share, look
 from calibstat.inference.differences import (
     FEW_OTHERS,
-    CellResiduals,
+    Expanded,
     difference_error,
     kept_rows,
     midway_variance,
@@ -60,7 +60,7 @@ def comparison_test(
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> ComparisonTest:
-    """Test the hypothesis that two models have the same squared calibration error.
+    """Test the hypothesis that two models have the same squared calibration error, or the same score.
 
     The difference of two debiased squared errors, each in the cells of its own model, is divided by the root of its
     total variance: a linear part where the models are off, and a degenerate one where they are not. Cells in which
@@ -69,7 +69,8 @@ def comparison_test(
     of equal outcomes as if the chance of another one were 3 / n). Both models may be
     calibrated and the difference then is noise of a smaller order, so the p-value is wrapped: it is the larger of the
     normal one and of twice the smaller exact p-value of "this model is calibrated" (intersection-union of the two
-    cases; Dimitriadis & Puke 2026). It rejects only where the models differ and not both are calibrated.
+    cases; Dimitriadis & Puke 2026). It rejects only where the models differ and not both are calibrated. Scores, the
+    area under the ROC curve (DeLong et al. 1988) and the slope have the normal p-value, by the influence of each row.
 
     Beside it stands, for two outcomes, the difference of what a linear recalibration would gain each model: more
     powerful for errors that a straight line removes, blind to others. It is a second test of the same rows: choose
@@ -83,7 +84,9 @@ def comparison_test(
     a, b : Sample
         What two models said about the same rows (paired), or about different ones.
     estimator : Estimator
-        ``DebiasedL2`` with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
+        With its lens: ``TopLabel() | DebiasedL2(EqualMass(15))``; `ECE`, `RMSCE` and other errors of cells are compared
+        by that squared form. Or one whose rows have an influence: ``BrierScore()``, ``LogScore()``, ``AUC()``,
+        ``Cox(statistic="slope")``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     paired : bool
@@ -106,8 +109,7 @@ def comparison_test(
     Raises
     ------
     ValueError
-        If paired rows are not the same, labels differ, the estimator is not a debiased squared error, or a cell holds
-        too few rows.
+        If paired rows are not the same, labels differ, the estimator has no expansion, or a cell holds too few rows.
 
     Examples
     --------
@@ -128,19 +130,20 @@ def comparison_test(
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     true_or_false("paired", paired)
     _check_names(names)
-    looked = look(a, estimator, lens), look(b, estimator, lens)
-    estimator, seen = looked[0][0].estimator, (looked[0][1], looked[1][1])
+    estimator = comparable(behind(lens, estimator))
+    looked = look(a, estimator), look(b, estimator)
+    seen = looked[0][1], looked[1][1]
     same_labels(a, b)
     if paired:
         same_rows(a, b, estimator, "use paired=False")
     generator = as_generator(rng)
-    cells = (cells_of(estimator, seen[0]), cells_of(estimator, seen[1]))
-    own = [own_pvalue(estimator, each, n_resamples, generator) for each in seen]
+    first, second = (expanded(estimator, each) for each in seen)
+    own = [own_pvalue(estimator, each, n_resamples, generator) for each in seen] if first.squared else None
     return _compared(
-        cells,
-        (own[0], own[1]),
-        recalibration_difference=recalibration_difference(seen, paired, n_resamples, generator),
-        score_difference=score_difference(a, b, estimator, paired),
+        (first, second),
+        None if own is None else (own[0], own[1]),
+        recalibration_difference=recalibration_difference(seen, paired, n_resamples, generator) if own else None,
+        score_difference=score_difference(a, b, estimator, paired) if own else None,
         questions=(looked[0][0], looked[1][0]),
         paired=paired,
         names=names,
@@ -163,7 +166,7 @@ def compare_tested(
     Otherwise it is `comparison_test`, without the difference that a linear recalibration makes.
     """
     estimator = tested[0].question.estimator
-    first, second = (cells_of(estimator, estimator.lens(each)) for each in samples)
+    first, second = (expanded(estimator, estimator.lens(each)) for each in samples)
     return _compared(
         (first, second),
         (tested[0].pvalue, tested[1].pvalue),
@@ -179,25 +182,25 @@ def compare_tested(
 
 
 def _compared(
-    cells: tuple[CellResiduals, CellResiduals],
-    own: tuple[float, float],
+    values: tuple[Expanded, Expanded],
+    own: tuple[float, float] | None,
     paired: bool,
     confidence_level: float,
     **more: Any,
 ) -> ComparisonTest:
-    """Test the difference of two errors; `more` are the fields of the result that do not follow from it."""
-    difference = cells[0].value - cells[1].value
-    error = difference_error(*cells, paired)
-    size = max(each.size for each in cells)
+    """Test the difference of two values; `more` are the fields of the result that do not follow from it."""
+    difference = values[0].value - values[1].value
+    error = difference_error(*values, paired)
+    size = max(each.size for each in values)
     normal = normal_pvalue(difference, error, size)
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
     return ComparisonTest(
         difference=difference,
-        pvalue=wrapped_pvalue(normal, own),
+        pvalue=normal if own is None else wrapped_pvalue(normal, own),
         statistic=standardized(difference, error, size),
         normal_pvalue=normal,
         own_pvalues=own,
-        values=(cells[0].value, cells[1].value),
+        values=(values[0].value, values[1].value),
         standard_error=error,
         confidence_interval=ConfidenceInterval(difference - reach, difference + reach),
         confidence_level=confidence_level,
@@ -211,10 +214,16 @@ def _check_names(names: tuple[str, str]) -> None:
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
 
 
-def cells_of(estimator: Estimator, seen: Sample, verb: str = "comparison_test") -> CellResiduals:
-    """Cut the cells of a model, or say which estimator would do."""
+def comparable(estimator: Estimator) -> Estimator:
+    """Return what is compared in place of an estimator: errors of cells by their squared form, others as they are."""
+    form = estimator.core.squared_form
+    return estimator if form is None else estimator.lens | form
+
+
+def expanded(estimator: Estimator, seen: Sample, verb: str = "comparison_test") -> Expanded:
+    """Expand the value of a model, or say which estimator would do."""
     try:
-        return CellResiduals.of(estimator.core, seen)
+        return Expanded.of(estimator.core, seen)
     except NoInterval as reason:
         raise ValueError(f"{verb}: {reason}.") from reason
 
@@ -240,25 +249,25 @@ class ComparisonTest(Result):
     Parameters
     ----------
     difference : float
-        Debiased squared error of the first model minus that of the second, each in its own cells.
+        Value of the first model minus that of the second; of squared errors each in its own cells.
     pvalue : float
-        Wrapped: the larger of `normal_pvalue` and twice the smaller of `own_pvalues`.
+        Of squared errors wrapped: the larger of `normal_pvalue` and twice the smaller of `own_pvalues`.
     statistic : float
         The difference in standard errors.
     normal_pvalue : float
         Of the statistic alone; not valid where both models are calibrated.
-    own_pvalues : (float, float)
-        Exact p-value of each model by itself, for "this model is calibrated".
+    own_pvalues : (float, float) or None
+        Exact p-value of each model by itself, for "this model is calibrated"; of squared errors.
     values : (float, float)
-        The debiased squared errors.
     standard_error : float
         Root of the total variance of the difference.
     confidence_interval : ConfidenceInterval
         Of the difference, not wrapped.
     confidence_level : float
     recalibration_difference : RecalibrationDifference or None
-        Of what a linear recalibration gains; for two outcomes without weights.
-    score_difference : ScoreDifference
+        Of what a linear recalibration gains; beside squared errors, for two outcomes without weights.
+    score_difference : ScoreDifference or None
+        Beside squared errors.
     paired : bool
     names : (str, str)
     questions : (Question, Question)
@@ -272,13 +281,13 @@ class ComparisonTest(Result):
     pvalue: float
     statistic: float
     normal_pvalue: float
-    own_pvalues: tuple[float, float]
+    own_pvalues: tuple[float, float] | None
     values: tuple[float, float]
     standard_error: float
     confidence_interval: ConfidenceInterval
     confidence_level: float
     recalibration_difference: RecalibrationDifference | None
-    score_difference: ScoreDifference
+    score_difference: ScoreDifference | None
     paired: bool
     names: tuple[str, str]
     questions: tuple[Question, Question]
@@ -291,8 +300,10 @@ class ComparisonTest(Result):
         return iter((self.difference, self.pvalue))
 
     @property
-    def root_values(self) -> tuple[float, float]:
-        """Roots of the squared errors, those of negative ones zero: in probability units."""
+    def root_values(self) -> tuple[float, float] | None:
+        """Roots of the squared errors, those of negative ones zero: in probability units; None of other values."""
+        if self.own_pvalues is None:
+            return None
         first, second = (float(np.sqrt(max(value, 0.0))) for value in self.values)
         return first, second
 
@@ -300,6 +311,8 @@ class ComparisonTest(Result):
     def hypothesis(self) -> str:
         """Which hypothesis the p-value belongs to."""
         first, second = self.names
+        if self.own_pvalues is None:
+            return f"{first} and {second} have the same {self._quantity} through {self.questions[0].lens!r}"
         return (
             f"{first} and {second} have the same squared calibration error through {self.questions[0].lens!r}, each "
             "binned by its own cells (both may be zero)"
@@ -310,10 +323,14 @@ class ComparisonTest(Result):
         """One sentence: which model has the smaller error, or that they cannot be told apart."""
         first, second = self.names
         where = f"through {self.questions[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue)})"
+        differ = f"Evidence that the calibration errors of {first} and {second} differ"
+        if self.own_pvalues is None:
+            differ = f"Evidence that {first} and {second} differ in {self._quantity}"
+            if self.pvalue > self.level:
+                return f"{first} and {second} cannot be told apart by {self._quantity} {where}."
         if self.pvalue > self.level:
             return f"The calibration errors of {first} and {second} cannot be told apart {where}."
         smaller = first if self.difference < 0 else second
-        differ = f"Evidence that the calibration errors of {first} and {second} differ"
         return f"{differ} {where}: that of {smaller} is smaller."
 
     @property
@@ -348,40 +365,59 @@ class ComparisonTest(Result):
             "confidence_level": self.confidence_level,
             "n_resamples": self.n_resamples,
             "recalibration_difference": None if (line := self.recalibration_difference) is None else line._asdict(),
-            "score_difference": self.score_difference._asdict(),
+            "score_difference": None if (skill := self.score_difference) is None else skill._asdict(),
             "hypothesis": self.hypothesis,
             "notes": self.notes,
         }
 
+    @property
+    def _quantity(self) -> str:
+        return self.questions[0].estimator.quantity.split(" (")[0]
+
     def _details(self) -> list[tuple[str, str]]:
         first, second = self.names
-        roots, score, line = self.root_values, self.score_difference, self.recalibration_difference
+        line, score = self.recalibration_difference, self.score_difference
+        units = "" if self.own_pvalues is None else ", in units of squared probability"
+        interval = interval_text(self.confidence_interval, self.confidence_level)
+        difference = f"{number(self.difference, *self.values)} ({first} minus {second}){units}; {interval}"
+        return [
+            ("difference", difference),
+            *self._value_details(),
+            ("null", self.hypothesis),
+            ("estimator", repr(self.questions[0].estimator)),
+            *([] if line is None else [("line", self._recalibration_text(line))]),
+            *([] if score is None else [("skill", self._score_text(score))]),
+            *noted(self.notes),
+        ]
+
+    def _value_details(self) -> list[tuple[str, str]]:
+        first, second = self.names
+        each = f"{first} {number(*self.values)}, {second} {number(*reversed(self.values))}"
+        own, roots = self.own_pvalues, self.root_values
+        if own is None or roots is None:
+            return [
+                ("values", f"{each}: {self.questions[0].estimator.quantity}"),
+                ("p-value", f"{pvalue_cell(self.pvalue)}: normal, by the influence of each row"),
+            ]
         return [
             (
-                "difference",
-                f"{number(self.difference, *self.values)} ({first} minus {second}), in units of squared probability; "
-                f"{interval_text(self.confidence_interval, self.confidence_level)}",
-            ),
-            (
                 "errors",
-                f"{first} {number(*self.values)}, {second} {number(*reversed(self.values))} (squared, binned by each "
-                f"model's own cells, unbiased); roots {number(roots[0])}, {number(roots[1])}",
+                f"{each} (squared, binned by each model's own cells, unbiased); roots {number(roots[0])}, "
+                f"{number(roots[1])}",
             ),
             (
                 "p-value",
                 f"{pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.normal_pvalue)} (normal) and twice the "
-                f"smaller of {self.own_pvalues[0]:.3g} and {self.own_pvalues[1]:.3g} (each model by itself, exact)",
+                f"smaller of {own[0]:.3g} and {own[1]:.3g} (each model by itself, exact)",
             ),
-            ("null", self.hypothesis),
-            ("estimator", repr(self.questions[0].estimator)),
-            *([] if line is None else [("line", self._recalibration_text(line))]),
-            (
-                "skill",
-                f"Brier score {number(score.difference, score.standard_error)} ({first} minus {second}, p "
-                f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error",
-            ),
-            *noted(self.notes),
         ]
+
+    def _score_text(self, score: ScoreDifference) -> str:
+        first, second = self.names
+        return (
+            f"Brier score {number(score.difference, score.standard_error)} ({first} minus {second}, p "
+            f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error"
+        )
 
     def _recalibration_text(self, line: RecalibrationDifference) -> str:
         first, second = self.names

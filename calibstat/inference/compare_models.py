@@ -17,8 +17,8 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import blocks
 from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import behind, check_sample, check_share, look
-from calibstat.inference.compare import ENOUGH_ROWS, cells_of, own_pvalue
-from calibstat.inference.differences import CellResiduals, difference_error, same_labels, same_rows, wrapped_pvalue
+from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
+from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized
 from calibstat.inference.multiplicity import holm, single_step
 from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Question, Result, counted, noted, number
@@ -43,7 +43,7 @@ def compare_models(
     Each pair is tested as by `comparison_test`: the p-value is the larger of a normal one and of twice the smaller
     exact p-value of the two models by themselves, so that it holds whether both errors are zero or not. These are
     adjusted by Holm's method. With "max-t" the normal ones are adjusted by the largest difference of all pairs, whose
-    joint law is had by multiplying random signs into the rows' influences, and the exact ones by Bonferroni over the
+    joint law comes from random signs multiplied into the rows' influences, and the exact ones by Bonferroni over the
     models; where some models can all be calibrated while others share an error (four models or more) each part gets
     half of the level.
 
@@ -56,7 +56,7 @@ def compare_models(
     models : mapping of str to Sample
         At least two: what each said about the same rows, in the same order.
     estimator : Estimator
-        ``DebiasedL2`` with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
+        As for `comparison_test`, with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     adjust : {"holm", "max-t"}
@@ -76,7 +76,7 @@ def compare_models(
     Raises
     ------
     ValueError
-        If rows or labels differ, there are fewer than two models, the estimator is not a debiased squared error, or a
+        If rows or labels differ, there are fewer than two models, the estimator has no expansion or no best end, or a
         cell holds too few rows.
 
     Examples
@@ -94,31 +94,33 @@ def compare_models(
     >>> found.confidence_set
     ('raw', 'copy')
     """
-    estimator = behind(lens, estimator)
-    names = _checked(models, estimator, adjust)
+    estimator = comparable(behind(lens, estimator))
+    names, worse = _checked(models, estimator, adjust), _worse(estimator)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_resamples", n_resamples)
     seen = [estimator.lens(models[name]) for name in names]
     questions = tuple(look(models[name], estimator)[0] for name in names)
-    cells = [cells_of(estimator, each, "compare_models") for each in seen]
-    generator = as_generator(rng)
-    own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
+    values = [expanded(estimator, each, "compare_models") for each in seen]
+    generator, squared = as_generator(rng), values[0].squared
+    own = np.zeros(len(seen))  # only a squared error may be zero for two models, where a normal law says nothing
+    if squared:
+        own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
     pairs = list(combinations(range(len(names)), 2))
-    differences, errors = _differences(cells, pairs)
-    sizes = [max(cells[a].size, cells[b].size) for a, b in pairs]
+    differences, errors = _differences(values, pairs)
+    sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     normal = 2 * ndtr(-np.abs(z))
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
-    drawn = _joint_draws(cells, pairs, errors, n_resamples, generator)
+    drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
     adjusted = holm(wrapped) if adjust == "holm" else _max_t(np.abs(z), drawn, own, pairs)
     columns = zip(pairs, differences, errors, z, normal, wrapped, adjusted, strict=True)
     return ModelComparison(
         names=names,
-        values=tuple(each.value for each in cells),
-        own_pvalues=tuple(map(float, own)),
+        values=tuple(each.value for each in values),
+        own_pvalues=tuple(map(float, own)) if squared else None,
         pairs=tuple(PairDifference(names[a], names[b], *map(float, rest)) for (a, b), *rest in columns),
-        set_pvalues=set_pvalues(z, drawn, own, pairs),
+        set_pvalues=set_pvalues(worse * z, drawn, own, pairs),
         confidence_level=confidence_level,
         adjust=adjust,
         n_resamples=n_resamples,
@@ -150,21 +152,32 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
     return names
 
 
-def _differences(cells: Sequence[CellResiduals], pairs: Pairs) -> tuple[Floats, Floats]:
+def _worse(estimator: Estimator) -> int:
+    """Return 1 where larger values are worse, and -1 where smaller ones are; refuse values that have no best end."""
+    steps = np.sign(np.diff(estimator.core.evidence(np.linspace(-2.0, 2.0, 9))))
+    if len(set(steps)) != 1 or not steps[0]:
+        raise ValueError(
+            f"compare_models finds the best of several models, but {estimator!r} has no best end: compare two by "
+            "comparison_test."
+        )
+    return int(steps[0])
+
+
+def _differences(values: Sequence[Expanded], pairs: Pairs) -> tuple[Floats, Floats]:
     """Differences of values and their standard errors, for each pair."""
-    differences = np.array([cells[a].value - cells[b].value for a, b in pairs])
-    return differences, np.array([difference_error(cells[a], cells[b], paired=True) for a, b in pairs])
+    differences = np.array([values[a].value - values[b].value for a, b in pairs])
+    return differences, np.array([difference_error(values[a], values[b], paired=True) for a, b in pairs])
 
 
 def _joint_draws(
-    cells: Sequence[CellResiduals], pairs: Pairs, errors: Floats, n_resamples: int, rng: np.random.Generator
+    values: Sequence[Expanded], pairs: Pairs, errors: Floats, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
     """(R, pairs) standardised differences of influences with random signs: noise about equal errors, signs kept.
 
     Where the standard error of a pair is larger than these show (`difference_error`), normal noise makes up for it.
     """
-    influence = np.stack([each.influence for each in cells], axis=-1)
-    influence = cells[0].share[:, None] * (influence - np.average(influence, axis=0, weights=cells[0].share))
+    influence = np.stack([each.influence for each in values], axis=-1)
+    influence = influence - values[0].share[:, None] * influence.sum(axis=0)
     n = len(influence)
     drawn = [
         (2.0 * stream.integers(0, 2, size=(size, n))[:kept] - 1.0) @ influence
@@ -297,9 +310,9 @@ class ModelComparison(Result):
     ----------
     names : tuple of str
     values : tuple of float
-        The debiased squared error of each model, in its own cells.
-    own_pvalues : tuple of float
-        Exact p-value of each model by itself, for "this model is calibrated".
+        Of each model; a squared error in its own cells.
+    own_pvalues : tuple of float, or None
+        Exact p-value of each model by itself, for "this model is calibrated"; of squared errors.
     pairs : tuple of PairDifference
         ``pvalue`` is that of the pair by itself, ``adjusted`` that for having looked at all pairs.
     set_pvalues : tuple of float
@@ -314,7 +327,7 @@ class ModelComparison(Result):
 
     names: tuple[str, ...]
     values: tuple[float, ...]
-    own_pvalues: tuple[float, ...]
+    own_pvalues: tuple[float, ...] | None
     pairs: tuple[PairDifference, ...]
     set_pvalues: tuple[float, ...]
     confidence_level: float
@@ -327,19 +340,23 @@ class ModelComparison(Result):
     _row: ClassVar[str] = "pair"
 
     @property
-    def root_values(self) -> tuple[float, ...]:
-        """Roots of the squared errors, those of negative ones zero: in probability units."""
+    def root_values(self) -> tuple[float, ...] | None:
+        """Roots of the squared errors, those of negative ones zero: in probability units; None of other values."""
+        if self.own_pvalues is None:
+            return None
         return tuple(float(np.sqrt(max(value, 0.0))) for value in self.values)
 
     @property
     def confidence_set(self) -> tuple[str, ...]:
-        """The models that may have the smallest error."""
+        """The models that may have the smallest error, or the best score."""
         outside = 1 - self.confidence_level
         return tuple(name for name, p in zip(self.names, self.set_pvalues, strict=True) if p > outside + ROUNDING)
 
     @property
     def hypothesis(self) -> str:
         """Which hypotheses the p-values belong to."""
+        if self.own_pvalues is None:
+            return f"the two models have the same {self._quantity} through {self.questions[0].lens!r}"
         return (
             f"the two models have the same squared calibration error through {self.questions[0].lens!r}, each binned "
             "by its own cells (both may be zero)"
@@ -353,14 +370,18 @@ class ModelComparison(Result):
         differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
         if not differ:
             smallest = min(pair.adjusted for pair in self.pairs)
-            errors = f"The calibration errors of {', '.join(self.names)} cannot be told apart"
-            return f"{errors} {where}, smallest adjusted p = {smallest:.3g})."
+            names = ", ".join(self.names)
+            apart = f"The calibration errors of {names} cannot be told apart"
+            if self.own_pvalues is None:
+                apart = f"{names} cannot be told apart by {self._quantity}"
+            return f"{apart} {where}, smallest adjusted p = {smallest:.3g})."
         found = ", ".join(
             f"{pair.first} {'<' if pair.difference < 0 else '>'} {pair.second} (p = {pair.adjusted:.3g})"
             for pair in differ
         )
         rest = "" if len(differ) == len(self.pairs) else "; other pairs cannot be told apart"
-        return f"Evidence that calibration errors differ {where}, adjusted): {found}{rest}."
+        what = "calibration errors differ" if self.own_pvalues else f"models differ in {self._quantity}"
+        return f"Evidence that {what} {where}, adjusted): {found}{rest}."
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -368,6 +389,8 @@ class ModelComparison(Result):
         found = []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
+        if self.own_pvalues is None and self.adjust == "holm":
+            return tuple(found)
         m = len(self.names)
         smallest = (2 * len(self.pairs) if self.adjust == "holm" else max(m, 2 * (m - 2))) / (1 + self.n_resamples)
         if smallest > self.level:
@@ -378,25 +401,25 @@ class ModelComparison(Result):
     def _rows(self) -> list[dict[str, Any]]:
         return [pair.to_dict() for pair in self.pairs]
 
+    def _models(self) -> list[dict[str, Any]]:
+        """What is known of each model by itself."""
+        unknown = (None,) * len(self.names)
+        columns = {
+            "name": self.names,
+            "value": self.values,
+            "root": self.root_values or unknown,
+            "own_pvalue": self.own_pvalues or unknown,
+            "set_pvalue": self.set_pvalues,
+            "source": [question.source for question in self.questions],
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
     def _values(self) -> dict[str, Any]:
-        columns = zip(
-            self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, self.questions, strict=True
-        )
         return {
             "lens": repr(self.questions[0].lens),
             "estimator": repr(self.questions[0].estimator.core),
             "n": self.questions[0].n,
-            "models": [
-                {
-                    "name": name,
-                    "value": value,
-                    "root": root,
-                    "own_pvalue": own,
-                    "set_pvalue": p,
-                    "source": asked.source,
-                }
-                for name, value, root, own, p, asked in columns
-            ],
+            "models": self._models(),
             "pairs": self.pairs,
             "adjust": self.adjust,
             "n_resamples": self.n_resamples,
@@ -410,33 +433,39 @@ class ModelComparison(Result):
     def _sentences(self) -> list[str]:
         return [self.verdict, *(f"  {pair.verdict}" for pair in self.pairs)]
 
+    @property
+    def _quantity(self) -> str:
+        return self.questions[0].estimator.quantity.split(" (")[0]
+
     def _table(self) -> list[list[str]]:
-        columns = zip(self.names, self.values, self.root_values, self.own_pvalues, self.set_pvalues, strict=True)
-        return [
-            ["model", "squared", "root", "own p", "set p"],
-            *(
-                [name, number(value, *self.values), number(root), f"{own:.3g}", f"{p:.3g}"]
-                for name, value, root, own, p in columns
-            ),
+        squared = self.own_pvalues is not None
+        rows = [
+            [
+                each["name"],
+                number(each["value"], *self.values),
+                number(each["root"]) if squared else "",
+                f"{each['own_pvalue']:.3g}" if squared else "",
+                f"{each['set_pvalue']:.3g}",
+            ]
+            for each in self._models()
         ]
+        return [["model", "squared" if squared else "value", "root", "own p", "set p"], *rows]
 
     def _details(self) -> list[tuple[str, str]]:
+        names, estimator = ", ".join(self.confidence_set), self.questions[0].estimator
+        best, method = ("best value", _METHODS[self.adjust].split(", Bonferroni")[0])
+        about = [("value", estimator.quantity)]
+        if self.own_pvalues is not None:
+            best = "smallest error"
+            method = f"{_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p"
+            own = "own p: exact, of each model's calibration by itself"
+            about = [("errors", f"squared, binned by each model's own cells, unbiased; {own}")]
+        percent = f"{100 * self.confidence_level:g} %"
         return [
-            (
-                "set",
-                f"with {100 * self.confidence_level:g} % confidence the smallest error is among "
-                f"{', '.join(self.confidence_set)} (model confidence set)",
-            ),
-            (
-                "errors",
-                "squared, binned by each model's own cells, unbiased; own p: exact, of each model's calibration by "
-                "itself",
-            ),
-            (
-                "adjusted",
-                f"{_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p",
-            ),
+            ("set", f"with {percent} confidence the {best} is among {names} (model confidence set)"),
+            *about,
+            ("adjusted", method),
             ("null", self.hypothesis),
-            ("estimator", repr(self.questions[0].estimator)),
+            ("estimator", repr(estimator)),
             *noted(self.notes),
         ]

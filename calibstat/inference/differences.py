@@ -1,13 +1,14 @@
-"""The debiased squared error of cells with a variance that holds with and without miscalibration.
+"""Values by their expansion: the noise that rows show, and that of the difference of two models.
 
-The estimator is a U-statistic: its variance is of order 1 / n where cells are off (the linear part), and of order
-1 / n^2 where they are not (the degenerate part); Sun et al. (2024) adjust intervals for both. With in-sample cell
-means the plain variance of the linear part holds the degenerate part too, twice, so it is enough for one sample,
-except where residuals show too little noise (few or no events in a cell); `unseen_noise` has the floors for that.
+The variance of a value is the sum of the squared influences of rows. A squared error of cells is a U-statistic: its
+variance is of order 1 / n where cells are off (the linear part), and of order 1 / n^2 where they are not (the
+degenerate part); Sun et al. (2024) adjust intervals for both. With in-sample cell means the plain variance of the
+linear part holds the degenerate part too, twice, so it is enough for one sample, except where outcomes show too little
+noise (few or no events in a cell); floors are for that.
 
-Weights of rows are taken as known and fixed. The value is sum_b (W_b / W) sum_{i != j in b} w_i w_j <r_i, r_j> / P_b
-with P_b = W_b^2 - sum w^2, so that row i counts w_i / W in the linear part and the pair i, j counts
-w_i w_j W_b / (W P_b) in the degenerate part: the same sums, with weights for counts.
+Weights of rows are taken as known and fixed. The debiased squared error is sum_b (W_b / W) sum_{i != j in b}
+w_i w_j <r_i, r_j> / P_b with P_b = W_b^2 - sum w^2, so that row i counts w_i / W in the linear part and the pair i, j
+counts w_i w_j W_b / (W P_b) in the degenerate part: the same sums, with weights for counts.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from functools import cached_property
 import numpy as np
 
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator
+from calibstat.draws.streams import clusters
+from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
 from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval
 
 # Rows of a cell; with weights, how many rows of equal weight would be as good (Kish).
@@ -29,49 +30,70 @@ MINIMUM_ROWS = 8
 
 
 @dataclass(frozen=True, eq=False)
-class CellResiduals:
-    """Residuals of rows and the cells they are in.
+class Expanded:
+    """A value with its expansion, and the rows that show its noise.
 
     Parameters
     ----------
+    expansion : Expansion
+    slope : (n, c) floats
+        How the value moves with the chance of each row's outcome: of the event alone for two classes.
     index : (n,) ints
-        The cell of each row.
+        Cells in which outcomes are compared: those of the estimator, or rows of which the same outcome is best.
     weights : (n,) floats
         One for each row if there are none.
-    residual : (n, c) floats
-        Outcome - prediction, of the event alone for two classes.
-    prediction : (n, c) floats
-    n_cells : int
+    happened, prediction : (n, c) floats
     """
 
+    expansion: Expansion
+    slope: Floats
     index: Ints
     weights: Floats
-    residual: Floats
+    happened: Floats
     prediction: Floats
-    n_cells: int
 
     @classmethod
-    def of(cls, core: Estimator, seen: Sample) -> CellResiduals:
-        """Cut the cells of an estimator; refuse cells too small for a variance."""
-        if core.residual_form != "debiased square":
-            raise NoInterval(f"{core!r} is not a debiased squared error; use DebiasedL2(EqualMass(15))")
-        plan = core.prepare(seen.predictions).capabilities.tally
-        if plan is None:
-            raise NoInterval(f"{core!r} has no cells; use DebiasedL2(EqualMass(15))")
-        weights = seen.predictions.weights
-        components = seen.predictions.components
-        happened = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -components.shape[1] :]
-        mass = np.ones(len(seen)) if weights is None else weights
-        found = cls(plan.cells.index, mass, happened - components, components, plan.cells.size)
-        smallest = float(found.rows[found.mass > 0].min())
+    def of(cls, core: Estimator, seen: Sample, evaluator: Evaluator | None = None) -> Expanded:
+        """Expand the headline of an estimator, prepared already or not; refuse one without, and small cells."""
+        evaluator = evaluator or Headline(core).prepare(seen.predictions)
+        expand = evaluator.capabilities.expansion
+        found = None if expand is None else expand(seen.outcomes)
+        if found is None or found.slope is None:
+            raise NoInterval(f"{core!r} has no expansion in the influence of rows; use DebiasedL2(EqualMass(15))")
+        if not (np.isfinite(found.value) and np.isfinite(found.influence).all()):
+            raise NoInterval(f"{core!r} is {found.value:g} on this sample, and has no finite influence of rows")
+        prediction = seen.predictions.components
+        happened = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -prediction.shape[1] :]
+        index = _best(found.slope) if found.degenerate is None else found.degenerate.index
+        made = cls(found, found.slope, index, all_weights(seen.predictions, None), happened, prediction)
+        if made.squared:
+            made._refuse_small_cells(core, seen)
+        return made
+
+    def _refuse_small_cells(self, core: Estimator, seen: Sample) -> None:
+        smallest = float(self.rows[self.mass > 0].min())
         if smallest < MINIMUM_ROWS:
-            rows = "rows" if weights is None else "rows in effect (by weights)"
-            fewer = max(1, min(len(seen) // 20, plan.cells.size // 2))
+            rows = "rows" if seen.predictions.weights is None else "rows in effect (by weights)"
+            fewer = max(1, min(len(seen) // 20, len(self.mass) // 2))
             raise NoInterval(
                 f"{core!r}: a cell holds {smallest:.3g} of {len(seen)} {rows}, too few for its variance (at least "
                 f"{MINIMUM_ROWS}); take fewer cells, for example EqualMass({fewer})"
             )
-        return found
+
+    @property
+    def value(self) -> float:
+        """The value."""
+        return self.expansion.value
+
+    @property
+    def influence(self) -> Floats:
+        """(n,) what each row adds to the value, to first order."""
+        return self.expansion.influence
+
+    @property
+    def squared(self) -> bool:
+        """Whether it is a sum over pairs of rows, as squared errors are: all influences vanish where it is zero."""
+        return self.expansion.degenerate is not None
 
     @cached_property
     def mass(self) -> Floats:
@@ -79,74 +101,25 @@ class CellResiduals:
         return self._sums(self.weights)
 
     @cached_property
-    def total(self) -> float:
-        """Sum of all weights."""
-        return float(self.weights.sum())
-
-    @cached_property
     def share(self) -> Floats:
         """(n,) what each row counts."""
-        return self.weights / self.total
+        return self.weights / self.weights.sum()
 
     @cached_property
     def rows(self) -> Floats:
         """(L,) number of rows of each cell; with weights, of equally weighted ones that would be as good."""
         return self.mass**2 / np.where(self.mass > 0, self._sums(self.weights**2), 1.0)
 
-    @cached_property
-    def mean(self) -> Floats:
-        """(L, c) mean residual of each cell."""
-        sums = [self._sums(self.weights * column) for column in self.residual.T]
-        return np.stack(sums, axis=-1) / np.where(self.mass > 0, self.mass, 1.0)[:, None]
-
-    @cached_property
-    def centred(self) -> Floats:
-        """(n, c) residuals minus the mean of their cell."""
-        return self.residual - self.mean[self.index]
-
-    @cached_property
-    def fewer(self) -> Floats:
-        """(L,) weight of pairs over weight of rows: rows of each cell less one; one for a single row."""
-        pairs = self.mass**2 - self._sums(self.weights**2)
-        some = pairs > ROUNDING * self.mass**2
-        return np.where(some, pairs / np.where(some, self.mass, 1.0), 1.0)
-
-    @cached_property
-    def value(self) -> float:
-        """The debiased squared error."""
-        squares = self._sums(self.weights**2 * (self.residual**2).sum(axis=1))
-        products = self.mass**2 * (self.mean**2).sum(axis=1) - squares
-        return float((products / self.fewer).sum() / self.total)
-
-    @cached_property
-    def influence(self) -> Floats:
-        """(n,) what each row adds, to first order: 2 <g, r> - |g|^2 - value with g the mean residual of its cell."""
-        mean = self.mean[self.index]
-        first_order: Floats = 2 * (mean * self.residual).sum(axis=1) - (mean**2).sum(axis=1) - self.value
-        return first_order
-
-    def cross(self, other: CellResiduals) -> float:
-        """Sum over i != j in a common cell of both of w_i^2 w_j^2 <c_i, c_j> <d_i, d_j> / (fewer_a fewer_b)."""
-        both, cell = np.unique(self.index * other.n_cells + other.index, return_inverse=True)
-        squared = self.weights * other.weights
-        total = np.zeros(len(both))
-        for first in self.centred.T:
-            for second in other.centred.T:
-                total += np.bincount(cell, squared * first * second) ** 2
-        own = squared**2 * (self.centred**2).sum(axis=1) * (other.centred**2).sum(axis=1)
-        pairs = total - np.bincount(cell, own)
-        scale = self.fewer[both // other.n_cells] * other.fewer[both % other.n_cells]
-        return float((pairs / scale).sum())
-
     @property
     def degenerate(self) -> float:
-        """The part of the variance that is left without miscalibration."""
-        return 2 * self.cross(self) / self.total**2
+        """The part of the variance that is left where all influences vanish."""
+        pairs = self.expansion.degenerate
+        return 0.0 if pairs is None else pairs.variance
 
     @property
     def linear(self) -> float:
-        """The variance of the linear part; with in-sample means it holds the degenerate part twice."""
-        return float((self.share**2 * self.influence**2).sum())
+        """The variance of the linear part; with in-sample means of cells it holds the degenerate part twice."""
+        return self.expansion.linear
 
     @property
     def size(self) -> float:
@@ -162,30 +135,51 @@ class CellResiduals:
     def others(self) -> Ints:
         """(L,) number of rows of each cell that have weight, and another outcome than the commonest one."""
         some = self.weights > 0
-        happened = np.rint(self.residual + self.prediction)[some]
-        return other_rows(self.index[some], happened, self.n_cells)
+        return other_rows(self.index[some], self.happened[some], len(self.mass))
 
     @property
     def unseen(self) -> float:
         """The variance that cells of equal outcomes may hide."""
-        return unseen_variance(self.mass / self.total, self.rows, self.mean, (self.others == 0) & (self.mass > 0))
+        uniform = (self.others == 0) & (self.mass > 0)
+        linear = unseen_variance(self.slope, np.where(uniform, possible_chance(self.rows), 0.0)[self.index])
+        return linear + (self._unseen_pairs(uniform) if self.squared else 0.0)
+
+    def _unseen_pairs(self, uniform: Floats) -> float:
+        chance = possible_chance(self.rows)
+        noise = chance * (1 - chance) / np.maximum(self.rows, 1.0)
+        return float((2 * (self.mass / self.mass.sum() * noise) ** 2)[uniform].sum())
+
+    @property
+    def redrawn(self) -> float:
+        """The variance of a squared error of zero: with labels redrawn from the predictions."""
+        pairs = self.expansion.degenerate
+        return 0.0 if pairs is None else redrawn_variance(self.index, pairs.scale, self.prediction)
 
     def _sums(self, values: Floats) -> Floats:
         """Sum over the rows of each cell."""
-        sums: Floats = np.bincount(self.index, values, minlength=self.n_cells).astype(float)
+        sums: Floats = np.bincount(self.index, values).astype(float)
         return sums
 
 
-def difference_variance(first: CellResiduals, second: CellResiduals, paired: bool) -> float:
+def _best(slope: Floats) -> Ints:
+    """(n,) which outcome makes the value of each row smallest."""
+    best: Ints = (slope[:, 0] < 0).astype(np.intp) if slope.shape[1] == 1 else slope.argmin(axis=1)
+    return best
+
+
+def difference_variance(first: Expanded, second: Expanded, paired: bool) -> float:
     """Return the linear or the degenerate part of the variance of a difference, whichever is larger."""
     if not paired:
         return first.variance + second.variance
-    degenerate = 2 * (first.cross(first) + second.cross(second) - 2 * first.cross(second)) / first.total**2
-    linear = float((first.share**2 * (first.influence - second.influence) ** 2).sum())
+    linear = float(((first.influence - second.influence) ** 2).sum())
+    one, other = first.expansion.degenerate, second.expansion.degenerate
+    if one is None or other is None:
+        return linear
+    degenerate = 2 * (one.cross(one) + other.cross(other) - 2 * one.cross(other))
     return max(linear - degenerate, degenerate)
 
 
-def difference_error(first: CellResiduals, second: CellResiduals, paired: bool) -> float:
+def difference_error(first: Expanded, second: Expanded, paired: bool) -> float:
     """Return the standard error of a difference, with the noise that outcomes do not show where few of them differ.
 
     For the same rows, those of such cells add at least the variance of outcomes drawn midway between the two models;
@@ -195,27 +189,52 @@ def difference_error(first: CellResiduals, second: CellResiduals, paired: bool) 
     if not paired:
         return float(np.sqrt(seen + first.unseen + second.unseen))
     few = (first.others[first.index] < FEW_OTHERS) | (second.others[second.index] < FEW_OTHERS)
-    share = np.where(few, first.share, 0.0)
-    shown = float((share**2 * (first.influence - second.influence) ** 2).sum())
-    slope = 2 * (first.mean[first.index] - second.mean[second.index])
-    midway = midway_variance(share, slope, first.prediction, second.prediction)
+    shown = float(((first.influence - second.influence) ** 2)[few].sum())
+    slope = np.where(few[:, None], first.slope - second.slope, 0.0)
+    midway = midway_variance(np.ones(len(few)), slope, first.prediction, second.prediction)
     return float(np.sqrt(seen + max(0.0, midway - shown)))
 
 
-def total_variance(core: Estimator, seen: Sample) -> NormalInterval:
-    """Return the debiased squared error with its standard error, on the safe side near calibration."""
-    cells = CellResiduals.of(core, seen)
-    if not cells.residual.any():
+def normal_interval(
+    core: Estimator, seen: Sample, evaluator: Evaluator | None = None, groups: str | None = None
+) -> NormalInterval:
+    """Return a value with its standard error; of a squared error on the safe side near calibration.
+
+    Parameters
+    ----------
+    core : Estimator
+        Without its lens; plug-in squares stand for their debiased form.
+    seen : Sample
+        As seen through the lens.
+    evaluator : Evaluator, optional
+        Of the headline, where it is prepared already.
+    groups : str, optional
+        The variable that names the cluster of each row.
+    """
+    form = core.squared_form or core
+    plug_in = form != core
+    core, evaluator = form, None if plug_in else evaluator
+    found = Expanded.of(core, seen, evaluator)
+    ends = core.smallest_value, core.largest_value(seen.predictions.n_classes)
+    if not found.squared:
+        variance, which = found.linear, "row"
+        if groups is not None:
+            sums = np.bincount(clusters(seen.predictions, groups), found.influence)
+            variance, which = float((sums**2).sum()) * len(sums) / max(1, len(sums) - 1), f"value of {groups!r}"
+        method = f"normal, by the influence of each {which} (for many of them)"
+        return NormalInterval(found.value, float(np.sqrt(variance + found.unseen)), method, 0.0, *ends, of_error=False)
+    if groups is not None:
+        raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
+    if not (found.happened - found.prediction).any():
         raise NoInterval(NO_NOISE)
-    scaled = cells.weights / np.sqrt(cells.fewer * cells.total)[cells.index]
-    redrawn = redrawn_variance(cells.index, scaled, seen.predictions.components)
     return NormalInterval(
-        cells.value,
-        float(np.sqrt(max(cells.linear + cells.unseen, redrawn))),
-        "for the squared *binned* error, in these cells (a lower bound of the unbinned one); normal, with the variance "
-        "of the linear and the degenerate part (after Sun et al. 2024)",
-        float(np.sqrt(max(redrawn, cells.unseen))),
-        core.largest_value(seen.predictions.n_classes),
+        found.value,
+        float(np.sqrt(max(found.linear + found.unseen, found.redrawn))),
+        "for the squared *binned* error, in these cells (a lower bound of the unbinned one); "
+        + ("its debiased form, " if plug_in else "")
+        + "normal, with the variance of the linear and the degenerate part (after Sun et al. 2024)",
+        float(np.sqrt(max(found.redrawn, found.unseen))),
+        *ends,
     )
 
 
@@ -265,23 +284,18 @@ def redrawn_variance(index: Ints, scaled: Floats, chances: Floats) -> float:
     return max(0.0, 2 * (total - float(own)))
 
 
-def unseen_variance(share: Floats, rows: Floats, mean: Floats, uniform: Floats) -> float:
-    """Return the variance that cells of equal outcomes add, by the rule of three: linear and degenerate part.
+def unseen_variance(slope: Floats, chance: Floats) -> float:
+    """Return the variance of sum_i <slope_i, outcome_i> if each row may have another outcome with such a chance.
 
     Parameters
     ----------
-    share : (L,) floats
-        Share of each cell in the total weight.
-    rows : (L,) floats
-        Number of rows of each cell (in effect, with weights).
-    mean : (L, c) floats
-        Mean residual of each cell.
-    uniform : (L,) bools
-        Which cells hold equal outcomes only.
+    slope : (n, c) floats
+        How much one more of each outcome adds: of the event alone (c = 1), or of all classes.
+    chance : (n,) floats
+        By the rule of three (`possible_chance`); zero for rows whose cell shows its noise.
     """
-    chance = possible_chance(rows)
-    noise = chance * (1 - chance) / np.maximum(rows, 1.0)
-    return float((share**2 * (4 * reach(mean) ** 2 * noise + 2 * noise**2))[uniform].sum())
+    possible = chance > 0
+    return float((chance * (1 - chance))[possible] @ reach(slope[possible]) ** 2)
 
 
 def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
@@ -292,14 +306,11 @@ def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
     share : (n,) floats
         What each row counts.
     slope : (n, c) floats
-        How much one more of each outcome adds: of the event alone (c = 1), or of all classes.
     uniform : bool
         Whether all outcomes are equal; if not the rows show their noise, and nothing is added.
     """
-    if not uniform:
-        return 0.0
-    chance = possible_chance(1 / (share**2).sum())
-    return float(chance * (1 - chance) * (share**2 * reach(slope) ** 2).sum())
+    chance = possible_chance(1 / (share**2).sum()) if uniform else 0.0
+    return unseen_variance(share[:, None] * slope, np.full(len(share), chance))
 
 
 def midway_variance(share: Floats, slope: Floats, first: Floats, second: Floats) -> float:

@@ -200,7 +200,10 @@ def _interval(
 ) -> Interval:
     """Return what the interval is made of; with labels drawn anew where that serves, which it does not for clusters."""
     if core.residual_form != "seminorm":
-        return interval_of(core, seen, multiplier, None, rng)
+        found = interval_of(core, seen, multiplier, None, rng)
+        if not found.of_error:
+            raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
+        return found
     whole = Headline(core)
     evaluator = whole.prepare(seen.predictions)
     clustered = multiplier.groups is not None

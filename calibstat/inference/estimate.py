@@ -12,7 +12,7 @@ from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.tally import Tally
 from calibstat.inference.arguments import check_share, look
-from calibstat.inference.differences import total_variance
+from calibstat.inference.differences import normal_interval
 from calibstat.inference.intervals import NO_NOISE, ConfidenceInterval, Interval, NoInterval, UniformInterval
 from calibstat.inference.results import CONFIDENCE_LEVEL, Estimate
 from calibstat.inference.test import (
@@ -44,11 +44,13 @@ def estimate(
     """Estimate a calibration error, with an interval where one is known to cover, and show what noise alone would give.
 
     Seminorms of the residuals (ECE, RMSCE and other binned errors, Kuiper, smooth errors) get the uniform interval:
-    by the triangle inequality the error of the value is at most the same seminorm of the noise, whose law is had by
+    by the triangle inequality the error of the value is at most the same seminorm of the noise, whose law comes from
     multiplying centred signs into the residuals; the half-width is the larger of that quantile and the one of exactly
     redrawn labels. So it covers at zero, and excludes zero only where the exact test rejects at the same level; it is
-    wider than need be for large errors. `DebiasedL2` gets the total-variance interval. All others get none, and
-    ``interval_note`` says why.
+    wider than need be for large errors. `DebiasedL2` gets the total-variance interval, and stands for other squared
+    errors in the same cells. Means of rows (`BrierScore`, `LogScore`, `ZeroOneLoss`), `RMSE`, `AUC` (DeLong et al.
+    1988) and the slope of `Cox` get normal intervals by the influence of each row, for many rows. All others get none,
+    and ``interval_note`` says why.
 
     Parameters
     ----------
@@ -95,7 +97,7 @@ def estimate(
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
     redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
-    found, note = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator)
+    found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator)
     mean = _mean(core, seen, redraws, evaluator)
     headline, noise = core.headline(value), core.headline(redraws.samples)
     single = np.ndim(headline) == 0
@@ -108,7 +110,7 @@ def estimate(
         confidence_level=confidence_level,
         interval_note=note,
         question=question,
-        notes=_notes(float(headline), found, seen) if single else (),
+        notes=notes,
     )
 
 
@@ -119,13 +121,6 @@ def _mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Eval
     return float((exact_law(core, seen, evaluator) or redraws).mean)
 
 
-def _notes(value: float, found: ConfidenceInterval | None, seen: Sample) -> tuple[str, ...]:
-    """Say what limits an interval."""
-    if found is None:
-        return ()
-    return negative_note(value) + events_note(fewest_rows(seen))
-
-
 def _interval(
     core: Estimator,
     seen: Sample,
@@ -134,20 +129,23 @@ def _interval(
     asked: Bootstrap | Multiplier | None,
     rng: np.random.Generator,
     evaluator: Evaluator,
-) -> tuple[ConfidenceInterval | None, str]:
-    """Return the interval and what it is, or none and why."""
+) -> tuple[ConfidenceInterval | None, str, tuple[str, ...]]:
+    """Return the interval and what it is, or none and why; and what limits it."""
+    fewest = fewest_rows(seen)
     if isinstance(asked, Bootstrap):
         found = bootstrap_interval(Headline(core), seen, level, asked, rng)
-        return found, f"{asked.kind} bootstrap: known not to cover the true error"
+        return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest)
     multiplier = Multiplier(len(redraws)) if asked is None else asked
     numbers = None if multiplier.groups is not None else core.headline(redraws)
     try:
-        spread = interval_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
-        return spread.interval(level), spread.method
+        chosen = interval_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
+        plug_in = core.squared_form not in (None, core)
+        notes = negative_note(chosen.value) if chosen.of_error and not plug_in else ()
+        return chosen.interval(level), chosen.method, notes + events_note(fewest, of_error=chosen.of_error)
     except NoInterval as reason:
         if asked is not None:
             raise
-        return None, str(reason)
+        return None, str(reason), ()
 
 
 # Which interval is valid for which estimator.
@@ -184,13 +182,13 @@ def interval_of(
     evaluator : Evaluator, optional
         Of the headline, where it is prepared already.
     """
-    if core.residual_form == "debiased square" and multiplier.groups is None:
-        return total_variance(core, seen)
-    if core.residual_form != "seminorm":
-        raise NoInterval(_NONE.format(repr(core)))
-    count = _clusters(multiplier, seen)
     whole = Headline(core)
     evaluator = evaluator or whole.prepare(seen.predictions)
+    if core.residual_form != "seminorm" and core.squared_form is None and not evaluator.capabilities.expansion:
+        raise NoInterval(_NONE.format(repr(core)))
+    count = _clusters(multiplier, seen)
+    if core.residual_form != "seminorm":
+        return normal_interval(core, seen, evaluator, multiplier.groups)
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
     noise = centred.draw(whole, seen, rng, evaluator).samples
     if not noise.any() and (redraws is None or not redraws.any()):

@@ -41,6 +41,8 @@ class Interval(ABC):
 
     value: float
     method: str
+    of_error: bool = True
+    """Whether zero means that nothing is wrong; a score, say, is no error."""
 
     @abstractmethod
     def interval(self, confidence_level: float) -> ConfidenceInterval:
@@ -123,41 +125,50 @@ def _quantile(noise: Floats, level: float) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class NormalInterval(Interval):
-    """An asymptotically normal value of something that cannot be negative.
+    """An asymptotically normal value.
 
     Parameters
     ----------
     value : float
-        Unbiased, so it may be negative by chance.
+        Unbiased; so that of a squared error may be negative by chance.
     standard_error : float
     method : str
     null_error : float
-        Standard deviation of the value were the error zero: the upper end is never below its one-sided quantile, so
-        that a value below zero is not taken for evidence of an error of zero.
-    largest : float
-        The largest value that there can be: no bound exceeds it.
+        Standard deviation of the value of a squared error, were that zero: the upper end is never below its one-sided
+        quantile, so that a value below zero is not taken for evidence of an error of zero.
+    smallest, largest : float
+        What there can be: the ends lie between them.
+    of_error : bool
     """
 
     value: float
     standard_error: float
     method: str
     null_error: float = 0.0
+    smallest: float = 0.0
     largest: float = np.inf
+    of_error: bool = True
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
-        """Go z standard errors down and up, at most to zero."""
+        """Go z standard errors down and up."""
         reach = _normal_quantile(0.5 + confidence_level / 2) * self.standard_error
-        least = max(0.0, _normal_quantile(confidence_level) * self.null_error)
-        return ConfidenceInterval(max(0.0, self.value - reach), min(self.largest, max(least, self.value + reach)))
+        return ConfidenceInterval(self._inside(self.value - reach), self._upper(self.value + reach, confidence_level))
 
     def upper(self, confidence_level: float) -> float:
         """Go z standard errors up."""
         z = _normal_quantile(confidence_level)
-        return min(self.largest, max(0.0, z * self.null_error, self.value + z * self.standard_error))
+        return self._upper(self.value + z * self.standard_error, confidence_level)
 
     def pvalue_above(self, margin: float) -> float:
         """Compare the distance to the margin with the standard error."""
         return max(_tail(margin - self.value, self.standard_error), _tail(margin, self.null_error))
+
+    def _upper(self, end: float, confidence_level: float) -> float:
+        least = _normal_quantile(confidence_level) * self.null_error if self.null_error else self.smallest
+        return self._inside(max(least, end))
+
+    def _inside(self, end: float) -> float:
+        return min(self.largest, max(self.smallest, end))
 
 
 def _tail(distance: float, error: float) -> float:

@@ -158,13 +158,13 @@ def fewest_rows(seen: Sample) -> int:
     return int(np.bincount(seen.outcomes, minlength=seen.predictions.n_classes).min())
 
 
-def events_note(fewest: int) -> tuple[str, ...]:
-    """Say that events are too few for a bound to be trusted, if they are."""
+def events_note(fewest: int, of_error: bool = True) -> tuple[str, ...]:
+    """Say that events are too few for a bound to be trusted, if they are; one of an error has another."""
     if fewest >= ENOUGH_EVENTS:
         return ()
+    other = "; for one event calibration_band bounds the error at every n" if of_error else ""
     return (
-        f"the rarest outcome was seen in {fewest} rows, fewer than {ENOUGH_EVENTS}: the bound may be too small; for "
-        "one event calibration_band bounds the error at every n",
+        f"the rarest outcome was seen in {fewest} rows, fewer than {ENOUGH_EVENTS}: the bound may be too small{other}",
     )
 
 

@@ -219,7 +219,7 @@ def test_fitted_calibrators_take_what_they_were_fitted_on(off, as_rows):
         ({"cv": 5, "n_splits": 2}, "leave out test_size and n_splits"),
         ({"cv": 1}, "a number of folds from 2"),
         ({"n_splits": 0}, "n_splits"),
-        ({"estimator": cs.ECE()}, "use a debiased squared error"),
+        ({"estimator": cs.BrierScore()}, "use a debiased squared error"),
         ({"confidence_level": 95}, "confidence_level"),
     ],
 )

@@ -12,7 +12,7 @@ from scipy import stats
 import calibstat as cs
 from calibstat.inference import differences as tv
 from calibstat.inference.compare import comparison_test
-from calibstat.inference.differences import CellResiduals, difference_variance
+from calibstat.inference.differences import Expanded, difference_variance
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
 TENTHS = np.array([0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95])
@@ -31,7 +31,7 @@ def test_ten_rows_worked_by_hand(monkeypatch):
     a, b = cs.Sample(Y_TEN, TENTHS), cs.Sample(Y_TEN, 0.5 + 0.5 * (TENTHS - 0.5))
     found = comparison_test(a, b, cs.DebiasedL2(cs.EqualMass(5)), n_resamples=99, rng=0)
     assert found.difference == pytest.approx(-0.021875)
-    cells = [CellResiduals.of(cs.DebiasedL2(cs.EqualMass(5)), each) for each in (a, b)]
+    cells = [Expanded.of(cs.DebiasedL2(cs.EqualMass(5)), each) for each in (a, b)]
     assert np.sqrt(difference_variance(*cells, paired=True)) == pytest.approx(0.024983, abs=5e-7)
     assert found.standard_error > 0.024983  # cells of two rows show too little noise
     assert found.values == pytest.approx((-0.0325, -0.010625))
@@ -48,7 +48,7 @@ def test_variance_agrees_with_plain_loops(monkeypatch, n_classes, weighted):
     w = rng.gamma(2, 1, 24) if weighted else np.ones(24)
     estimator = cs.DebiasedL2(cs.SimplexGrid(2))
     a, b = (
-        CellResiduals.of(
+        Expanded.of(
             estimator,
             cs.Sample(y, rng.dirichlet(np.ones(n_classes), 24), labels=range(n_classes), sample_weight=w),
         )
@@ -60,10 +60,16 @@ def test_variance_agrees_with_plain_loops(monkeypatch, n_classes, weighted):
             parts = []
             for each in (a, b):
                 near = each.index == each.index[i]
+                residual = each.happened - each.prediction
+                means = [
+                    np.average(residual[each.index == cell], axis=0, weights=w[each.index == cell])
+                    for cell in each.index
+                ]
+                centred = residual - means
                 fewer = (w[near].sum() ** 2 - (w[near] ** 2).sum()) / w[near].sum() or 1.0
-                parts.append(w[i] * w[j] * (each.centred[i] @ each.centred[j]) * near[j] / fewer)
+                parts.append(w[i] * w[j] * (centred[i] @ centred[j]) * near[j] / fewer)
             q += (i != j) * (parts[0] - parts[1]) ** 2 * 2 / w.sum() ** 2
-    linear = ((w / w.sum() * (a.influence - b.influence)) ** 2).sum()
+    linear = ((a.influence - b.influence) ** 2).sum()
     assert difference_variance(a, b, paired=True) == pytest.approx(max(linear - q, q))
     assert difference_variance(a, b, paired=False) == pytest.approx(a.variance + b.variance)
 
@@ -245,10 +251,10 @@ def other_outcomes():
         (other_labels, L2, "different labels"),
         (other_outcomes, L2, r"y_true differs in \d+ of 1000 rows; use paired=False"),
         (pair, cs.Region(lambda s: s.event > 0.5) | L2, "different rows of the two samples are kept; use paired=False"),
-        (pair, cs.ECE(), r"use DebiasedL2\(EqualMass\(15\)\)"),
+        (pair, cs.Kuiper(), r"use DebiasedL2\(EqualMass\(15\)\)"),
         (pair, cs.DebiasedL2(cs.EqualMass(300)), "too few for its variance"),
     ],
-    ids=["labels", "outcomes", "region", "ECE", "cells"],
+    ids=["labels", "outcomes", "region", "Kuiper", "cells"],
 )
 def test_what_cannot_be_compared(samples, estimator, message):
     with pytest.raises(ValueError, match=message):

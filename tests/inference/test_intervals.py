@@ -52,7 +52,7 @@ def test_pvalue_above_a_margin_agrees_with_the_bound():
 def test_total_variance_of_ten_rows_worked_by_hand(monkeypatch):
     """theta = -0.0325; psi = 2 g r - g^2 - theta; the root of the mean of psi^2 / n is 0.05957."""
     monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
-    found = tv.CellResiduals.of(cs.DebiasedL2(cs.EqualMass(5)), TEN)
+    found = tv.Expanded.of(cs.DebiasedL2(cs.EqualMass(5)), TEN)
     residual = np.array(TEN.outcomes) - TENTHS
     mean = np.repeat(residual.reshape(5, 2).mean(axis=1), 2)
     psi = 2 * mean * residual - mean**2 + 0.0325
@@ -73,7 +73,7 @@ def test_value_and_variances_agree_with_plain_loops(monkeypatch, n_classes, weig
     labels = rng.integers(0, n_classes, 30)
     sample = cs.Sample(labels, prob, labels=range(n_classes), sample_weight=w if weighted else None)
     estimator = cs.DebiasedL2(cs.SimplexGrid(2))
-    cells = tv.CellResiduals.of(estimator, sample)
+    cells = tv.Expanded.of(estimator, sample)
     assert cells.value == pytest.approx(estimator(sample))
     r = (np.eye(n_classes)[labels] - prob)[:, -1:] if n_classes == 2 else np.eye(n_classes)[labels] - prob
     index, linear, pairs = cells.index, 0.0, 0.0
@@ -151,10 +151,10 @@ def test_clusters_are_drawn_whole_and_the_redraw_is_left_out():
     [
         (cs.PDE(cs.EqualMass(5)), "no theory gives an interval"),
         (cs.HistogramRegression(cs.EqualMass(5)), "no theory gives an interval"),
-        (cs.SquaredCE(cs.EqualMass(5)), "no theory gives an interval"),
+        (cs.CORP(), "no theory gives an interval"),
         (cs.DebiasedL2(cs.EqualMass(100)), r"holds 4 of 400 rows.*take fewer cells, for example EqualMass\(20\)"),
     ],
-    ids=["PDE", "HistogramRegression", "SquaredCE", "small cells"],
+    ids=["PDE", "HistogramRegression", "CORP", "small cells"],
 )
 def test_no_interval_and_the_reason(calibrated, estimator, reason):
     found = cs.estimate(calibrated, estimator, n_resamples=99, rng=0)

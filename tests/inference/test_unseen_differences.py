@@ -12,7 +12,7 @@ import calibstat as cs
 from calibstat.inference.compare import comparison_test, score_difference
 from calibstat.inference.compare_models import compare_models
 from calibstat.inference.differences import (
-    CellResiduals,
+    Expanded,
     difference_error,
     difference_variance,
     midway_variance,
@@ -33,7 +33,7 @@ def tied(k, prediction):
 
 
 def debiased(k, first, second, error):
-    cells = [CellResiduals.of(ONE, tied(k, p)) for p in (first, second)]
+    cells = [Expanded.of(ONE, tied(k, p)) for p in (first, second)]
     return normal_pvalue(cells[0].value - cells[1].value, error(*cells, True), cells[0].size)
 
 
@@ -76,7 +76,7 @@ def test_size_for_different_rows(expected, share):
     masses = binom.pmf(np.arange(N + 1), N, chance)
     counts = np.flatnonzero(masses > 1e-6)
     first, second = (
-        {k: CellResiduals.of(ONE, tied(k, chance * factor)) for k in counts} for factor in (1 - share, 1 + share)
+        {k: Expanded.of(ONE, tied(k, chance * factor)) for k in counts} for factor in (1 - share, 1 + share)
     )
 
     def pvalue(a, b):

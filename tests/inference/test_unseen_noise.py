@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import calibstat as cs
-from calibstat.inference.differences import CellResiduals, redrawn_variance, total_variance, unseen_variance
+from calibstat.inference.differences import Expanded, normal_interval, redrawn_variance
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.intervals import NormalInterval
 
@@ -32,11 +32,11 @@ def coverage(n, prediction, chance, interval):
 
 
 def default(sample):
-    return total_variance(ONE, sample).interval(0.95)
+    return normal_interval(ONE, sample).interval(0.95)
 
 
 def without_floors(sample):
-    cells = CellResiduals.of(ONE, sample)
+    cells = Expanded.of(ONE, sample)
     return NormalInterval(cells.value, float(np.sqrt(cells.linear)), "").interval(0.95)
 
 
@@ -83,16 +83,16 @@ def test_the_floor_is_the_spread_of_redrawn_values(weighted):
     sample = cs.Sample(rng.random(60) < p, p, sample_weight=weights, labels=[False, True])
     estimator = cs.DebiasedL2(cs.EqualMass(3))
     drawn = cs.Consistency(20_000).draw(estimator, sample, np.random.default_rng(2)).samples
-    assert total_variance(estimator, sample).null_error == pytest.approx(drawn.std(), rel=0.04)
+    assert normal_interval(estimator, sample).null_error == pytest.approx(drawn.std(), rel=0.04)
 
 
 def test_a_cell_of_equal_outcomes_by_hand():
     """100 rows, none an event, prediction 0.02: chance 0.03, so noise 0.0291 / 100; 4 g^2 s + 2 s^2."""
     noise = 0.03 * 0.97 / 100
-    found = unseen_variance(np.array([1.0]), np.array([100.0]), np.array([[-0.02]]), np.array([True]))
+    found = Expanded.of(ONE, tied(100, 0, 0.02)).unseen
     assert found == pytest.approx(4 * 0.02**2 * noise + 2 * noise**2)
-    assert unseen_variance(np.array([1.0]), np.array([100.0]), np.array([[-0.02]]), np.array([False])) == 0
-    assert total_variance(ONE, tied(100, 0, 0.02)).standard_error >= np.sqrt(found)
+    assert Expanded.of(ONE, tied(100, 1, 0.02)).unseen == 0
+    assert normal_interval(ONE, tied(100, 0, 0.02)).standard_error >= np.sqrt(found)
 
 
 def test_equal_outcomes_give_a_width():
@@ -137,6 +137,6 @@ def test_ordinary_cells_are_hardly_touched():
         p = rng.random(500)
         sample = cs.Sample(rng.random(500) < p, p, labels=[False, True])
         estimator = cs.DebiasedL2(cs.EqualMass(10))
-        own = np.sqrt(CellResiduals.of(estimator, sample).linear)
-        ratios.append(total_variance(estimator, sample).standard_error / own)
+        own = np.sqrt(Expanded.of(estimator, sample).linear)
+        ratios.append(normal_interval(estimator, sample).standard_error / own)
     assert np.median(ratios) < 1.01

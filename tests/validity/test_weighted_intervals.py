@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.differences import CellResiduals, total_variance
+from calibstat.inference.differences import Expanded, normal_interval
 from validity.test_inference import CURVES
 
 SEED = 20240808
@@ -36,7 +36,7 @@ def coverage(weights, curve, runs, n=500, blind=False):
         chance, w = CURVES[curve](p), WEIGHTS[weights](p, rng)
         sample = cs.Sample((rng.random(n) < chance).astype(int), p, sample_weight=w, labels=[0, 1])
         try:
-            found = total_variance(ESTIMATOR, sample)
+            found = normal_interval(ESTIMATOR, sample)
         except ValueError:  # a cell with too few rows in effect: known from predictions and weights alone
             continue
         made += 1
@@ -45,8 +45,8 @@ def coverage(weights, curve, runs, n=500, blind=False):
         truth = float((off**2 / mass).sum() / w.sum())
         low, high = found.interval(0.95)
         if blind:
-            cells = CellResiduals.of(ESTIMATOR, sample)
-            reach = 1.96 * float(np.sqrt((cells.influence**2).mean() / n))
+            cells = Expanded.of(ESTIMATOR, sample)
+            reach = 1.96 * float(np.sqrt(((cells.influence / cells.share) ** 2).mean() / n))
             low, high = max(0.0, found.value - reach), max(0.0, found.value + reach)
         covered += low - 1e-12 <= truth <= high + 1e-12
     return covered / runs

@@ -1,0 +1,216 @@
+"""Intervals and comparisons by the influence of rows: scores, the area under the ROC curve, the slope."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import calibstat as cs
+from calibstat.inference.compare import comparison_test
+from calibstat.inference.compare_models import compare_models
+from calibstat.inference.equivalence import equivalence_test
+from calibstat.inference.estimate import estimate
+
+Z = norm.ppf(0.975)
+
+
+def rows(n=300, seed=0, groups=None):
+    rng = np.random.default_rng(seed)
+    p = rng.random(n)
+    y = rng.random(n) < p
+    return cs.Sample(y, p, labels=[False, True], variables=None if groups is None else {"g": groups(n)})
+
+
+def noisy(sample, seed=9, size=0.3):
+    p = sample.y_prob[:, 1] + size * np.random.default_rng(seed).uniform(-1, 1, len(sample))
+    return cs.Sample(sample.y_true, np.clip(p, 0.01, 0.99), labels=sample.labels)
+
+
+def interval(sample, estimator, **options):
+    return estimate(sample, estimator, n_resamples=9, rng=0, **options).confidence_interval
+
+
+def event(sample):
+    return sample.y_prob[:, 1], sample.outcomes.astype(float)
+
+
+def losses(name, p, y):
+    called = np.where(y == 1, p, 1 - p)
+    return {"brier": (y - p) ** 2, "log": -np.log(called), "zero-one": (p >= 0.5) != y}[name].astype(float)
+
+
+SCORES = {"brier": cs.BrierScore(), "log": cs.LogScore(), "zero-one": cs.ZeroOneLoss()}
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_mean_of_rows_by_hand(name):
+    sample = rows()
+    found = losses(name, *event(sample))
+    error = found.std() / np.sqrt(len(sample))
+    assert interval(sample, SCORES[name]) == pytest.approx((found.mean() - Z * error, found.mean() + Z * error))
+
+
+def test_weighted_mean_of_rows_by_hand():
+    sample, w = rows(), np.random.default_rng(1).gamma(2, 1, 300)
+    weighted = cs.Sample(sample.y_true, sample.y_prob, sample_weight=w, labels=[False, True])
+    found, share = losses("brier", *event(sample)), w / w.sum()
+    error = np.sqrt((share**2 * (found - share @ found) ** 2).sum())
+    assert interval(weighted, cs.BrierScore()) == pytest.approx((share @ found - Z * error, share @ found + Z * error))
+
+
+def test_root_by_the_rule_of_the_chain():
+    low, high = interval(rows(), cs.BrierScore())
+    value = cs.RMSE()(rows())
+    reach = (high - low) / 2 / (2 * value)
+    assert interval(rows(), cs.RMSE()) == pytest.approx((value - reach, value + reach))
+
+
+def placements(p, y):
+    """The share of pairs that each row is in on the right side, ties one half: by brute force over pairs."""
+    right = (p[y == 1][:, None] > p[y == 0]) + 0.5 * (p[y == 1][:, None] == p[y == 0])
+    return right.mean(axis=1), right.mean(axis=0)
+
+
+def test_auc_by_delong_over_all_pairs():
+    p, y = event(rows(80))
+    p = np.round(p, 1)
+    sample = cs.Sample(y, p, labels=[0, 1])
+    of_events, of_others = placements(p, y)
+    value = of_events.mean()
+    error = np.sqrt(of_events.var() / len(of_events) + of_others.var() / len(of_others))
+    assert cs.AUC()(sample) == pytest.approx(value)
+    assert interval(sample, cs.AUC()) == pytest.approx((value - Z * error, min(1, value + Z * error)))
+
+
+def test_two_areas_of_the_same_rows_by_delong():
+    a = rows(120)
+    b = noisy(a)
+    parts = [placements(*event(each)) for each in (a, b)]
+    differences = [parts[0][k] - parts[1][k] for k in (0, 1)]
+    error = np.sqrt(sum(each.var() / len(each) for each in differences))
+    found = comparison_test(a, b, cs.AUC(), rng=0)
+    assert found.difference == pytest.approx(cs.AUC()(a) - cs.AUC()(b))
+    assert found.standard_error == pytest.approx(error)
+    assert found.pvalue == pytest.approx(2 * norm.sf(abs(found.difference) / error))
+
+
+def test_slope_has_the_error_of_the_fit_under_its_model():
+    """The interval by influence does not assume the logistic line; for many rows under it both are the same."""
+    sample = rows(20_000)
+    fit = cs.Cox()(sample)
+    low, high = interval(sample, cs.Cox(statistic="slope"))
+    assert (low + high) / 2 == pytest.approx(fit.slope)
+    assert high - low == pytest.approx(np.diff(fit.slope_interval)[0], rel=0.03)
+
+
+# What rows do not show
+
+
+def test_without_an_error_the_bound_is_near_the_rule_of_three():
+    p = np.repeat([0.1, 0.9], 100)
+    low, high = interval(cs.Sample(p > 0.5, p), cs.ZeroOneLoss())
+    assert low == 0
+    assert 0.01 < high < 0.04
+
+
+def test_complete_separation_leaves_room_for_an_area_below_one():
+    p = np.linspace(0.01, 0.99, 200)
+    low, high = interval(cs.Sample(p > 0.5, p), cs.AUC())
+    assert high == 1
+    assert 0.95 < low < 1
+
+
+def test_one_class_alone_has_no_area():
+    found = estimate(cs.Sample([0] * 20, np.linspace(0.1, 0.4, 20), labels=[0, 1]), cs.AUC(), n_resamples=9, rng=0)
+    assert found.confidence_interval is None
+    assert "nan on this sample" in found.interval_note
+
+
+def test_intervals_end_where_values_end():
+    sample = cs.Sample([0, 1] * 10, [0.4, 0.6] * 10)
+    assert interval(sample, cs.SphericalScore()).low >= -1
+    assert interval(rows(12), cs.ZeroOneLoss()).low >= 0
+
+
+# Clusters
+
+
+def test_rows_that_are_repeated_in_clusters_add_nothing():
+    once = rows(100, groups=np.arange)
+    again = cs.Sample(
+        np.repeat(once.y_true, 4), np.repeat(once.y_prob, 4, axis=0), variables={"g": np.repeat(np.arange(100), 4)}
+    )
+    signs = cs.Multiplier(groups="g")
+    plain, repeated = interval(once, cs.BrierScore()), interval(again, cs.BrierScore(), interval=signs)
+    assert np.diff(repeated) == pytest.approx(np.diff(plain) * np.sqrt(100 / 99))
+    assert np.diff(interval(again, cs.BrierScore())) < 0.6 * np.diff(repeated)
+
+
+def test_few_clusters_are_refused():
+    few = rows(100, groups=lambda n: np.arange(n) % 5)
+    with pytest.raises(ValueError, match="5 clusters"):
+        interval(few, cs.BrierScore(), interval=cs.Multiplier(groups="g"))
+
+
+# Comparisons
+
+
+@pytest.mark.parametrize(
+    "estimator", [cs.ECE(cs.EqualMass(5)), cs.RMSCE(cs.EqualMass(5)), cs.SquaredCE(cs.EqualMass(5))]
+)
+def test_errors_of_cells_are_compared_by_their_squared_form(estimator):
+    a = rows()
+    by_form = comparison_test(a, noisy(a), cs.DebiasedL2(cs.EqualMass(5)), n_resamples=19, rng=0)
+    assert str(comparison_test(a, noisy(a), estimator, n_resamples=19, rng=0)) == str(by_form)
+
+
+def test_squared_errors_share_one_interval():
+    by_form = interval(rows(), cs.DebiasedL2(cs.EqualMass(5)))
+    assert interval(rows(), cs.SquaredCE(cs.EqualMass(5))) == by_form
+    assert interval(rows(), cs.DebiasedCE(cs.EqualMass(5))) == by_form
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_words_of_a_comparison_of_scores(paired):
+    a = rows(400)
+    b = noisy(a, size=0.5)
+    found = comparison_test(a, b, cs.BrierScore(), names=("raw", "noisy"), paired=paired, rng=0)
+    assert "differ in mean squared distance of outcome and prediction" in found.verdict
+    assert found.verdict.endswith("that of raw is smaller.")
+    assert found.own_pvalues is None
+    assert found.root_values is None
+    assert found.pvalue == found.normal_pvalue
+    assert "squared calibration" not in str(found)
+    same = comparison_test(a, a, cs.BrierScore(), rng=0)
+    assert (same.difference, same.pvalue) == (0, 1)
+    assert "cannot be told apart by mean squared distance" in same.verdict
+
+
+@pytest.mark.parametrize("adjust", ["holm", "max-t"])
+@pytest.mark.parametrize("estimator", [cs.BrierScore(), cs.LogScore(), cs.AUC()], ids=repr)
+def test_the_best_of_several_models(estimator, adjust):
+    a = rows(600)
+    models = {"raw": a, "noisy": noisy(a, size=0.4), "worst": noisy(a, size=0.9)}
+    found = compare_models(models, estimator, adjust=adjust, rng=0)
+    assert found.confidence_set == ("raw",)
+    assert all(pair.adjusted < 0.05 for pair in found.pairs)
+    assert "best value is among raw" in str(found)
+
+
+def test_what_has_no_best_end_is_not_ranked():
+    a = rows()
+    with pytest.raises(ValueError, match="has no best end"):
+        compare_models({"a": a, "b": noisy(a)}, cs.Cox(statistic="slope"))
+    assert comparison_test(a, noisy(a), cs.Cox(statistic="slope"), rng=0).standard_error > 0
+
+
+def test_a_score_is_no_error_whose_size_could_be_bounded():
+    with pytest.raises(ValueError, match="is no error"):
+        equivalence_test(rows(), cs.BrierScore(), 0.2, rng=0)
+
+
+def test_what_has_no_expansion_is_refused_in_words():
+    a = rows()
+    with pytest.raises(ValueError, match=r"Kuiper.*no expansion in the influence of rows"):
+        comparison_test(a, noisy(a), cs.Kuiper())
