@@ -1,4 +1,16 @@
-"""``calibstat audit``: which groups of rows is the model off for?"""
+r"""For which groups of rows is the model off?
+
+Tests every level of the named columns, and all rows, on the same redraws of the
+labels, so that the chance of any false alarm is at most 5 %. Use rows that the
+model was not fitted on.
+
+example commands:
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --by age,sex
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --by age,sex \
+    --depth 2 --min-size 200
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --by sex \
+    --curves
+"""
 
 from __future__ import annotations
 
@@ -40,27 +52,12 @@ OPTIONS = {
     "by: ": "--by: ",
     "a smaller min_expected": "fewer --bins",
 }
-_EXAMPLES = """\
-examples:
-  calibstat audit predictions.csv --label actual --probs 'prob_*' --by age,sex
-  calibstat audit predictions.csv --label actual --probs 'prob_*' --by age,sex \\
-    --depth 2 --min-size 200
-  calibstat audit predictions.csv --label actual --probs 'prob_*' --by sex \\
-    --curves
-
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Which groups of rows is the model off for? Tests every level of the named\n"
-        "columns, and all rows, on the same redraws of the labels, so that the chance\n"
-        "of any false alarm is at most 5 %. Use rows that the model was not fitted on."
-    )
-    parser.epilog = f"{_EXAMPLES}{options.LENS_HELP}"
     options.add_input(parser)
-    options.add(parser, "--lens", lens=options.LENS)
+    options.add_lens(parser)
     options.add_one(parser, "--by", required=True)
     parser.add_argument(
         "--depth", type=options.positive, default=1, metavar="D", help="cross up to D columns (default: 1)"
@@ -194,18 +191,7 @@ _ROW = "row of the file"
 def read_audited(
     arguments: argparse.Namespace, option: str, names: Sequence[str], measure: Measure
 ) -> tuple[cs.Sample, By]:
-    """Read the rows of one model, and the columns to look at.
-
-    Parameters
-    ----------
-    arguments : Namespace
-    option : str
-        What named the columns, for messages.
-    names : sequence of str
-        Columns, or patterns.
-    measure : Measure
-        The estimator may look at further columns.
-    """
+    """Read the rows of one model, and the columns that an option names; an estimator may look at further ones."""
     refuse_label(arguments, names, option)
     further = variables_asked(None if arguments.lens is None else [arguments.lens], (), measure)
     with ProgressBar("reading"):

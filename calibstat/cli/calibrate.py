@@ -1,4 +1,14 @@
-"""``calibstat calibrate``: fit a calibrator on some rows, apply it to others."""
+r"""Fit a calibrator on some rows, and write others calibrated.
+
+Fits on a share of the rows and writes the others: rows that the calibrator was
+fitted on are never written, so that what is written can be tested. With --apply
+all rows are for the fit, and those of the other file are written. With --load
+nothing is fitted.
+
+example commands:
+  calibstat calibrate predictions.csv --label actual --probs 'prob_*' \
+    --calibrator beta --out calibrated.csv
+"""
 
 from __future__ import annotations
 
@@ -38,12 +48,6 @@ _TAKE_SEVERAL = ("decision-tree", "calibration-tree")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Fits a calibrator on a share of the rows and writes the others, calibrated:\n"
-        "rows that it was fitted on are never written, so that what is written can be\n"
-        "tested. With --apply all rows are for the fit, and those of the other file are\n"
-        "written. With --load nothing is fitted."
-    )
     parser.set_defaults(confidence=None)
     options.add_file(parser)
     options.add_one(parser, "--probs", required=True)

@@ -1,4 +1,15 @@
-"""``calibstat compare``: which model is better calibrated?"""
+r"""Which model is better calibrated?
+
+Compares the squared calibration errors of two or more models on the same rows,
+in pairs, adjusted for having looked at all of them, and says which may be the
+best.
+
+example commands:
+  calibstat compare predictions.csv --label actual \
+    --model raw='raw_*' --model scaled='scaled_*'
+  calibstat compare predictions.csv --label y --model a=p_a --model b=p_b \
+    --model c=p_c --format json
+"""
 
 from __future__ import annotations
 
@@ -9,24 +20,9 @@ from calibstat.cli import options
 from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
 from calibstat.cli.text import ProgressBar, narrow, plain_warnings, print_json
 
-_EXAMPLES = """\
-examples:
-  calibstat compare predictions.csv --label actual \\
-    --model raw='raw_*' --model scaled='scaled_*'
-  calibstat compare predictions.csv --label y --model a=p_a --model b=p_b \\
-    --model c=p_c --format json
-
-"""
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Which model is better calibrated? Compares the squared calibration errors of\n"
-        "two or more models on the same rows, in pairs, adjusted for having looked at\n"
-        "all of them, and says which may be the best."
-    )
-    parser.epilog = f"{_EXAMPLES}{options.LENS_HELP}"
     options.add_file(parser)
     parser.add_argument(
         "--model",
@@ -36,14 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a model and its columns of probabilities: a pattern such as raw='raw_*', or columns with commas between; "
         "two times or more",
     )
-    options.add(parser, "--lens", "--estimator", "--bins", "--binning", lens=options.LENS, estimator="DebiasedL2")
+    options.add_lens(parser)
+    options.add(parser, "--estimator", "--bins", "--binning", estimator="DebiasedL2")
     parser.add_argument(
         "--adjust",
         choices=("holm", "max-t"),
         default="holm",
         help="how p-values of pairs are adjusted: Holm's method (the default), or by the largest difference",
     )
-    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")
+    options.add(parser, "--level", "--confidence-level", "--n-resamples", "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -59,6 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
                 models,
                 question.estimator,
                 adjust=arguments.adjust,
+                level=arguments.level,
                 confidence_level=arguments.confidence_level,
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,

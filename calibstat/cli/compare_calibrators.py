@@ -1,4 +1,14 @@
-"""``calibstat compare-calibrators``: which calibrator is best?"""
+r"""Which calibrator is best?
+
+Fits calibrators on a share of the rows, tests each of them and the predictions
+as given on the others, and says which is better calibrated than which, by how
+much, and which cannot be told apart. No row is tested on that a calibrator was
+fitted on.
+
+example commands:
+  calibstat compare-calibrators predictions.csv --label actual --probs 'prob_*' \
+    --calibrators platt,beta,isotonic
+"""
 
 from __future__ import annotations
 
@@ -14,13 +24,6 @@ from calibstat.cli.text import ProgressBar, plain_warnings, print_json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Fits calibrators on a share of the rows, tests each of them and the predictions\n"
-        "as given on the others, and says which is better calibrated than which, by how\n"
-        "much, and which cannot be told apart. No row is tested on that a calibrator was\n"
-        "fitted on."
-    )
-    parser.epilog = options.LENS_HELP
     parser.set_defaults(confidence=None)
     options.add_file(parser)
     options.add_one(parser, "--probs", required=True)
@@ -34,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add(parser, "--weights", "--nan-policy")
     options.add_one(parser, "--variables", "--variable")
-    options.add(parser, "--lens", "--estimator", "--binning", lens=options.LENS, estimator="DebiasedL2")
+    options.add_lens(parser)
+    options.add(parser, "--estimator", "--binning", estimator="DebiasedL2")
     options.add_one(parser, "--bins", help="cells (default: 15, fewer for few rows)")
     rows = parser.add_mutually_exclusive_group()
     rows.add_argument("--test-size", type=float, metavar="S", help="share of the rows to test on (default: 0.5)")
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     redraws = "redraws of the labels (default: 999, or as many as pairs need)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
-    options.add(parser, "--confidence-level", "--seed", "--format")
+    options.add(parser, "--level", "--confidence-level", "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -61,24 +65,21 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _compared(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, Any]) -> cs.CalibratorComparison:
-    variables = numbers(sample)
+    numbers(sample)  # or an error
     measure = Measure.asked(arguments, "DebiasedL2")
     question = one_question(sample.predictions, arguments.lens, measure)
     chosen = measure.estimator != "DebiasedL2" or measure.n_bins is not None or measure.binning != "equal-mass"
     with ProgressBar("comparing"):
         return cs.compare_calibrators(
             made,
-            sample.y_true,
-            sample.y_prob,
-            variables=variables,
-            sample_weight=sample.predictions.weights,
-            labels=sample.labels,
+            sample,
             lens=question.view.lens if arguments.lens is not None or measure.has_lens else None,
             # Without a word on it, there are fewer cells for few rows.
             estimator=question.core if chosen else None,
             test_size=arguments.test_size,
             cv=arguments.cv,
             n_splits=arguments.n_splits,
+            level=arguments.level,
             confidence_level=arguments.confidence_level,
             n_resamples=arguments.n_resamples,
             rng=arguments.seed,

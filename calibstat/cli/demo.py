@@ -1,4 +1,9 @@
-"""``calibstat demo``: a real classifier, before and after recalibration."""
+"""Test a real classifier before and after recalibration.
+
+Trains a classifier on data that come with scikit-learn, tests it raw and
+recalibrated, says what to make of it, and draws calibration_demo.png. Takes
+seconds and needs no network.
+"""
 
 from __future__ import annotations
 
@@ -33,11 +38,6 @@ class Trained:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Trains a classifier on data that come with scikit-learn, tests it raw and\n"
-        "recalibrated, says what to make of it, and draws calibration_demo.png. Takes\n"
-        "seconds and needs no network."
-    )
     parser.add_argument("--out", default=".", metavar="DIR", help="where to put the picture (default: here)")
     options.add(parser, "--seed")
 

@@ -1,4 +1,13 @@
-"""``calibstat estimate``: by how much is the model off?"""
+"""By how much is the model off?
+
+Estimates miscalibration through several lenses, with an interval where one is
+known to cover, beside what noise alone would give. Use rows that neither the
+model nor its calibrator was fitted on.
+
+example commands:
+  calibstat estimate predictions.csv --label actual --probs 'prob_*'
+  calibstat estimate predictions.csv --label y --probs p --estimator smooth-ece
+"""
 
 from __future__ import annotations
 
@@ -17,12 +26,6 @@ from calibstat.inference.results import counted, number
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "By how much is the model off? Estimates miscalibration through several lenses,\n"
-        "with an interval where one is known to cover, beside what noise alone would\n"
-        "give. Use rows that neither the model nor its calibrator was fitted on."
-    )
-    parser.epilog = f"{options.LENS_HELP}\n{options.PANEL_HELP}"
     options.add_input(parser)
     options.add_questions(parser)
     options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")

@@ -1,6 +1,7 @@
-"""``calibstat estimators``: every public estimator, what it needs, and its short name on the command line.
+"""List every estimator with the lens it needs, one line each, and its short name.
 
-The list is read from the table of public names, and what an estimator needs from what its class declares.
+The list is read from the table of public names, and what an estimator needs
+from what its class declares.
 """
 
 from __future__ import annotations
@@ -26,7 +27,6 @@ _COMMAND_LINE = "--estimator takes all of them by name, with default parameters,
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = "Lists every estimator with the lens it needs, one line each."
     options.add(parser, "--format")
 
 
@@ -77,17 +77,10 @@ def short_names() -> list[str]:
 def estimator_name(text: str) -> str:
     """Return the public name of an estimator that needs nothing but a sample, whatever its case and hyphens.
 
-    Raises
-    ------
-    ValueError
-        If there is none; the message lists those there are.
-
     Examples
     --------
-    >>> estimator_name("debiased-ce")
-    'DebiasedCE'
-    >>> estimator_name("smooth_ece")
-    'SmoothECE'
+    >>> estimator_name("debiased-ce"), estimator_name("smooth_ece")
+    ('DebiasedCE', 'SmoothECE')
     """
     for name in options.public_names():
         if _plain(name) == _plain(text) and _makes_estimator(getattr(cs, name)) and has_short_name(name):

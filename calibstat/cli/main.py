@@ -79,13 +79,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(called: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """Build the parser of all commands; the name of the command is left in ``command``.
-
-    Parameters
-    ----------
-    called : collection of str
-        The commands whose arguments are added; the others are names with a line of help.
-    """
+    """Build the parser of all commands; those that are not `called` are names with a line of help."""
     parser = _Parser(prog="calibstat", description="Statistical tests of classifier calibration.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"calibstat {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -94,7 +88,12 @@ def build_parser(called: Collection[str] = tuple(COMMANDS)) -> argparse.Argument
             name, help=line, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
         )
         if name in called:
-            _module(name).add_arguments(command)
+            # The docstring of its file is its help.
+            module = _module(name)
+            module.add_arguments(command)
+            about, example, more = (module.__doc__ or "").strip().partition("\n\nexample")
+            command.description = about
+            command.epilog = "\n\n".join(text for text in ((example + more).strip(), command.epilog) if text)
     return parser
 
 

@@ -1,4 +1,19 @@
-"""``calibstat monitor``: is the model still calibrated?"""
+r"""Is the model still calibrated?
+
+Bets on the labels of a file row by row, in the order in which predictions were
+made. The evidence E may be looked at after every row: a model that keeps its
+promises ever reaches 1/level with a chance of at most level. With --state the
+next call goes on where this one stopped; rows that were seen before are passed
+over. A row whose label is missing holds those after it until its label is
+there.
+
+The exit code is 3 if the alarm was raised, now or before; 0 if not; 2 for bad
+input, which changes no state.
+
+example commands:
+  calibstat monitor predictions.csv --label y --probs p --order time \
+    --state model.state
+"""
 
 from __future__ import annotations
 
@@ -35,22 +50,12 @@ _CHUNK = 10_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = """\
-Is the model still calibrated? Bets on the labels of a file row by row, in the
-order in which predictions were made. The evidence E may be looked at after
-every row: a model that keeps its promises ever reaches 1/level with a chance of
-at most level. With --state the next call goes on where this one stopped; rows
-that were seen before are passed over. A row whose label is missing holds those
-after it until its label is there.
-
-exit code: 3 if the alarm was raised, now or before; 0 if not; 2 for bad input,
-which changes no state."""
-    parser.epilog = options.LENS_HELP
     parser.set_defaults(confidence=None, weights=None)
     options.add(parser, "file")
     options.add_one(parser, "--label", required=True, help="the column of what happened; empty: not yet")
     options.add_one(parser, "--probs", required=True)
-    options.add(parser, "--labels", "--lens", lens="canonical")
+    options.add(parser, "--labels")
+    options.add_lens(parser, "canonical")
     parser.add_argument(
         "--order",
         required=True,

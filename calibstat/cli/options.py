@@ -22,7 +22,6 @@ lenses:
   class-wise:LABEL  the same for one class
   top-k:K           are the probabilities of the K most probable classes right?
   an expression     written as in Python: 'Partition([["cat", "dog"], ["emu"]])'"""
-LENS = "canonical for two classes, top-label for more"
 PANEL_HELP = """\
 Without --lens two classes are looked at through canonical; more through
 top-label, canonical and class-wise. An estimator may bring its own lens."""
@@ -202,9 +201,16 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add(parser, "--weights", "--nan-policy")
 
 
+def add_lens(parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more") -> None:
+    """The one question to ask."""
+    add(parser, "--lens", lens=default)
+    parser.epilog = LENS_HELP
+
+
 def add_questions(parser: argparse.ArgumentParser) -> None:
     """What to ask of the sample, and in which cells."""
     add_one(parser, "--lens", action="append", help="a question to ask (see below); may be repeated")
+    parser.epilog = f"{LENS_HELP}\n{PANEL_HELP}"
     parser.add_argument(
         "--given",
         action="append",
@@ -229,19 +235,14 @@ def read_labels(names: Sequence[str]) -> list[Hashable]:
 def named_options(options: Mapping[str, str]) -> Iterator[None]:
     """Write errors of the ``with`` block anew, with what stands for a parameter replaced by the option of a command.
 
-    Parameters
-    ----------
-    options : mapping
-        Of texts to what they are called on the command line; what ends in " is " is replaced where an error begins.
+    What ends in " is " is replaced where an error begins.
 
     Examples
     --------
-    >>> try:
-    ...     with named_options({"n_bins is ": "--bins is "}):
-    ...         raise ValueError("n_bins is 0")
-    ... except ValueError as error:
-    ...     print(error)
-    --bins is 0
+    >>> with named_options({"n_bins is ": "--bins is "}):
+    ...     raise ValueError("n_bins is 0")
+    Traceback (most recent call last):
+    ValueError: --bins is 0
     """
     try:
         yield
@@ -266,13 +267,7 @@ def is_expression(text: str) -> bool:
 
 
 def made(option: str, text: Any, kind: type, values: Mapping[str, Any] | None = None) -> Any:
-    """Make an object of some kind from its expression; errors begin with the option, or what else it is for.
-
-    Examples
-    --------
-    >>> made("--lens", "TopK(2)", cs.Lens)
-    TopK(k=2)
-    """
+    """Make an object of some kind from its expression; errors begin with the option, or what else it is for."""
     if not isinstance(text, str):
         raise ValueError(f"{option} is {text!r}, but an expression in quotation marks is expected")
     try:
@@ -285,18 +280,7 @@ def made(option: str, text: Any, kind: type, values: Mapping[str, Any] | None = 
 
 
 def build(text: str, values: Mapping[str, Any] | None = None) -> Any:
-    """Make the object that an expression describes.
-
-    Parameters
-    ----------
-    text : str
-    values : mapping, optional
-        What further names stand for, such as ``n_bins``.
-
-    Raises
-    ------
-    ValueError
-        If it is more than names, calls and literals, a name is unknown, or making the object fails.
+    """Make the object that an expression describes; `values` are what further names stand for.
 
     Examples
     --------

@@ -1,4 +1,14 @@
-"""``calibstat plan``: how many labels, or how small an error?"""
+"""How many labels does a test need to see a true calibration error?
+
+Or, with --n, how small an error does it see in so many labels? Simulated on
+uniform probabilities of an event, or on the predictions in a file, which say
+how often the model announces what; its labels are not used.
+
+example commands:
+  calibstat plan --ece 0.02
+  calibstat plan --ece 0.02 predictions.csv --label y --probs p --power 0.9
+  calibstat plan --n 5000 --estimator 'DebiasedCE(EqualWidth(10))'
+"""
 
 from __future__ import annotations
 
@@ -19,22 +29,10 @@ _OPTIONS = {
     "level is ": "--level is ",
     "a wider family": "another --direction",
 }
-_EXAMPLES = """\
-examples:
-  calibstat plan --ece 0.02
-  calibstat plan --ece 0.02 predictions.csv --label y --probs p --power 0.9
-  calibstat plan --n 5000 --estimator 'DebiasedCE(EqualWidth(10))'"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "How many labels does a test need to see a true calibration error of a given\n"
-        "size? Or, with --n, how small an error does it see in so many labels? Simulated\n"
-        "on uniform probabilities of an event, or on the predictions in a file, which\n"
-        "say how often the model announces what; its labels are not used."
-    )
-    parser.epilog = f"{_EXAMPLES}\n\n{options.LENS_HELP}"
     parser.set_defaults(weights=None, confidence=None, nan_policy="omit")
     options.add_one(parser, "file", nargs="?", help="predictions of the model (default: uniform ones)")
     options.add_one(parser, "--label", help="the column of what happened (only its classes matter)")
@@ -49,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="D",
         help="how predictions are wrong: overconfident (the default), underconfident, too-low or too-high",
     )
-    options.add(parser, "--lens", "--estimator", lens=options.LENS, estimator="ECE")
+    options.add_lens(parser)
+    options.add(parser, "--estimator", estimator="ECE")
     options.add_one(parser, "--bins", help="cells of the statistic, if it has any (default: 15)")
     options.add(parser, "--binning", "--null", "--level", null="that of calibstat test")
     parser.add_argument("--power", type=float, default=0.8, metavar="P", help="chance of seeing it (default: 0.8)")

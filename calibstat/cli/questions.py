@@ -17,7 +17,6 @@ from calibstat.cli.estimators import TWO, estimator_name, for_two_outcomes, need
 from calibstat.cli.options import columns, is_expression, made, public_names, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.files import file_arguments
-from calibstat.nulls.base import Null
 
 Names: TypeAlias = tuple[str | EllipsisType, ...]
 # With more classes, as many class-wise tests would drown the others in Holm's correction.
@@ -288,7 +287,7 @@ def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
     return cs.EqualWidth(n_bins) if binning == "equal-width" else cs.EqualMass(n_bins)
 
 
-def read_null(text: str | None, n_resamples: int | None = None) -> Null | None:
+def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | None:
     """Read ``--null``, with so many resamples if it draws any; None leaves both to the test.
 
     Examples
@@ -301,7 +300,7 @@ def read_null(text: str | None, n_resamples: int | None = None) -> Null | None:
     if is_expression(text):
         if n_resamples is not None:
             raise ValueError(f"--n-resamples {n_resamples}: the expression of --null says how many; leave it out")
-        found: Null = made("--null", text, Null)
+        found: cs.Null = made("--null", text, cs.Null)
         return found
     known = _nulls()
     if _hyphened(text) not in known:
@@ -320,7 +319,7 @@ def _nulls() -> dict[str, Any]:
     nulls = {
         name: null
         for name, null in found.items()
-        if isinstance(null, type) and issubclass(null, Null) and not inspect.isabstract(null)
+        if isinstance(null, type) and issubclass(null, cs.Null) and not inspect.isabstract(null)
     }
     return nulls | {"strong": cs.Consistency}
 

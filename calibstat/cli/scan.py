@@ -1,4 +1,14 @@
-"""``calibstat scan``: along which columns is the model off?"""
+r"""Along which columns is the model off?
+
+Ranks columns by their variable-based calibration error (VECE) beyond what noise
+alone gives, and names the value where the error is largest. Use rows that the
+model was not fitted on.
+
+example commands:
+  calibstat scan predictions.csv --label actual --probs 'prob_*'
+  calibstat scan predictions.csv --label actual --probs 'prob_*' \
+    --variables age,income --null strong
+"""
 
 from __future__ import annotations
 
@@ -13,14 +23,8 @@ from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, print_
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Along which columns is the model off? Ranks columns by their variable-based\n"
-        "calibration error (VECE) beyond what noise alone gives, and names the value\n"
-        "where the error is largest. Use rows that the model was not fitted on."
-    )
-    parser.epilog = options.LENS_HELP
     options.add_input(parser)
-    options.add(parser, "--lens", lens=options.LENS)
+    options.add_lens(parser)
     options.add_one(
         parser,
         "--variables",

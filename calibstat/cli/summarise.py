@@ -1,4 +1,7 @@
-"""``calibstat summarise``: the performance of estimators and tests, from the store of a sweep."""
+"""Summarise the store of a sweep: bias, variance, coverage, size and power.
+
+Each number comes with its Monte Carlo standard error.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ from typing import Any
 import calibstat as cs
 from calibstat.cli.options import add
 from calibstat.cli.text import ProgressBar, columns, notice, print_json
-from calibstat.sweeps.store import read
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.
@@ -24,9 +26,6 @@ _KEYS = ("model", "estimator", "test", "n", "n_bins")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Summarises the store of a sweep over its repeats, each number with its Monte\nCarlo standard error."
-    )
     parser.add_argument("store", metavar="STORE", help="a Zarr store, or a NetCDF file")
     add(parser, "--level")
     parser.add_argument(
@@ -36,20 +35,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the summary of a store."""
+    from calibstat.sweeps.store import read
+
     with ProgressBar("summarising"):
         found = cs.summarise(read(Path(arguments.store)), arguments.level)
     show(found, arguments.format)
 
 
 def show(summary: Any, form: str) -> None:
-    """Print a summary, and say on standard error what is missing in it.
-
-    Parameters
-    ----------
-    summary : Dataset
-        From `summarise`.
-    form : {"table", "json", "csv"}
-    """
+    """Print a summary, and say on standard error what is missing in it."""
     rows = records(summary)
     if form == "json":
         print_json(rows)

@@ -1,26 +1,10 @@
-"""``calibstat sweep``: a study from a TOML file."""
+"""Study estimators and tests on models with known truth.
 
-from __future__ import annotations
+Draws many samples from models whose true calibration errors are known, and
+evaluates estimators and tests on each. The study is described in a TOML file;
+its results go into a Zarr store, block by block.
 
-import argparse
-import tomllib
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
-from typing import Any
-
-import calibstat as cs
-from calibstat.cli.options import made, mentions, positive
-from calibstat.cli.summarise import show
-from calibstat.generators.base import SyntheticModel
-from calibstat.nulls.base import Null
-from calibstat.sweeps.schedule import connected
-
-_KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests"}
-_NEEDED = {"seed", "n", "models"}
-
-_STUDY = """\
-a study:
+example of a study:
   seed = 0
   n_repeats = 200
   n = [100, 1000]
@@ -35,17 +19,28 @@ a study:
   PDE = "PDE(EqualMass(n_bins))"
   ECE = { statistic = "ECE(EqualMass(n_bins))", null = "Consistency(99)" }
 What mentions n_bins is made anew for each of them. Names are those of calibstat
-and calibstat.generators."""
+and calibstat.generators.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import calibstat as cs
+from calibstat.cli.options import made, mentions, positive
+from calibstat.cli.summarise import show
+
+_KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests"}
+_NEEDED = {"seed", "n", "models"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Draws many samples from models whose true calibration errors are known, and\n"
-        "evaluates estimators and tests on each. The study is described in a TOML file;\n"
-        "its results go into a Zarr store, block by block."
-    )
-    parser.epilog = _STUDY
     parser.add_argument("study", metavar="STUDY", help="a TOML file (see below)")
     parser.add_argument(
         "--store", metavar="PATH", help="where the results go (default: the name of the study, with .zarr, here)"
@@ -60,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Run a study and print its summary."""
+    from calibstat.sweeps.schedule import connected
+
     path = Path(arguments.study)
     sweep = read_study(path)
     store = Path(path.stem + ".zarr" if arguments.store is None else arguments.store)
@@ -79,17 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def read_study(path: Path) -> cs.Sweep:
-    """Read a study from a TOML file.
+    """Read a study from a TOML file."""
+    from calibstat.generators.base import SyntheticModel
 
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        If a key is missing or unknown, or an expression cannot be read.
-    """
     try:
         study = tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -101,37 +90,32 @@ def read_study(path: Path) -> cs.Sweep:
         {name: made(name, text, SyntheticModel) for name, text in study["models"].items()},
         n=study["n"],
         n_bins=study.get("n_bins", (15,)),
-        estimators={name: _of_bins(text, partial(_estimator, name)) for name, text in _table(study, "estimators")},
-        tests={name: _of_bins(given, partial(_test, name)) for name, given in _table(study, "tests")},
+        estimators={
+            name: _of_bins(text, partial(_estimator, name)) for name, text in study.get("estimators", {}).items()
+        },
+        tests={name: _of_bins(given, partial(_test, name)) for name, given in study.get("tests", {}).items()},
         n_repeats=study.get("n_repeats", 100),
         rng=study["seed"],
         draws=study.get("draws", "rows"),
     )
 
 
-def _table(study: Mapping[str, Any], key: str) -> list[tuple[str, Any]]:
-    return list(study.get(key, {}).items())
-
-
-def _of_bins(given: Any, make: Callable[[Any, int | None], Any]) -> Any:
+def _of_bins(given: Any, make: Callable[[Any, dict[str, int]], Any]) -> Any:
     """Make an object, or a function of the number of bins if that occurs in an expression."""
     texts = given.values() if isinstance(given, Mapping) else [given]
     if any(isinstance(text, str) and mentions(text, "n_bins") for text in texts):
-        return partial(make, given)
-    return make(given, None)
+        return lambda n_bins: make(given, {"n_bins": n_bins})
+    return make(given, {})
 
 
-def _estimator(name: str, text: Any, n_bins: int | None) -> Any:
-    return made(name, text, cs.Estimator, _names(n_bins))
+def _estimator(name: str, text: Any, values: dict[str, int]) -> cs.Estimator:
+    found: cs.Estimator = made(name, text, cs.Estimator, values)
+    return found
 
 
-def _test(name: str, given: Any, n_bins: int | None) -> Any:
+def _test(name: str, given: Any, values: dict[str, int]) -> Any:
     if not isinstance(given, Mapping):
-        return made(name, given, cs.Estimator, _names(n_bins))
+        return _estimator(name, given, values)
     if set(given) != {"statistic", "null"}:
         raise ValueError(f"the test {name!r} has {', '.join(given)}; write an estimator, or statistic and null")
-    return made(name, given["statistic"], cs.Estimator, _names(n_bins)), made(name, given["null"], Null, _names(n_bins))
-
-
-def _names(n_bins: int | None) -> dict[str, int]:
-    return {} if n_bins is None else {"n_bins": n_bins}
+    return _estimator(name, given["statistic"], values), made(name, given["null"], cs.Null, values)

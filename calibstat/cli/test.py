@@ -1,4 +1,16 @@
-"""``calibstat test``: is the model calibrated?"""
+r"""Is the model calibrated?
+
+Tests the predictions in a file against what happened, through several lenses,
+and says by how much they are off. Test on rows that neither the model nor its
+calibrator was fitted on.
+
+example commands:
+  calibstat test predictions.csv --label actual --probs 'prob_*'
+  calibstat test predictions.csv.gz --label actual --probs 'prob_*' --given age
+  calibstat test predictions.csv --label correct --confidence conf
+  calibstat test predictions.csv --label y --probs p \
+    --estimator 'DebiasedL2(EqualWidth(10))' --format json
+"""
 
 from __future__ import annotations
 
@@ -35,27 +47,10 @@ from calibstat.cli.text import (
     width,
 )
 from calibstat.inference.results import at_floor, counted, number
-from calibstat.nulls.base import Null
-
-_EXAMPLES = """\
-examples:
-  calibstat test predictions.csv --label actual --probs 'prob_*'
-  calibstat test predictions.csv.gz --label actual --probs 'prob_*' --given age
-  calibstat test predictions.csv --label correct --confidence conf
-  calibstat test predictions.csv --label y --probs p \\
-    --estimator 'DebiasedL2(EqualWidth(10))' --format json
-
-"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
-    parser.description = (
-        "Is the model calibrated? Tests predictions in a file against what happened,\n"
-        "through several lenses, and says by how much they are off. Test on rows that\n"
-        "neither the model nor its calibrator was fitted on."
-    )
-    parser.epilog = f"{_EXAMPLES}{options.LENS_HELP}\n{options.PANEL_HELP}"
     options.add_input(parser)
     options.add_questions(parser)
     parser.add_argument(
@@ -136,7 +131,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         redraws = {} if arguments.n_resamples is None else {"n_resamples": arguments.n_resamples}
 
         def answer(view: View) -> cs.OmnibusTest:
-            return cs.omnibus_test(sample, lens=view.lens, rng=arguments.seed, **redraws)
+            return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, rng=arguments.seed, **redraws)
 
         found = ProgressBar().each(answer, views)
     adjusted = [float(pvalue) for pvalue in cs.holm([each.pvalue for each in found])]
@@ -187,7 +182,7 @@ class Record:
         }
 
 
-def ask(sample: cs.Sample, questions: Sequence[Question], null: Null | None, seed: int) -> list[Record]:
+def ask(sample: cs.Sample, questions: Sequence[Question], null: cs.Null | None, seed: int) -> list[Record]:
     """Test each question, and adjust the p-values over all of them (Holm 1979).
 
     Without a null p-values are computed where they can be. Each question begins at the seed, as the same call in

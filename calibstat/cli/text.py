@@ -102,15 +102,7 @@ PATIENCE = 2.0
 
 
 class ProgressBar:
-    """One bar for all that is done inside its ``with`` block; silent where the stream is not a terminal.
-
-    Parameters
-    ----------
-    doing : str
-        What is done, in a word.
-    stream : text stream, optional
-        By default standard error.
-    """
+    """One bar for all that is done inside its ``with`` block; silent where the stream is not a terminal."""
 
     def __init__(self, doing: str = "testing", stream: TextIO | None = None) -> None:
         self.bar = TerminalBar(doing, patience=PATIENCE, stream=stream)
