@@ -6,8 +6,8 @@ much, and which cannot be told apart. No row is tested on that a calibrator was
 fitted on.
 
 example commands:
-  calibstat compare-calibrators predictions.csv --label actual --probs 'prob_*' \
-    --calibrators platt,beta,isotonic
+  calibstat compare-calibrators predictions.csv --label actual \
+    --probs 'prob_*' --calibrators platt,beta,isotonic
 """
 
 from __future__ import annotations

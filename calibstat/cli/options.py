@@ -287,8 +287,9 @@ def build(text: str, values: Mapping[str, Any] | None = None) -> Any:
     >>> build("TopLabel() | ECE(EqualMass(n_bins))", {"n_bins": 5})
     TopLabel() | ECE(binning=EqualMass(n_bins=5))
     """
+    tree = parsed(text)
     try:
-        return _read(parsed(text), dict(values or {}))
+        return _read(tree, values or {})
     except (ValueError, TypeError) as error:
         raise ValueError(f"{text!r}: {error}") from error
 
