@@ -127,7 +127,7 @@ def _fit(
         coefficients[active], linear[active], value[active] = moved, moved_linear, reached
         # A step that promises this little leaves an error of about its square; of a likelihood that tends to zero, as
         # where outcomes are separated, no share is small.
-        done = gain <= 1e-14 * np.abs(reached) + 1e-13 * weight.sum(axis=-1)
+        done = gain <= 1e-14 * np.abs(reached) + 1e-16 * weight.sum(axis=-1)
         # At a maximum such a step is short. Without one, it moves the nearest rows by about one however far they are.
         exists[active] = done & (np.abs(np.where(weight > 0, change, 0.0)).max(axis=-1, initial=0.0) < 0.1)
         active = active[~done]

@@ -102,7 +102,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def both(event: Floats) -> Floats:
-    """(n, 2) rows from (n,) probabilities of the last class."""
+    """Return rows (n, 2) from probabilities (n,) of the last class."""
     return np.column_stack([1 - event, event])
 
 
@@ -110,7 +110,7 @@ def both(event: Floats) -> Floats:
 
 
 def as_column(X: Any) -> Any:
-    """Probabilities of the last class with one dimension, as one column; anything else as it is."""
+    """Return probabilities of the last class with one dimension as one column, and anything else as it is."""
     dimensions = getattr(X, "ndim", None)
     if dimensions is None and isinstance(X, (list, tuple)) and X and np.ndim(X[0]) == 0:
         X, dimensions = np.asarray(X), 1
@@ -118,13 +118,7 @@ def as_column(X: Any) -> Any:
 
 
 def as_simplex(columns: Floats) -> Floats:
-    """(n, K) rows of probabilities from (n, K) or (n, 1) numbers, or an error that names the worst row.
-
-    Raises
-    ------
-    ValueError
-        If a value lies outside [0, 1] or a row does not sum to one, beyond rounding.
-    """
+    """Return rows of probabilities (n, K) from numbers (n, K) or (n, 1), or raise an error that names the worst row."""
     try:
         if columns.shape[1] == 1:
             check_range(columns[:, 0])
@@ -137,13 +131,7 @@ def as_simplex(columns: Floats) -> Floats:
 
 
 def classes_of(y: Array, n_columns: int) -> Array:
-    """The class of each column: 0, 1, ... where the labels are such positions, else the labels that occur, sorted.
-
-    Raises
-    ------
-    ValueError
-        If there are not as many classes as columns.
-    """
+    """Return the class of each column: 0, 1, ... where labels are such positions, else the sorted labels."""
     found = np.unique(y)
     if found.dtype.kind in "iu" and found[0] >= 0 and found[-1] < n_columns:
         return np.arange(n_columns, dtype=found.dtype)
@@ -156,13 +144,7 @@ def classes_of(y: Array, n_columns: int) -> Array:
 
 
 def refuse_more_than_two(name: str, y: Array, n_columns: int) -> None:
-    """Say how a calibrator of two classes is used for more.
-
-    Raises
-    ------
-    ValueError
-        If there are more than two classes or columns.
-    """
+    """Say how a calibrator of two classes is used for more."""
     if n_columns > 2 or len(np.unique(y)) > 2:
         kind = type_of_target(y)
         raise ValueError(
@@ -172,13 +154,7 @@ def refuse_more_than_two(name: str, y: Array, n_columns: int) -> None:
 
 
 def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every: bool) -> None:
-    """Say which classes do not occur.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two occur, or one is missing where `every` is needed.
-    """
+    """Say which classes do not occur."""
     mass = np.bincount(targets, weights, minlength=len(classes))
     missing = [str(name) for name, each in zip(classes, mass, strict=True) if each <= 0]
     if len(classes) - len(missing) < 2:
@@ -191,20 +167,9 @@ def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every
 
 
 def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tuple[Floats, Floats]:
-    """Rows of probabilities (n, K), and the variables (n, d) in the order in which they are named.
+    """Return rows of probabilities (n, K), and the variables (n, d) in the order in which they are named.
 
-    Parameters
-    ----------
-    fitted : estimator
-        It knows the names of columns, where X was a data frame.
-    X : (n, c) floats
-    variables : sequence of int or str
-        Columns by position (from the end if negative) or by name.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or nothing else is left.
+    Variables are columns by position (from the end if negative), or by name where the estimator was fitted to a frame.
     """
     positions = [_position(fitted, X.shape[1], each) for each in variables]
     if len(set(positions)) >= X.shape[1]:

@@ -70,7 +70,7 @@ class CenteredIsotonic(Calibrator):
 
 
 def pool_ties(scores: Floats, targets: Ints, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """The distinct scores in increasing order, and the weight and the weight of events of each."""
+    """Return the distinct scores in increasing order, and the weight and the weight of events of each."""
     distinct, place = np.unique(scores, return_inverse=True)
     return (
         distinct,
@@ -80,7 +80,7 @@ def pool_ties(scores: Floats, targets: Ints, weights: Floats) -> tuple[Floats, F
 
 
 def isotonic_blocks(mass: Floats, events: Floats) -> tuple[Ints, Floats]:
-    """The first position of each block of pooled neighbours, and one past the last; and the mean of each block."""
+    """Return where each block of pooled neighbours starts, one past the last, and the mean of each block."""
     pooled = isotonic_regression(events / mass, weights=mass)
     starts = np.asarray(pooled.blocks, dtype=np.intp)
     return starts, pooled.x[starts[:-1]]
@@ -125,7 +125,7 @@ class VennAbers(Calibrator):
 
 
 def with_one_more(mass: Floats, events: Floats) -> Floats:
-    """(m,) the isotonic fit at each score if one more event happened there (Vovk et al. 2015, Algorithms 1 and 2).
+    """Return the isotonic fit (m,) at each score with one more event there (Vovk et al. 2015, Algorithms 1 and 2).
 
     The additional row starts in front and changes places with one score after the other, while a stack holds the lower
     convex hull of what lies to its right.

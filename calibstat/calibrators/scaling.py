@@ -32,20 +32,14 @@ SMALLEST_OF_A_LINE = 1e-6
 
 
 def logarithms(probabilities: Floats, smallest: float = SMALLEST) -> Floats:
-    """Natural logarithms, not below that of the smallest probability that is told from 0.
-
-    Raises
-    ------
-    ValueError
-        If `smallest` does not lie between 0 and 0.5.
-    """
+    """Return natural logarithms, not below that of the smallest probability that is told from 0."""
     if not 0 < smallest < 0.5:
         raise ValueError(f"smallest is {smallest}, but it must lie between 0 and 0.5, such as 1e-4")
     return np.log(np.maximum(probabilities, smallest))
 
 
 def logits(probabilities: Floats, smallest: float = SMALLEST) -> Floats:
-    """(n,) log-odds of the last of two classes."""
+    """Return log-odds (n,) of the last of two classes."""
     return logarithms(probabilities[:, 1], smallest) - logarithms(probabilities[:, 0], smallest)
 
 
@@ -111,7 +105,7 @@ class Platt(Calibrator):
 
 
 def smoothed(targets: Ints, weights: Floats) -> Floats:
-    """(n,) Platt's targets: posterior means of the chances of certain events under a uniform prior."""
+    """Return Platt's targets (n,): posterior means of the chances of certain events under a uniform prior."""
     events = float(weights @ targets)
     others = float(weights.sum()) - events
     return np.where(targets == 1, (events + 1) / (events + 2), 1 / (others + 2))
@@ -161,7 +155,7 @@ class Beta(Calibrator):
 
 
 def beta_features(probabilities: Floats, smallest: float) -> Floats:
-    """(n, 2) ln p and -ln(1 - p)."""
+    """Return ln p and -ln(1 - p): (n, 2)."""
     return np.column_stack([logarithms(probabilities[:, 1], smallest), -logarithms(probabilities[:, 0], smallest)])
 
 

@@ -7,8 +7,9 @@ of 1e-8, because they compare losses; this one stops at 1e-12.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, final
+from typing import ClassVar, final
 
 import numpy as np
 from scipy.special import logsumexp, softmax
@@ -18,81 +19,54 @@ from calibstat.calibrators.scaling import logarithms
 from calibstat.data.arrays import Floats, Ints
 
 
-class Design(Protocol):
-    """How logits depend on the parameters."""
-
-    def logits(self, theta: Floats) -> Floats:
-        """(n, K) logits of parameters (d,)."""
-
-    def pullback(self, rows: Floats) -> Floats:
-        """(d,) the transpose of `logits`, for rows (n, K)."""
-
-
-@final
 @dataclass(frozen=True, eq=False)
-class OneFactor:
-    """All logarithms times one factor, the inverse temperature."""
+class Design:
+    """How logits depend on the parameters.
 
-    logs: Floats
+    Parameters
+    ----------
+    logits : callable
+        Maps parameters (d,) to logits (n, K), linearly.
+    pullback : callable
+        Its transpose: maps rows (n, K) to (d,).
+    """
 
-    def logits(self, theta: Floats) -> Floats:
-        """(n, K) logits of parameters (1,)."""
-        return theta[0] * self.logs
-
-    def pullback(self, rows: Floats) -> Floats:
-        """(1,) the transpose of `logits`."""
-        return np.array([np.vdot(rows, self.logs)])
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """Each logarithm times a factor of its class, plus a shift of its class: parameters (factors, shifts)."""
-
-    logs: Floats
-
-    def logits(self, theta: Floats) -> Floats:
-        """(n, K) logits of parameters (2 K,)."""
-        factors, shifts = theta.reshape(2, -1)
-        return self.logs * factors + shifts
-
-    def pullback(self, rows: Floats) -> Floats:
-        """(2 K,) the transpose of `logits`."""
-        return np.concatenate([np.einsum("ik,ik->k", rows, self.logs), rows.sum(axis=0)])
+    logits: Callable[[Floats], Floats]
+    pullback: Callable[[Floats], Floats]
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class Matrix:
-    """Features times a matrix, plus a shift of each class: parameters (matrix (d, K) row by row, shifts)."""
+def one_factor(logs: Floats) -> Design:
+    """Multiply all logarithms by one factor, the inverse temperature: one parameter."""
+    return Design(lambda theta: theta[0] * logs, lambda rows: np.array([np.vdot(rows, logs)]))
 
-    features: Floats
-    n_classes: int
 
-    def logits(self, theta: Floats) -> Floats:
-        """(n, K) logits of parameters ((d + 1) K,)."""
-        table = theta.reshape(-1, self.n_classes)
-        return self.features @ table[:-1] + table[-1]
+def factors(logs: Floats) -> Design:
+    """Multiply each logarithm by a factor of its class, and add a shift of its class: K factors, then K shifts."""
 
-    def pullback(self, rows: Floats) -> Floats:
-        """((d + 1) K,) the transpose of `logits`."""
-        return np.vstack([self.features.T @ rows, rows.sum(axis=0)]).ravel()
+    def logits(theta: Floats) -> Floats:
+        scale, shift = theta.reshape(2, -1)
+        return logs * scale + shift
+
+    return Design(logits, lambda rows: np.concatenate([np.einsum("ik,ik->k", rows, logs), rows.sum(axis=0)]))
+
+
+def matrix(features: Floats, n_classes: int) -> Design:
+    """Multiply features by a matrix, and add a shift of each class: the matrix (d, K) row by row, then K shifts."""
+
+    def logits(theta: Floats) -> Floats:
+        table = theta.reshape(-1, n_classes)
+        return features @ table[:-1] + table[-1]
+
+    return Design(logits, lambda rows: np.vstack([features.T @ rows, rows.sum(axis=0)]).ravel())
 
 
 def fit_softmax(
     design: Design, n_parameters: int, targets: Ints, weights: Floats, ridge: Floats | None = None
 ) -> Floats:
-    """(d,) parameters of the least mean cross-entropy plus ``ridge @ parameters**2``.
+    """Return the parameters (d,) of the least mean cross-entropy plus ``ridge @ parameters**2``.
 
-    Parameters
-    ----------
-    design : Design
-    n_parameters : int
-        d. The search starts at equal chances: at certain ones there would be no slope.
-    targets : (n,) ints
-        The column that came true.
-    weights : (n,) positive floats
-    ridge : (d,) floats, optional
+    The search starts at equal chances: at certain ones there would be no slope. Targets (n,) are the columns that came
+    true.
     """
     mass = weights / weights.sum()
     rows = np.arange(len(targets))
@@ -158,7 +132,7 @@ class Temperature(Calibrator):
     """
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        design = OneFactor(logarithms(probabilities))
+        design = one_factor(logarithms(probabilities))
         self.inverse_temperature_ = float(fit_softmax(design, 1, targets, weights)[0])
 
     @property
@@ -185,7 +159,7 @@ class VectorScaling(Calibrator):
         logs = logarithms(probabilities)
         # Centred columns change the shifts only, and make the equations easier to solve.
         centre = weights @ logs / weights.sum()
-        self.coef_, shifts = fit_softmax(Factors(logs - centre), 2 * len(centre), targets, weights).reshape(2, -1)
+        self.coef_, shifts = fit_softmax(factors(logs - centre), 2 * len(centre), targets, weights).reshape(2, -1)
         self.intercept_ = shifts - self.coef_ * centre
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
@@ -212,7 +186,7 @@ class MatrixScaling(Calibrator):
         n_classes = logs.shape[1]
         centre = weights @ logs / weights.sum()
         whitening = _whitening(logs - centre, weights / weights.sum())
-        design = Matrix((logs - centre) @ whitening, n_classes)
+        design = matrix((logs - centre) @ whitening, n_classes)
         n_parameters = (whitening.shape[1] + 1) * n_classes
         table = fit_softmax(design, n_parameters, targets, weights).reshape(-1, n_classes)
         self.coef_ = whitening @ table[:-1]
@@ -223,7 +197,7 @@ class MatrixScaling(Calibrator):
 
 
 def _whitening(centred: Floats, mass: Floats) -> Floats:
-    """(K, r) what makes the columns uncorrelated: the fit is the same, the equations are easier to solve."""
+    """Return what makes the columns uncorrelated (K, r): the fit is the same, the equations are easier to solve."""
     values, vectors = np.linalg.eigh((centred * mass[:, None]).T @ centred)
     kept = values > 1e-12 * max(values.max(), 1e-300)
     return vectors[:, kept] / np.sqrt(values[kept])
@@ -256,7 +230,7 @@ class Dirichlet(Calibrator):
         if min(self.off_diagonal, self.intercept) < 0:
             raise ValueError(f"off_diagonal is {self.off_diagonal} and intercept {self.intercept}: pass at least 0")
         n_classes = probabilities.shape[1]
-        design = Matrix(logarithms(probabilities), n_classes)
+        design = matrix(logarithms(probabilities), n_classes)
         ridge = self._ridge(n_classes)
         table = fit_softmax(design, len(ridge), targets, weights, ridge).reshape(-1, n_classes)
         self.coef_, self.intercept_ = table[:-1], table[-1]

@@ -97,7 +97,7 @@ class Smooth(Calibrator):
 
 
 def quantiles(values: Floats, weights: Floats, levels: Floats) -> Floats:
-    """Distinct values at which the weighted distribution reaches the levels."""
+    """Return distinct values at which the weighted distribution reaches the levels."""
     order = np.argsort(values, kind="stable")
     mass = np.cumsum(weights[order])
     reached = np.searchsorted(mass, levels * mass[-1] * (1 - 1e-12))

@@ -132,14 +132,8 @@ class DecisionTree(Calibrator):
 
     def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
         features = _features(probabilities, variables)
-        self.tree_ = grow(
-            features,
-            targets,
-            weights,
-            max_depth=self.max_depth,
-            min_weight_fraction_leaf=self.min_share,
-            ccp_alpha=self.ccp_alpha,
-        )
+        growth = {"max_depth": self.max_depth, "min_weight_fraction_leaf": self.min_share, "ccp_alpha": self.ccp_alpha}
+        self.tree_ = grow(features, targets, weights, **growth)
         sums = np.zeros((len(self.tree_["left"]), probabilities.shape[1]))
         np.add.at(sums, (leaf_of(self.tree_, features), targets), weights)
         total = sums.sum(axis=1, keepdims=True)
@@ -153,13 +147,6 @@ def _features(probabilities: Floats, variables: Floats) -> Floats:
     """Return what a tree may split on: of two columns one says it all."""
     shown = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
     return np.hstack([shown, variables])
-
-
-def by_number_of_classes(chosen: Calibrator | None, n_classes: int) -> Calibrator:
-    """The calibrator that was chosen; by default beta for two classes and Dirichlet for more."""
-    if chosen is not None:
-        return chosen
-    return Beta() if n_classes == 2 else Dirichlet()
 
 
 def fit_leaves(
@@ -193,7 +180,7 @@ def fit_leaves(
 
 
 def calibrate_leaves(fitted: dict[str, Calibrator], leaves: Ints, probabilities: Floats) -> Floats:
-    """Each row by the calibrator of its leaf."""
+    """Calibrate each row by the calibrator of its leaf."""
     calibrated = np.empty_like(probabilities)
     for leaf in np.unique(leaves):
         rows = leaves == leaf
@@ -207,7 +194,7 @@ Tree: TypeAlias = dict[str, Array]
 
 
 def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Tree:
-    """A tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
+    """Grow a tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
     return _plain(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
 
 
@@ -217,7 +204,7 @@ def _plain(nodes: Any) -> Tree:
 
 
 def leaf_of(tree: Tree, features: Floats) -> Ints:
-    """(n,) the node in which each row ends."""
+    """Return the node (n,) in which each row ends."""
     rounded = features.astype(np.float32)  # as scikit-learn does
     node = np.zeros(len(features), dtype=np.intp)
     rows = np.arange(len(features))
@@ -236,28 +223,14 @@ Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Calibrator]], Floats]
 def choose_ccp_alpha(
     features: Floats, targets: Ints, weights: Floats, says: Says, n_folds: int, **parameters: Any
 ) -> float:
-    """Cost of a leaf with the least Brier score of rows that the tree has not seen (Breiman et al. 1984, Section 3.4).
+    """Return the cost of a leaf with the least Brier score of unseen rows (Breiman et al. 1984, Section 3.4).
 
     The tree of all rows is pruned leaf by leaf; between two of these steps any cost gives the same tree, and their
     geometric mean stands for them. Each is tried on folds, and of equally good ones the largest is taken (also where
     classes are too rare for any fold).
 
-    Parameters
-    ----------
-    features : (n, d) floats
-    targets : (n,) ints
-    weights : (n,) floats
-    says : callable
-        (m, K) probabilities of the rows outside a mask by a tree whose leaves are filled from those inside; a
-        dictionary keeps what trees of the same rows share.
-    n_folds : int
-    **parameters
-        Of scikit-learn's DecisionTreeClassifier.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two folds.
+    `says` returns probabilities (m, K) of the rows outside a mask, by a tree whose leaves are filled from those inside;
+    a dictionary keeps what trees of the same rows share. The parameters are those of DecisionTreeClassifier.
     """
     if n_folds < 2:
         raise ValueError(
@@ -286,7 +259,7 @@ def choose_ccp_alpha(
 
 
 def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Floats:
-    """(m,) increasing costs of a leaf: one for each tree on the way from all leaves to none."""
+    """Return increasing costs of a leaf (m,): one for each tree on the way from all leaves to none."""
     _, collapse = weakest_links(features, targets, weights, **parameters)
     steps = np.unique(np.append(0.0, collapse[np.isfinite(collapse)]))
     return np.append(np.sqrt(steps[:-1] * steps[1:]), 2 * steps[-1])
@@ -325,7 +298,7 @@ def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
 
 
 def folds(rows: Floats, n_folds: int) -> Ints:
-    """(n,) the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
+    """Return the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
 
     No chance is involved, the order of rows does not matter, and a row of weight two is a row that is there twice.
     """
@@ -377,7 +350,9 @@ class VariableBased(Calibrator):
         self.tree_ = grow(
             variables, targets, weights, max_depth=self.max_depth, min_weight_fraction_leaf=self.min_share
         )
-        each = by_number_of_classes(self.calibrator, probabilities.shape[1])
+        each = self.calibrator
+        if each is None:
+            each = Beta() if probabilities.shape[1] == 2 else Dirichlet()
         self.calibrators_ = fit_leaves(each, leaf_of(self.tree_, variables), probabilities, targets, weights)
 
     def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:

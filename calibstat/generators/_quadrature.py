@@ -24,18 +24,7 @@ def unit_rule(n_nodes: int) -> tuple[Floats, Floats]:
 
 
 def panels(borders: Floats, n_nodes: int = 16) -> tuple[Floats, Floats]:
-    """Return nodes and weights of a Gauss-Legendre rule on each panel between neighbouring borders.
-
-    Parameters
-    ----------
-    borders : (b,) increasing floats
-    n_nodes : int
-        Nodes in each panel.
-
-    Returns
-    -------
-    nodes, weights : ((b - 1) * n_nodes,) floats
-    """
+    """Return nodes and weights of a Gauss-Legendre rule on each panel between neighbouring borders, which increase."""
     unit, weights = unit_rule(n_nodes)
     widths = np.diff(borders)[:, None]
     return (borders[:-1, None] + widths * unit).ravel(), (widths * weights).ravel()
@@ -56,12 +45,7 @@ def _apart(ordered: Floats) -> Bools:
 def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Floats:
     """Find roots and extrema: where the integrand of an absolute deviation has kinks, or a maximum is reached.
 
-    Parameters
-    ----------
-    function : callable
-        Maps (m,) points to (m,) values; values below 1e-12 are noise.
-    grid : (g,) increasing floats
-        Dense enough to tell roots and extrema apart.
+    The increasing grid must tell them apart. Values of the function that rounding may leave of zero have no sign.
     """
     values = function(grid)
     return np.concatenate([_roots(function, grid, values), _extrema(function, grid, np.abs(values))])

@@ -347,12 +347,6 @@ def zero_where_calibrated(
 
     An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in any
     cells; a score, or a part of one, is not.
-
-    Parameters
-    ----------
-    rows : callable
-        Draws rows of the world.
-    estimand : Estimator
     """
     values = []
     for seed, n in enumerate((300, 500)):
@@ -421,20 +415,9 @@ def _pools(lens: Lens, block: Population) -> bool:
 
 
 def induced_chances(population: Population, lens: Lens, probabilities: Floats) -> Floats:
-    """Look up the mean chances of the rows whose induced prediction is the one asked for.
+    """Look up the mean chances of the rows whose induced prediction is the one asked for; NaN where there is none.
 
     Between the nodes of a quadrature the chance of an event is interpolated.
-
-    Parameters
-    ----------
-    population : Population
-    lens : Lens
-    probabilities : (n,) or (n, k) floats
-
-    Returns
-    -------
-    chances : (n,) or (n, k) floats
-        NaN where no row has that prediction.
     """
     known, chances = _distinct(population, lens)
     points = as_points(probabilities, known.shape[1], lens)

@@ -122,15 +122,13 @@ class DirichletPredictions(SyntheticModel):
         groups = groups_of(lens, len(self.alpha))
         if groups is None or not isinstance(self.recalibration, Mixture):
             return {}
-        value = _mixture_total_variation(
-            np.array(groups.sums(self.alpha)),
-            self.recalibration.weight,
-            np.array(groups.sums(self.recalibration.distribution)),
+        alpha, law = (np.array(groups.sums(each)) for each in (self.alpha, self.recalibration.distribution))
+        value = _mixture_total_variation(alpha, self.recalibration.weight, law)
+        both = (
+            "ECE(binning=UniqueValues())",
+            "ExpectedMiscalibration(binning=UniqueValues(), distance=TotalVariation())",
         )
-        return {
-            "ECE(binning=UniqueValues())": value,
-            "ExpectedMiscalibration(binning=UniqueValues(), distance=TotalVariation())": value,
-        }
+        return dict.fromkeys(both, value)
 
     def calibration_function(self, probabilities: object, lens: Lens | None = None) -> Floats:
         """Return the chances given an induced prediction; NaN where it does not occur."""
@@ -169,12 +167,7 @@ def _mixture_total_variation(alpha: Floats, weight: float, law: Floats) -> float
 
 @dataclass(frozen=True, eq=False)
 class ClassGroups:
-    """The group of each class.
-
-    Parameters
-    ----------
-    codes : (K,) ints
-    """
+    """The group of each class: codes (K,)."""
 
     codes: Ints
 
@@ -201,13 +194,8 @@ class ClassGroups:
     def lift(self, population: Population, model: DirichletPredictions) -> Population:
         """Return a population of all classes that looks like that one through the lens."""
         rows = self.spread(population.predictions.probabilities, model.alpha)
-        return population_of(
-            rows,
-            model.laws(rows),
-            population.predictions.weights,
-            pooled=population.pooled,
-            method=population.method,
-        )
+        mass, pooled, method = population.predictions.weights, population.pooled, population.method
+        return population_of(rows, model.laws(rows), mass, pooled=pooled, method=method)
 
 
 def groups_of(lens: Lens, n_classes: int) -> ClassGroups | None:
@@ -381,22 +369,10 @@ class StickBreaking:
         return distinct(np.concatenate([beta_borders(own, sum(self.alpha) - own), _FINE]))
 
     def nodes(self, odds: Floats, laws: Laws | None = None) -> tuple[Floats, Floats, Ints]:
-        """Lay nodes for u at each x.
+        """Lay nodes for u at each x, given by its log-odds (m,).
 
-        Parameters
-        ----------
-        odds : (m,) floats
-            Log-odds of x.
-        laws : callable, optional
-            Chances of rows: panels are then bisected where a chance crosses its prediction.
-
-        Returns
-        -------
-        rows : (N, 3) floats
-        mass : (N,) floats
-            Their density in the log-odds of x.
-        index : (N,) ints
-            Which x each belongs to.
+        With the chances of rows, `laws`, panels are bisected where a chance crosses its prediction. Returned are the
+        rows (N, 3), their density in the log-odds of x, and the number of the x that each belongs to.
         """
         a, b = (self.alpha[k] for k in self.others)
         base = distinct(np.concatenate([beta_borders(a, b), _FINE]))

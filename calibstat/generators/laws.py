@@ -23,8 +23,6 @@ from calibstat.lenses.relabel import Canonical
 
 _N_CELLS = 16
 _LEAST_EXPECTED = 5.0
-_LEVEL = 1e-5
-_ERRORS = 5.0
 _BLOCKS = 20
 
 
@@ -120,7 +118,7 @@ def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Gene
     cells = _cells(seen.predictions, span)
     counts = np.bincount(cells * n_classes + seen.outcomes, minlength=len(expected))
     pvalue = chi_square_pvalue(counts, expected * (len(seen) / expected.sum()))
-    _require(pvalue > _LEVEL, f"{lens!r}: drawn labels do not have the chances of the population (p = {pvalue:.2g})")
+    _require(pvalue > 1e-5, f"{lens!r}: drawn labels do not have the chances of the population (p = {pvalue:.2g})")
 
 
 def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:
@@ -162,7 +160,7 @@ def _check_limit(model: SyntheticModel, estimator: Estimator, n: int, rng: np.ra
     blocks = [float(evaluate(fixed, model.rows(n // _BLOCKS, rng))) for _ in range(_BLOCKS)]
     error = float(np.std(blocks, ddof=1) / np.sqrt(_BLOCKS))
     # blocks show the bias of small samples, of which the whole has a fourth
-    allowed = _ERRORS * error + abs(float(np.mean(blocks)) - value) + 1e-9
+    allowed = 5 * error + abs(float(np.mean(blocks)) - value) + 1e-9
     _require(
         abs(value - limit) <= allowed,
         f"{estimator!r}: the limit is {limit:.6g}, but {n} random rows give {value:.6g} +- {error:.2g}",

@@ -176,21 +176,9 @@ _NODES = 4  # in each of 16 parts of a panel
 
 
 def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: Floats) -> Floats:
-    """Return the quantiles of a law on a line.
+    """Return quantiles (k,) of a law on a line at increasing levels (k,) in [0, 1].
 
-    Parameters
-    ----------
-    density : callable
-        Maps (m,) points to (m,) densities.
-    borders : (b,) increasing floats
-        Resolve the density, from where it begins to where it ends.
-    levels : (k,) increasing floats
-        In [0, 1].
-
-    Returns
-    -------
-    points : (k,) floats
-        Not decreasing.
+    The borders (b,) increase and resolve the density, from where it begins to where it ends.
     """
     parts = np.arange(16) / 16
     fine = np.append((borders[:-1, None] + np.diff(borders)[:, None] * parts).ravel(), borders[-1])
@@ -286,16 +274,6 @@ class QuantileTable:
         """Draw n scores in increasing order, and whether the event happened to each.
 
         Sums of n + 1 standard exponential variables, divided by the last, are n sorted uniform variables.
-
-        Parameters
-        ----------
-        n : int
-        rng : numpy Generator
-
-        Returns
-        -------
-        scores : (n,) floats
-        happened : (n,) booleans
         """
         reached = rng.standard_exponential(n + 1)
         np.cumsum(reached, out=reached)
@@ -306,17 +284,7 @@ class QuantileTable:
 
 
 def quantile_table(model: SyntheticModel) -> QuantileTable:
-    """Tabulate a model of two classes whose prediction has a density.
-
-    Parameters
-    ----------
-    model : SyntheticModel
-
-    Raises
-    ------
-    ValueError
-        If the model does not know its quantiles.
-    """
+    """Tabulate a model of two classes whose prediction has a density; a ValueError says that it does not know it."""
     rows = model.quantiles(np.arange(N_LEVELS + 1) / N_LEVELS)
     score, chance = rows.predictions.event.copy(), rows.chances[:, 1].copy()
     return QuantileTable(score, chance, bool(np.abs(score - chance).max() < 1e-15))

@@ -36,15 +36,7 @@ class Recalibration(ABC):
 
 
 def checked(recalibration: EventMap) -> EventMap:
-    """Return a recalibration that keeps [0, 1] within rounding, or say where it leaves it.
-
-    Raises
-    ------
-    TypeError
-        If it cannot be called.
-    ValueError
-        If it does not return one probability for each.
-    """
+    """Return a recalibration that keeps [0, 1] within rounding, or say where it leaves it."""
     if not callable(recalibration):
         raise TypeError(f"recalibration is {recalibration!r}, but a function of probabilities is needed: Identity().")
     chances_of(recalibration, _GRID)

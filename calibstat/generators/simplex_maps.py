@@ -45,13 +45,7 @@ class SimplexMap(ABC):
 
 
 def laws_of(recalibration: RowMap, rows: Floats) -> Floats:
-    """Return the chances that a map gives to rows, checked.
-
-    Raises
-    ------
-    ValueError
-        If it does not return laws of the same shape.
-    """
+    """Return the chances that a map gives to rows, or say where it does not return laws of the same shape."""
     laws = np.asarray(recalibration(rows), dtype=float)
     if laws.shape != rows.shape:
         raise ValueError(f"{recalibration!r} maps rows of shape {rows.shape} to {laws.shape}; it must keep the shape.")

@@ -19,8 +19,6 @@ from calibstat.generators.line import LineModel
 from calibstat.generators.recalibrations import Identity, LogitShift, Recalibration, Slope
 from calibstat.lenses.base import Lens
 
-_TINY = 1e-30
-
 
 @final
 @dataclass(frozen=True)
@@ -83,8 +81,8 @@ class VariableMiscalibration(SyntheticModel):
         asked = further.get(..., np.empty(0))
         scores, score_mass = _axis(0.5, self.highest, n_panels, np.concatenate([asked, 1 - asked]))
         v, v_mass = _axis(0.0, 1.0, n_panels, further.get("v", np.empty(0)))
-        # the ends of v belong to its range
-        v, v_mass = np.concatenate([v, [0.0, 1.0]]), np.concatenate([v_mass, [_TINY, _TINY]])
+        # The ends of v belong to its range, without a mass that counts.
+        v, v_mass = np.concatenate([v, [0.0, 1.0]]), np.concatenate([v_mass, [1e-30, 1e-30]])
         grid_scores, grid_v = np.repeat(scores, len(v)), np.tile(v, len(scores))
         return population_of(
             grid_scores,
