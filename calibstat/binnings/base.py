@@ -18,17 +18,10 @@ from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import Given, Predictions
 
 if TYPE_CHECKING:
-    from calibstat.binnings.selection import Numbered
+    from calibstat.binnings.intervals import ByArithmetic
+    from calibstat.binnings.selection import BySteps, Numbered
 
 Moves: TypeAlias = Literal["fixed", "ranks", "data"]
-
-
-class Finder(ABC):
-    """What finds the cell of each row, when somebody asks for it."""
-
-    @abstractmethod
-    def index(self) -> Ints:
-        """Return the cell of each row: (n,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +32,7 @@ class Cells:
     ----------
     size : int
         Number of cells L.
-    placed : (n,) ints, or Finder
+    placed : (n,) ints, or ByArithmetic or BySteps
         The cell of each row, 0..L-1, or what finds it when `index` is first asked for.
     moves : {"fixed", "ranks", "data"}
         What moves the cells when the predictions are drawn anew: nothing ("fixed" edges), their ranks
@@ -56,7 +49,7 @@ class Cells:
     """
 
     size: int
-    placed: Ints | Finder
+    placed: Ints | ByArithmetic | BySteps
     moves: Moves
     edges: Floats | None = None
     names: tuple[str, ...] | None = None
@@ -66,7 +59,7 @@ class Cells:
     @cached_property
     def index(self) -> Ints:
         """(n,) the cell of each row."""
-        return self.placed.index() if isinstance(self.placed, Finder) else self.placed
+        return self.placed if isinstance(self.placed, np.ndarray) else self.placed.index()
 
     @cached_property
     def order(self) -> Ints:

@@ -12,7 +12,6 @@ import numpy as np
 from calibstat.binnings.base import (
     Binning,
     Cells,
-    Finder,
     Moves,
     borders,
     closed_left,
@@ -171,7 +170,7 @@ class EqualWidth(Binning):
 
 @final
 @dataclass(frozen=True, eq=False)
-class ByArithmetic(Finder):
+class ByArithmetic:
     """Finds cells of equal width without a search: each of the L cells is divided into ``2 ** bits`` steps."""
 
     values: Floats
@@ -183,7 +182,7 @@ class ByArithmetic(Finder):
         return _by_arithmetic(self.values, self.edges, self.bits)
 
 
-def _placed(values: Floats, edges: Floats) -> Ints | Finder:
+def _placed(values: Floats, edges: Floats) -> Ints | ByArithmetic:
     """Do as `closed_left`, by arithmetic where floats allow it."""
     width = float(edges[-1] - edges[0])
     if not width > 0:

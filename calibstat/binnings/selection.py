@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from calibstat._compiled import has_twin
-from calibstat.binnings.base import Finder, closed_right
+from calibstat.binnings.base import closed_right
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 
 # What is nearer than 2**-30 of the range to one of its ends shares a step; 45 bits of 52 are left out.
@@ -113,7 +113,7 @@ class Numbered:
 
 @final
 @dataclass(frozen=True, eq=False)
-class BySteps(Finder):
+class BySteps:
     """Finds the cells between edges by the steps of numbered values, as `Numbered.closed_right` does."""
 
     numbered: Numbered

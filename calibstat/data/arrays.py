@@ -40,6 +40,16 @@ def as_generator(rng: RNG) -> np.random.Generator:
     )
 
 
+def two_columns(event: Array) -> Floats:
+    """Write chances of the event (n,) out as both columns (n, 2), columns together in memory; keep (n, K)."""
+    if event.ndim == 2:
+        return event
+    columns = np.empty((len(event), 2), order="F")
+    columns[:, 1] = event
+    np.subtract(1.0, columns[:, 1], out=columns[:, 0])
+    return columns
+
+
 # A variable that accompanies the rows of a sample: age, sex, hospital.
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from calibstat.data._classes import as_labels, classes_of_columns
-from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
+from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
 
 
@@ -54,11 +54,7 @@ def examine(
     check_sums(probabilities, names)
     found = as_labels(raw.truth)
     classes, source = classes_of_columns(
-        found,
-        probabilities.shape[1],
-        vector=raw.rows.ndim == 1,
-        labels=labels,
-        columns=names,
+        found, probabilities.shape[1], vector=raw.rows.ndim == 1, labels=labels, columns=names
     )
     return Examined(
         probabilities,
@@ -119,15 +115,11 @@ class Arguments:
     def take(self, kept: Bools) -> Arguments:
         """The rows that are kept."""
         return Arguments(
-            _kept(self.truth, kept),
+            self.truth.take(kept),
             self.rows[kept],
-            None if self.weights is None else _kept(self.weights, kept),
-            {name: _kept(each, kept) for name, each in self.variables.items()},
+            None if self.weights is None else self.weights.take(kept),
+            {name: each.take(kept) for name, each in self.variables.items()},
         )
-
-
-def _kept(found: Column, kept: Bools) -> Column:
-    return replace(found, values=found.values[kept])
 
 
 def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any) -> Arguments:
@@ -269,9 +261,7 @@ def own(rows: Array, single: bool = False) -> Array:
     elif rows.ndim == 2:
         owned = np.array(rows, dtype=np.float64, order="F")
     else:
-        owned = np.empty((len(rows), 2), order="F")
-        owned[:, 1] = rows
-        np.subtract(1.0, owned[:, 1], out=owned[:, 0])
+        owned = two_columns(rows)
     return locked(owned)
 
 

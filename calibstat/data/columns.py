@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import compress
 from numbers import Real
@@ -32,6 +32,10 @@ class Column:
     def missing(self) -> Bools | None:
         """Which rows are missing; None if none is."""
         return absent(self.values) if self.names is None else _any(np.less(self.values, 0))
+
+    def take(self, kept: Bools) -> Column:
+        """The same column at the rows that are kept."""
+        return replace(self, values=self.values[kept])
 
 
 def absent(values: Array) -> Bools | None:

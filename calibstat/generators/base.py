@@ -17,7 +17,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator
+from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator, two_columns
 from calibstat.data.parameters import SmallCellsWarning, at_least_one
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
@@ -294,16 +294,6 @@ def population_of(
     weights = None if mass is None else mass / (mass.sum() or 1.0)
     predictions = Predictions(rows, labels, weights, variables or {}, source="drawn from a synthetic model")
     return Population(predictions, laws, pooled, method)
-
-
-def two_columns(values: Floats) -> Floats:
-    """Write event probabilities (m,) out as both columns (m, 2), columns together in memory; keep (m, K)."""
-    if values.ndim == 2:
-        return values
-    columns = np.empty((len(values), 2), order="F")
-    columns[:, 1] = values
-    np.subtract(1.0, values, out=columns[:, 0])
-    return columns
 
 
 def draw_outcomes(chances: Floats, rng: np.random.Generator) -> Array:

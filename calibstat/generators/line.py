@@ -17,10 +17,10 @@ import numpy as np
 from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import Bools, Floats, Ints
+from calibstat.data.arrays import Bools, Floats, Ints, two_columns
 from calibstat.data.rounding import ROUNDING
 from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, population_on_cells
-from calibstat.generators.base import Population, SyntheticModel, as_points, population_of, two_columns
+from calibstat.generators.base import Population, SyntheticModel, as_points, population_of
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.relabel import Canonical
 

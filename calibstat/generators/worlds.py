@@ -12,11 +12,11 @@ import numpy as np
 from calibstat._logistic import expit
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import RNG, Array, Floats, Ints, Variable, as_generator
+from calibstat.data.arrays import RNG, Array, Floats, Ints, Variable, as_generator, two_columns
 from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
 from calibstat.generators._quadrature import Borders, distinct, panels, population_on_cells
-from calibstat.generators.base import Population, SyntheticModel, population_of, two_columns
+from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 

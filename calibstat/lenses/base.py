@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
@@ -122,11 +122,7 @@ class Relabelling(Lens):
     def look(self, predictions: Predictions) -> View:
         """See predictions through the lens: add up the probabilities of classes that share a code."""
         codes, names = self.table(predictions)
-        induced = replace(
-            predictions,
-            rows=pushforward(codes, predictions.probabilities, len(names)),
-            classes=names,
-        )
+        induced = replace(predictions, rows=pushforward(codes, predictions.probabilities, len(names)), classes=names)
         return View(induced, Listed(codes))
 
 
@@ -153,28 +149,12 @@ class Chain(Lens):
         return " | ".join(map(repr, self.lenses))
 
 
-# The code of each class behind a lens, and what outcomes become by it.
-
-
-class Codes(ABC):
-    """Which code each class has, possibly another one in each row."""
-
-    @abstractmethod
-    def of(self, outcomes: Array) -> Array:
-        """Map outcomes (..., m) to their codes (..., m)."""
-
-    @abstractmethod
-    def as_table(self) -> Array:
-        """Write the codes out: (m, K), or (1, K) when all rows share them."""
-
-    @abstractmethod
-    def take(self, rows: Ints) -> Codes:
-        """Return the codes at `rows`."""
+# The code of each class behind a lens, possibly another one in each row, and what outcomes (..., m) become by it.
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class Listed(Codes):
+class Listed:
     """A table of codes, (m, K), or (1, K) when all rows share them."""
 
     table: Array
@@ -196,7 +176,7 @@ class Listed(Codes):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Ranked(Codes):
+class Ranked:
     """Codes 1, ..., k for some classes of each row and 0 for the others, without a table: its m K numbers take time.
 
     `columns` (m, k) are the classes with the codes 1, ..., k.
@@ -225,3 +205,6 @@ class Ranked(Codes):
     def take(self, rows: Ints) -> Ranked:
         """Return the codes at `rows`."""
         return Ranked(self.columns[rows], self.n_classes)
+
+
+Codes: TypeAlias = Listed | Ranked

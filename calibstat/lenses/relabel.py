@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, two_columns
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
@@ -168,9 +168,7 @@ class ClassWise(Lens):
                 "name one of these (a label, not a position)."
             )
         position = predictions.classes.index(self.label)
-        induced = np.empty((len(predictions), 2), order="F")
-        induced[:, 1] = predictions.rows[:, position]
-        np.subtract(1.0, induced[:, 1], out=induced[:, 0])
+        induced = two_columns(predictions.rows[:, position])
         codes = np.zeros((1, predictions.n_classes), dtype=np.intp)
         codes[0, position] = 1
         names = (f"not {self.label}", self.label)
