@@ -11,6 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, final
 
@@ -538,7 +539,7 @@ class _HeadlineEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.headline(self.inner(outcomes, weights))
 
-    @property
+    @cached_property
     def capabilities(self) -> Capabilities:
         return self.inner.capabilities.mapped(self.estimator.headline)
 

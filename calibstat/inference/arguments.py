@@ -24,8 +24,9 @@ def look(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Questio
     """
     check_sample(sample)
     asked = behind(lens, estimator)
-    seen = asked.lens(sample)
-    refuse_empty(seen, asked.lens)
+    through = asked.lens
+    seen = through(sample)
+    refuse_empty(seen, through)
     predictions = seen.predictions
     return Question(asked, len(seen), predictions.n_classes, predictions.given, predictions.source), seen
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import rounded_up
-from calibstat.draws.ties import tie_slack
+from calibstat.nulls.base import tie_slack
 
 
 class ConfidenceInterval(NamedTuple):

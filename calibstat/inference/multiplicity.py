@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import ROUNDING
-from calibstat.draws.ties import monte_carlo_pvalue, tie_slack, typical_size
+from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size
 
 
 def holm(pvalues: ArrayLike) -> Floats:

@@ -7,15 +7,16 @@ import numpy as np
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
-from calibstat.draws.ties import tie_slack, typical_size
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.inference.arguments import check_null, check_share, look
 from calibstat.inference.results import LEVEL, CalibrationTest
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
+from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.exact import Exact, ExactNull, NotExact
 from calibstat.nulls.multiplier import Multiplier, Restating
+
+_EXACT = Exact()
 
 
 def calibration_test(
@@ -117,7 +118,7 @@ def _distribution(
     if null is not None:
         return null, null.draw(core, seen, rng, evaluator)
     exact = exact_law(core, seen, evaluator)
-    return (Exact(), exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
+    return (_EXACT, exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
 
 
 # The exact null distribution of a statistic, where it is to be had.
@@ -139,7 +140,7 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
         Of `core`, prepared on these predictions.
     """
     try:
-        return Exact().draw(core, seen, evaluator=evaluator)
+        return _EXACT.draw(core, seen, evaluator=evaluator)
     except NotExact:
         return None
 

@@ -12,7 +12,7 @@ from calibstat.data.sample import Given, Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.large_sample import LargeSampleLaw
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null, NullDistribution
+from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis
 
 # Below this a probability is printed as a bound: floats end not far from it.
 _FLOOR = 1e-300
@@ -146,9 +146,5 @@ class Asymptotic(Null):
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed, and that the law is an approximation."""
-        names = [repr(name) for name in given if name is not ...]
-        beside = f" and {' and '.join(names)} (the strong null)" if names else ""
-        return (
-            f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; the law of the "
-            "statistic is that of many rows (large-sample approximation)"
-        )
+        how = "the law of the statistic is that of many rows (large-sample approximation)"
+        return strong_hypothesis(lens, given, how)

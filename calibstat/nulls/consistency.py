@@ -16,7 +16,7 @@ from calibstat.draws.streams import Streams
 from calibstat.draws.whole_cells import redraw_predictions
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
+from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, strong_hypothesis
 
 
 @final
@@ -71,14 +71,12 @@ class Consistency(Null):
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed: labels drawn from the predictions."""
-        names = [repr(name) for name in given if name is not ...]
-        beside = f" and {' and '.join(names)} (the strong null)" if names else ""
         how = (
             "predictions drawn with replacement, labels drawn from them (not exact)"
             if self.resample_predictions
             else "labels drawn from the predictions, which are kept (exact)"
         )
-        return f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; {how}"
+        return strong_hypothesis(lens, given, how)
 
 
 # Sequential stopping: clear cases cost little.

@@ -13,13 +13,20 @@ from calibstat.data.arrays import Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import Given, Sample
 from calibstat.draws.poisson_binomial import CellCounts
-from calibstat.draws.ties import tie_slack, typical_size
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator
 from calibstat.estimators.tally import TallyPlan
 from calibstat.lenses.base import Lens
-from calibstat.nulls._exact_sums import CERTAINLY_ZERO, Atoms, enumerate_sum, grid_sum, lattice_halves, maximum, pooled
-from calibstat.nulls.base import Null, NullDistribution
-from calibstat.nulls.consistency import Consistency
+from calibstat.nulls._exact_sums import (
+    CERTAINLY_ZERO,
+    Atoms,
+    enumerate_sum,
+    grid_sum,
+    lattice_halves,
+    maximum,
+    pooled_each,
+    sum_of_two,
+)
+from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis, tie_slack, typical_size
 
 # Half of the cells is enumerated if it has at most so many combinations of counts.
 _COMBINATIONS = 2**17
@@ -107,7 +114,8 @@ class Exact(Null):
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
         """Say what was assumed: labels drawn from the predictions."""
-        return Consistency().hypothesis(lens, given).removesuffix("(exact)") + "(exact, no Monte Carlo error)"
+        how = "labels drawn from the predictions, which are kept (exact, no Monte Carlo error)"
+        return strong_hypothesis(lens, given, how)
 
     def _sum(
         self, cells: list[Atoms], largest_step: float, link: Callable[[Floats], Floats], fixed: float
@@ -161,7 +169,7 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
     if not np.isfinite(terms).all():
         raise _refusal("some of its terms are not finite")
     step = float(np.abs(np.diff(terms, axis=0)).max(initial=0.0))
-    return [pooled(terms[:size, b], laws[b][1]) for b, size in enumerate(sizes)], step
+    return pooled_each(terms, [masses for _, masses in laws]), step
 
 
 def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
@@ -242,18 +250,16 @@ class ExactNull(NullDistribution):
     @cached_property
     def mean(self) -> Floats:
         """The mean of the statistic: exact for a sum, to about six digits for a function of it with many values."""
-        first, second = self.first.compressed(_ATOMS_FOR_MEAN), self.second.compressed(_ATOMS_FOR_MEAN)
-        sums = np.add.outer(first.values, second.values)
+        sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_MEAN)
         if self.rounding:
             sums = np.maximum(sums - self.rounding / 2, self._ends[0])
-        return np.asarray(first.masses @ self.link(sums) @ second.masses)
+        return np.asarray(masses[0] @ self.link(sums) @ masses[1])
 
     @cached_property
     def typical(self) -> float:
         """How large the statistic is under the null, by which ties are measured; roughly."""
-        first, second = self.first.compressed(_ATOMS_FOR_SIZE), self.second.compressed(_ATOMS_FOR_SIZE)
-        values = self.link(np.add.outer(first.values, second.values))
-        return typical_size(values.ravel(), np.outer(first.masses, second.masses).ravel())
+        sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_SIZE)
+        return typical_size(self.link(sums).ravel(), np.outer(*masses).ravel())
 
     @property
     def floor(self) -> float:
@@ -303,13 +309,25 @@ class ExactNull(NullDistribution):
 
     def _threshold(self, value: float) -> float:
         """Return the smallest sum whose value is at least as extreme, up to the tolerance for ties."""
-        target = value - tie_slack(value, self.typical)
+        if value not in self._thresholds:
+            self._thresholds[value] = self._found_threshold(value - tie_slack(value, self.typical))
+        return self._thresholds[value]
+
+    @cached_property
+    def _thresholds(self) -> dict[float, float]:
+        """Those that were found: a p-value and its bounds ask for the same."""
+        return {}
+
+    def _found_threshold(self, target: float) -> float:
         low, high = self._ends
-        ends = self.link(np.array([low, high]))
+        sums = np.array([low, high])
+        ends = self.link(sums)
         if not ends[0] < target:
             return low
         if ends[1] < target:
             return np.inf
+        if ends is sums:  # the value is the sum itself
+            return target
         # the end high is always reached, low never
         while True:
             between = np.linspace(low, high, 65)

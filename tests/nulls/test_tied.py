@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import calibstat as cs
 from calibstat.data.rounding import TIE_SHARE
-from calibstat.draws.ties import tie_slack, typical_size
 from calibstat.nulls._exact_sums import CERTAINLY_ZERO, Atoms
-from calibstat.nulls.base import EmpiricalNull
+from calibstat.nulls.base import EmpiricalNull, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency, Sequential
 from calibstat.nulls.exact import ExactNull
 
