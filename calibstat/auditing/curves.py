@@ -381,10 +381,8 @@ def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: 
 
     Parameters
     ----------
-    levels : Levels
     expected : (L,) floats
         The number of events that is expected in each group if the curves are equal.
-    min_size : int
     min_expected : float
         Of events, and of non-events.
 
@@ -434,7 +432,6 @@ def spline_basis(event: Floats, knots: int) -> Floats:
     Parameters
     ----------
     event : (n,) floats
-    knots : int
     """
     values, index, counts = np.unique(event, return_inverse=True, return_counts=True)
     if len(values) <= knots:

@@ -45,10 +45,8 @@ class Findings(Result, Generic[_Found]):
         How p-values were adjusted.
     confidence_level : float
         With which all intervals cover together; one minus it is the level of the tests.
-    n, n_resamples : int
     left_out : tuple of LeftOut
         What was not looked at, and why.
-    notes : tuple of str
     source : str
         What was taken for what when the sample was made.
     """

@@ -150,8 +150,6 @@ class Levels:
 
     Parameters
     ----------
-    variable : str
-    names : tuple of str
     index : (n,) ints
         The level of each row.
     ends : (L, 2) floats, optional
@@ -174,7 +172,6 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
 
     Parameters
     ----------
-    sample : Sample
     by : str, iterable of str, or mapping
         Names of variables of the sample, or further columns by name, in which values may be missing.
     missing : {"raise", "level"}
@@ -247,11 +244,8 @@ def cut_levels(name: str, column: Column, predictions: Predictions, binning: Bin
 
     Parameters
     ----------
-    name : str
     column : Column
         In the rows of `predictions`.
-    predictions : Predictions
-    binning : Binning
     """
     found = _cut(name, column.variable, predictions, column.known, expect_binning(binning))
     if column.known.all():
@@ -341,8 +335,6 @@ def merge_levels(levels: Levels, predictions: Predictions, expected: float) -> L
 
     Parameters
     ----------
-    levels : Levels
-    predictions : Predictions
     expected : float
         Sum of the predictions, and of one minus the predictions, in each level, for every class.
     """
@@ -431,8 +423,6 @@ def direction(sample: Sample, means: Means, top_label: bool, level: float) -> st
     ----------
     sample : Sample
         The rows of the group, of two outcomes.
-    means : Means
-    top_label : bool
     level : float
         Divided by the number of groups, if there are several (Bonferroni).
     """

@@ -152,9 +152,6 @@ def measure_groups(
         All rows, as seen through the lens.
     adjust, standardize : str
         As for `joint_test`.
-    confidence_level : float
-    n_resamples : int
-    rng : Generator
     """
     family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
     evaluator = family.prepare(seen.predictions)

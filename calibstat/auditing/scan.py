@@ -250,7 +250,6 @@ class VariableErrors(Evaluator):
 
     Parameters
     ----------
-    predictions : Predictions
     variables : sequence of Levels
     """
 

@@ -2,8 +2,8 @@
 
 Sorted, n rows drawn with replacement are n uniform order statistics read off the sorted rows of the sample. Those at
 the edges are sums of gamma variables, divided by the sum of all; between two edges the rest are independent and
-uniform. Copies of the row at an edge stay below it, as ties do when rows are cut. All numbers of rows and labels so had
-are exact.
+uniform. Copies of the row at an edge stay below it, as ties do when rows are cut. All numbers of rows and labels drawn
+in this way are exact.
 """
 
 from __future__ import annotations
@@ -76,8 +76,6 @@ def draw_recut(
         Of the event, in each row.
     ranks : (L - 1,) ints
         As in `Cells.ranks`.
-    n_resamples : int
-    rng : Generator
     cells : Cells, optional
         Those of the sample, cut at these ranks; with their histogram, many rows need not be sorted.
     squares : bool
@@ -128,7 +126,7 @@ def _draw_edges(rows: SortedRows, ranks: Ints, position: Floats, group: Ints, st
     # rows between that fall into the group of the edge below them
     reach = rows.below[0][group] + rows.own[0][group] - position
     room = np.diff(position, axis=0, append=rows.n)
-    found = draw_binomial(between[1:], ratio(np.clip(reach, 0.0, room), room), stream)
+    found = stream.binomial(between[1:], ratio(np.clip(reach, 0.0, room), room))
     inside = np.repeat(between, position.shape[1], axis=1)
     inside[1:] -= found
     copies = _hand_back(1 + found, group)
@@ -165,7 +163,7 @@ def _draw_part(
 ) -> tuple[Floats, Floats, Floats]:
     """Draw events, sum of predictions and of squared residuals of so many rows with these sums (k, L, R)."""
     moments = Moments.from_sums(sums)
-    events = draw_binomial(count, ratio(moments.events, moments.rows).clip(0, 1), stream).astype(float)
+    events = stream.binomial(count, ratio(moments.events, moments.rows).clip(0, 1)).astype(float)
     return events, *moments.draw(count, events, stream, squares)
 
 
@@ -174,7 +172,7 @@ def _draw_equal(
 ) -> tuple[Floats, Floats, Floats]:
     """Do the same for rows of equal predictions, whose sums need no normal law."""
     rows = sums.total(0)
-    events = draw_binomial(count, (sums.of_events(0) / rows).clip(0, 1), stream).astype(float)
+    events = stream.binomial(count, (sums.of_events(0) / rows).clip(0, 1)).astype(float)
     value = sums.total(1) / rows
     square = events * (1 - value) ** 2 + (count - events) * value**2 if squares else np.empty(0)
     return events, count * value, square
@@ -380,60 +378,3 @@ def _sorted_runs(column: Floats, prediction: Floats, chance: Array, degree: int)
         return column, sums, np.arange(len(column))
     starts = np.concatenate([[0], np.flatnonzero(new) + 1])
     return column[starts], np.add.reduceat(sums, starts, axis=1), np.cumsum(np.concatenate([[0], new]))
-
-
-# Binomial numbers, many at once, each with a number of rows and a chance of its own.
-
-# Numbers of up to so many rows are counted row by row, those of smaller means than this are had by inversion.
-_FEW, _SMALL = 12, 8.0
-
-
-def draw_binomial(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
-    """Draw how many of so many rows are events; faster than numpy where all rows, or all means, are few.
-
-    Parameters
-    ----------
-    count : ints
-        Number of rows, of a shape that broadcasts to that of `chance`.
-    chance : floats
-    stream : Generator
-
-    Returns
-    -------
-    events : ints
-    """
-    most, likeliest = int(count.max(initial=0)), float(chance.max(initial=0.0))
-    if most <= _FEW:
-        draw = _row_by_row
-    elif likeliest <= 0.5 and most * likeliest <= _SMALL:
-        draw = _by_inversion
-    else:
-        return stream.binomial(count, chance)
-    return draw(np.broadcast_to(count, chance.shape).ravel(), chance.ravel(), stream).reshape(chance.shape)
-
-
-def _row_by_row(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
-    """Draw the first row of each number, then the others of those that have more."""
-    events = ((stream.random(len(chance)) < chance) & (count > 0)).astype(np.intp)
-    more = np.flatnonzero(count > 1)
-    if len(more):
-        events[more] += _row_by_row(count[more] - 1, chance[more], stream)
-    return events
-
-
-def _by_inversion(count: Ints, chance: Floats, stream: np.random.Generator) -> Ints:
-    """Find the number at which the distribution function passes a uniform number, from 0 upward."""
-    none = np.exp(count * np.log1p(-chance))
-    above: Array = stream.random(len(chance)) - none
-    drawn = np.zeros(len(chance), dtype=np.intp)
-    place: Array = np.flatnonzero(above > 0)
-    above, mass, odds, rows = (part[place] for part in (above, none, chance / (1 - chance), count))
-    number = 0
-    while len(place):
-        number += 1
-        drawn[place] = number
-        mass *= odds * ((rows - (number - 1)) / number)
-        above -= mass
-        more = np.flatnonzero((above > 0) & (number < rows))
-        place, above, mass, odds, rows = (part[more] for part in (place, above, mass, odds, rows))
-    return drawn

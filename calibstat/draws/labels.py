@@ -20,12 +20,7 @@ _ROWS_IN_A_TILE = 2048
 
 
 class LabelLaw:
-    """The law of outcomes given the predictions, were these calibrated; label i is Categorical(chances_i).
-
-    Parameters
-    ----------
-    predictions : Predictions
-    """
+    """The law of outcomes given the predictions, were these calibrated; label i is Categorical(chances_i)."""
 
     def __init__(self, predictions: Predictions) -> None:
         self.chances = predictions.chances
@@ -93,8 +88,6 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
     ----------
     plan : TallyPlan
         Without weights.
-    n_resamples : int
-    rng : Generator
 
     Returns
     -------
@@ -122,9 +115,6 @@ def redraw_labels(
     ----------
     evaluator : Evaluator
         Prepared on the predictions of `sample`.
-    sample : Sample
-    n_resamples : int
-    rng : Generator
     shortcuts : bool
         Whether counts of events in cells are drawn whole where they suffice.
     """

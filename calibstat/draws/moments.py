@@ -110,7 +110,6 @@ class Moments:
         Parameters
         ----------
         rows, events : (..., L) floats
-        stream : Generator
         squared : bool
             Whether to draw the sum of squared residuals, (1 - p)^2 of events and p^2 of others; else it is empty.
 
@@ -262,7 +261,6 @@ def sums_are_near_normal(
 
     Parameters
     ----------
-    cells : Cells
     rows, events : (L,) floats
         Of each cell: number of rows, and sum of chances.
     prediction : (n,) floats
@@ -352,9 +350,6 @@ def draw_fixed(
 
     Parameters
     ----------
-    moments : Moments
-    n_resamples : int
-    rng : Generator
     repeats : bool
         Whether rows that were drawn several times count as one of more weight (`Drawn.repeats`); for observed labels.
     squares : bool
@@ -388,7 +383,6 @@ def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator)
     counts : (R, m, L) floats
         How many were drawn of the m groups of each cell.
     members : (m, L) floats
-    stream : Generator
 
     Returns
     -------

@@ -1,9 +1,9 @@
 """Exact laws of the number of events in each cell, and draws of whole cells.
 
-Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Its probabilities are had
+Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Its probabilities are computed
 by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
 2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n. Cells of
-rows that are almost certain have a way of their own (`rare_flips`).
+rows that are almost certain have a way of their own (`rare_laws`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ class CellCounts:
     ----------
     chances : (n,) floats in [0, 1]
         Chance of the event in each row.
-    cells : Cells
     """
 
     def __init__(self, chances: Floats, cells: Cells) -> None:
@@ -154,7 +153,6 @@ def pool(chances: Floats, cells: Cells, largest: Array) -> list[Points]:
     ----------
     chances : (n,) floats in [0, 1]
         Chance of the event in each row.
-    cells : Cells
     largest : (L,) floats in (0, 2]
         The largest abs(exp(i angle) - 1) that the expansion is for.
     """
@@ -254,7 +252,6 @@ def rare_laws(chances: Floats, cells: Cells, variance: Array) -> list[tuple[int,
     Parameters
     ----------
     chances : (n,) floats in [0, 1]
-    cells : Cells
     variance : (L,) floats
         Of the count in each cell, sum of p (1 - p), which is at most the sum of min(p, 1 - p).
     """

@@ -65,10 +65,8 @@ def draw_blocks(
     ----------
     draw : callable
         Takes a stream, how many replicates to draw from it, and how many of them to return, the first ones.
-    n_resamples : int
     n_rows : int
         Random numbers for each replicate, by which blocks are cut.
-    rng : Generator
     """
     for stream, size, kept in blocks(n_resamples, n_rows, rng):
         yield draw(stream, size, kept)
@@ -117,7 +115,6 @@ def clusters(predictions: Predictions, groups: str | None) -> Ints:
 
     Parameters
     ----------
-    predictions : Predictions
     groups : str, optional
         The name of a variable; rows of equal value form a cluster.
 

@@ -45,7 +45,6 @@ def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
 
     Parameters
     ----------
-    evaluator : Evaluator
     squares : bool
         Whether sums of squared residuals can be drawn too: of rows that each count once.
     """
@@ -82,13 +81,10 @@ def draw_cells(
 
     Parameters
     ----------
-    cells : Cells
     predictions : Predictions
         Of two classes, without weights.
     chance : (n,) floats or ints, optional
         Of the event in each row; ints are labels, 0 or 1; None if it is the prediction.
-    n_resamples : int
-    rng : Generator
     ranks : (L - 1,) ints, optional
         Where cells are cut anew in every replicate, in order of the one conditioned column; None if they stay.
     repeats : bool
@@ -141,8 +137,6 @@ def paired_cells(
         Without a lens.
     samples : pair of Sample
         As seen through the lens.
-    n_resamples : int
-    rng : Generator
     """
     evaluators = [estimator.prepare(sample.predictions) for sample in samples]
     if not all(sums_suffice(evaluator) for evaluator in evaluators):
@@ -276,7 +270,6 @@ class FewValues:
 
         Parameters
         ----------
-        cells : Cells
         column : (n,) floats
             What is cut; `prediction` itself, where it is.
         prediction : (n,) floats
@@ -340,9 +333,6 @@ def redraw_predictions(
     ----------
     estimator : Estimator
         Prepared anew on every resample, or once where cells are drawn whole.
-    sample : Sample
-    n_resamples : int
-    rng : Generator
     shortcuts : bool
         Whether sums over cells may be drawn whole where they suffice and rows are many (see docs/engine.md).
     evaluator : Evaluator, optional

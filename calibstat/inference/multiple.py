@@ -123,12 +123,10 @@ def draw_together(
 
     Parameters
     ----------
-    null : Null
     core : Estimator
         Of several numbers, without its lens.
     seen : Sample
         As seen through the lens.
-    rng : Generator
     evaluator : Evaluator
         Of `core`, prepared on these predictions.
 

@@ -121,7 +121,7 @@ def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
     adjusted : (m,) floats
         (1 + number of draws whose maximum reaches the value) / (1 + R); NaN where the value is. The draws of such a
         column count for the others all the same: left out, the test of these would not be exact where it depends on
-        the labels whether a value can be had.
+        the labels whether there is a value.
 
     Examples
     --------

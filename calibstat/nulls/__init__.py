@@ -1,1 +1,1 @@
-"""Nulls: what is assumed, and how the distribution of a statistic under it is had."""
+"""Nulls: what is assumed, and the distribution that a statistic has under it."""

@@ -21,12 +21,7 @@ _FLOOR = 1e-300
 @final
 @dataclass(frozen=True, eq=False)
 class LargeSampleNull(NullDistribution):
-    """A law in closed form.
-
-    Parameters
-    ----------
-    law : LargeSampleLaw
-    """
+    """A law in closed form."""
 
     law: LargeSampleLaw
 

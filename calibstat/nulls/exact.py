@@ -38,8 +38,8 @@ _COUNTS = 2**22
 _RARE = 1e-15
 
 
-class NotExact(ValueError):  # noqa: N818 (it says what is not to be had)
-    """The exact distribution is not to be had, for a reason that is told."""
+class NotExact(ValueError):  # noqa: N818 (it says what cannot be computed)
+    """The exact distribution cannot be computed, for a reason that the message gives."""
 
 
 @final
@@ -71,7 +71,7 @@ class Exact(Null):
     Raises
     ------
     NotExact
-        A ValueError, on drawing, if the exact distribution is not to be had; the message says why.
+        A ValueError, on drawing, if the exact distribution cannot be computed; the message says why.
 
     Examples
     --------

@@ -141,7 +141,6 @@ class MergedCells(Binning):
 
     Parameters
     ----------
-    binning : Binning
     expected : float
         Sum of the predictions, and of one minus the predictions, in each cell, for every class.
     """
