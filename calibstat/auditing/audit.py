@@ -119,7 +119,7 @@ def subgroup_audit(
     )
     null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
     return SubgroupAudit(
-        groups=_found(groups, seen, measured, whole.lens, level_of(confidence_level)),
+        groups=_findings_of(groups, seen, measured, whole.lens, level_of(confidence_level)),
         pvalue=measured.found.pvalue,
         left_out=tuple(left_out),
         adjust=adjust,
@@ -150,7 +150,7 @@ def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) ->
     return groups, left_out
 
 
-def _found(
+def _findings_of(
     groups: Sequence[Group], seen: Sample, measured: Measured, lens: Lens, level: float
 ) -> tuple[GroupFinding, ...]:
     found = measured.found
@@ -165,13 +165,13 @@ def _found(
             pvalue=float(found.pvalues[j]),
             pvalue_adjusted=float(found.adjusted[j]),
             confidence_interval=measured.interval(j),
-            **_means(seen.take(group.rows), lens, bool(found.adjusted[j] <= level), level / len(groups)),
+            **_means_of_group(seen.take(group.rows), lens, bool(found.adjusted[j] <= level), level / len(groups)),
         )
         for j, group in enumerate(groups)
     )
 
 
-def _means(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any]:
+def _means_of_group(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any]:
     """Return what was predicted and what happened in a group and, where it is off, in which direction."""
     if sample.predictions.n_classes != 2:
         return {"mean_prediction": np.nan, "mean_outcome": np.nan, "direction": ""}

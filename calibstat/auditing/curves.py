@@ -109,7 +109,7 @@ def equal_curves_test(
     lens = Canonical() if lens is None else check_lens(lens)
     variables, seen = look(sample, by, lens, binning, missing)
     levels = _the_one(variables)
-    _check(seen, lens)
+    _check_seen(seen, lens)
     kept, left_out = large_enough(levels, _expected(seen, levels), min_size, min_expected)
     event, happened, index = _rows_of(kept, seen, levels)
     value, covariance, each = _covariance(event, happened, index, n_resamples, as_generator(rng))
@@ -118,7 +118,7 @@ def equal_curves_test(
         variable=levels.variable,
         groups=tuple(levels.names[code] for code in kept),
         sizes=tuple(np.bincount(index).tolist()),
-        gaps=tuple(_gap(event, happened, index == g) for g in range(len(kept))),
+        gaps=tuple(_mean_gap(event, happened, index == g) for g in range(len(kept))),
         group_pvalues=tuple(map(float, each)),
         covariance_statistic=value,
         covariance_pvalue=covariance,
@@ -154,7 +154,7 @@ def _the_one(variables: list[Levels]) -> Levels:
     return variables[0]
 
 
-def _check(seen: Sample, lens: Lens) -> None:
+def _check_seen(seen: Sample, lens: Lens) -> None:
     if seen.predictions.n_classes != 2:
         raise ValueError(
             f"equal_curves_test needs two outcomes, but {seen.predictions.n_classes} are seen through {lens!r}; look "
@@ -169,7 +169,7 @@ def _check(seen: Sample, lens: Lens) -> None:
 def _expected(seen: Sample, levels: Levels) -> Floats:
     """Return how many events each group would have if as much happened in it as in all rows of the same prediction."""
     event, happened = seen.predictions.event, seen.outcomes.astype(float)
-    fitted = happened - residuals(spline_basis(event, n_knots(len(event))), happened)
+    fitted = happened - spline_residuals(spline_basis(event, n_knots(len(event))), happened)
     expected: Floats = np.bincount(levels.index, fitted, minlength=levels.size).astype(float)
     return expected
 
@@ -190,7 +190,7 @@ def _covariance(
     basis = spline_basis(event, n_knots(len(event)))
     n_groups = int(index.max()) + 1
     member = (index[:, None] == np.arange(n_groups)).astype(float)
-    product = residuals(basis, happened)[:, None] * residuals(basis, member)
+    product = spline_residuals(basis, happened)[:, None] * spline_residuals(basis, member)
     stops = np.append(np.flatnonzero(np.diff(event) > 0), len(event) - 1)
     centred = product - product.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
@@ -231,10 +231,10 @@ def _regression(event: Floats, happened: Floats, index: Ints) -> tuple[float, in
     return ratio, freedom, float(chdtrc(freedom, ratio)) if freedom else 1.0
 
 
-def _gap(event: Floats, happened: Floats, member: Floats) -> float:
+def _mean_gap(event: Floats, happened: Floats, member: Floats) -> float:
     """Return how much more happens in a group than in all rows of the same prediction, on average."""
     basis = spline_basis(event, n_knots(len(event)))
-    return float(residuals(basis, happened)[member].mean())
+    return float(spline_residuals(basis, happened)[member].mean())
 
 
 # What the comparison of calibration curves found: a frozen record that prints itself in words.
@@ -444,7 +444,7 @@ def spline_basis(event: Floats, knots: int) -> Floats:
     return basis[:, basis.any(axis=0)]
 
 
-def residuals(basis: Floats, values: Floats) -> Floats:
+def spline_residuals(basis: Floats, values: Floats) -> Floats:
     """Subtract least-squares fits on an orthogonal basis from values (n,) or (n, k)."""
     return values - basis @ (basis.T @ values) / len(basis)
 

@@ -122,7 +122,7 @@ FEW_VALUES = 10
 
 @final
 @dataclass(frozen=True, eq=False)
-class Column:
+class PartlyKnown:
     """A variable, known in some of the rows.
 
     Parameters
@@ -136,11 +136,11 @@ class Column:
     variable: Variable
     known: Bools
 
-    def take(self, rows: Array) -> Column:
+    def take(self, rows: Array) -> PartlyKnown:
         """The same at `rows`, indices without repetition in increasing order."""
         kept = np.zeros(len(self.known), dtype=bool)
         kept[rows] = True
-        return Column(self.variable.take(kept[self.known]), self.known[rows])
+        return PartlyKnown(self.variable.take(kept[self.known]), self.known[rows])
 
 
 @final
@@ -167,7 +167,7 @@ class Levels:
         return len(self.names)
 
 
-def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> dict[str, Column]:
+def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> dict[str, PartlyKnown]:
     """Find the variables that are asked for.
 
     Parameters
@@ -209,7 +209,7 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
                 f"Sample(..., variables={{name: values}}), or as {argument}={{name: values}}."
             )
     everywhere = np.ones(len(sample), dtype=bool)
-    return {name: Column(known[name], everywhere) for name in dict.fromkeys(names)}
+    return {name: PartlyKnown(known[name], everywhere) for name in dict.fromkeys(names)}
 
 
 def expect_sample(sample: Any) -> None:
@@ -220,14 +220,14 @@ def expect_sample(sample: Any) -> None:
         )
 
 
-def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Column:
+def _further(argument: str, name: str, found: Any, n: int, missing: str) -> PartlyKnown:
     if len(found.values) != n:
         raise ValueError(
             f"{argument}: variable {name!r} has {len(found.values)} rows, but the sample has {n}: pass one value each."
         )
     holes = found.missing()
     if holes is None:
-        return Column(as_variable(found), np.ones(n, dtype=bool))
+        return PartlyKnown(as_variable(found), np.ones(n, dtype=bool))
     if missing == "raise":
         raise ValueError(
             f"{argument}: variable {name!r} is missing in {int(holes.sum())} of {n} rows, first in row "
@@ -236,18 +236,18 @@ def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Colu
         )
     if holes.all():
         raise ValueError(f"{argument}: variable {name!r} is missing in all {n} rows; leave it out.")
-    return Column(as_variable(replace(found, values=found.values[~holes])), ~holes)
+    return PartlyKnown(as_variable(replace(found, values=found.values[~holes])), ~holes)
 
 
-def cut_levels(name: str, column: Column, predictions: Predictions, binning: Binning) -> Levels:
+def cut_levels(name: str, column: PartlyKnown, predictions: Predictions, binning: Binning) -> Levels:
     """Cut a variable: categories and numbers of few values into these, other numbers by the binning.
 
     Parameters
     ----------
-    column : Column
+    column : PartlyKnown
         In the rows of `predictions`.
     """
-    found = _cut(name, column.variable, predictions, column.known, expect_binning(binning))
+    found = _cut_known(name, column.variable, predictions, column.known, expect_binning(binning))
     if column.known.all():
         return found
     index = np.full(len(column.known), found.size)
@@ -256,7 +256,7 @@ def cut_levels(name: str, column: Column, predictions: Predictions, binning: Bin
     return Levels(name, (*found.names, MISSING), index, ends)
 
 
-def _cut(name: str, variable: Variable, predictions: Predictions, known: Bools, binning: Binning) -> Levels:
+def _cut_known(name: str, variable: Variable, predictions: Predictions, known: Bools, binning: Binning) -> Levels:
     values, index = np.unique(variable.values, return_inverse=True)
     if variable.levels is not None:
         return Levels(name, tuple(variable.levels[int(value)] for value in values), index.astype(np.intp))
@@ -265,7 +265,7 @@ def _cut(name: str, variable: Variable, predictions: Predictions, known: Bools, 
     there = replace(predictions.take(known), variables={name: variable}, given=(name,))
     cells = binning.cut(there)
     filled, index = np.unique(cells.index, return_inverse=True)
-    low, high = _ends(cells, filled, variable.values)
+    low, high = _borders_of_cells(cells, filled, variable.values)
     lower, upper = np.split(np.array(distinct_texts(np.concatenate([low, high]))), 2)
     names = tuple(f"{a} to {b}" for a, b in zip(lower, upper, strict=True))
     if cells.names is not None:
@@ -273,7 +273,7 @@ def _cut(name: str, variable: Variable, predictions: Predictions, known: Bools, 
     return Levels(name, names, index.astype(np.intp), np.column_stack([low, high]))
 
 
-def _ends(cells: Cells, filled: Ints, values: Floats) -> tuple[Floats, Floats]:
+def _borders_of_cells(cells: Cells, filled: Ints, values: Floats) -> tuple[Floats, Floats]:
     """Return the borders of the cells that hold rows, or without borders the smallest and largest value in each."""
     if cells.edges is not None:
         return cells.edges[filled], cells.edges[filled + 1]

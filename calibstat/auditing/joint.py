@@ -156,7 +156,7 @@ def measure_groups(
     family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
     evaluator = family.prepare(seen.predictions)
     values = evaluator(seen.outcomes)
-    _refuse_nan(core, groups, values)
+    _refuse_groups_without_value(core, groups, values)
     (drawn,) = draw_together(Consistency(n_resamples), family, seen, rng, evaluator)
     evidence, redraws = family.evidences(values), family.evidences(drawn.samples)
     half_widths, note = None, f"no intervals: none is known to cover for {core!r}; Kuiper() and ECE() have one"
@@ -167,7 +167,7 @@ def measure_groups(
     return Measured(values, drawn.mean, found, half_widths, note)
 
 
-def _refuse_nan(core: Estimator, groups: Sequence[Group], values: Floats) -> None:
+def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], values: Floats) -> None:
     for group, value in zip(groups, values, strict=True):
         if np.isnan(value):
             raise ValueError(

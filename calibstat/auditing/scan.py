@@ -120,7 +120,7 @@ def scan_variables(
     strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
     half_widths, note = half_widths_or_note(values, kinds[0], kinds[1], confidence_level)
     measured = Measured(values, redraws.mean[:, 0], both if chosen is weak else strong, half_widths, note)
-    found = _found(kept, seen, measured, (both, strong), redraws.mean[:, 1])
+    found = _findings_of(kept, seen, measured, (both, strong), redraws.mean[:, 1])
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
         null=chosen,
@@ -178,7 +178,7 @@ def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[
     return kept, left_out, [says] if merged else []
 
 
-def _found(
+def _findings_of(
     kept: list[Levels], seen: Sample, measured: Measured, tests: tuple[JointTest, JointTest], worst: Floats
 ) -> list[VariableFinding]:
     weak, strong = tests
@@ -191,14 +191,14 @@ def _found(
             pvalue_weak=float(weak.pvalues[j]),
             pvalue_strong=float(strong.pvalues[j]),
             pvalue_adjusted=float(measured.found.adjusted[j]),
-            cells=_cells(levels, seen),
+            cells=_cell_findings(levels, seen),
             worst_expected=float(worst[j]),
         )
         for j, levels in enumerate(kept)
     ]
 
 
-def _cells(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
+def _cell_findings(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
     """Describe each cell: what was predicted, what happened, and the total variation between the two."""
     tally = TallyPlan(seen.predictions, Cells(levels.size, levels.index, "data"), ())(seen.outcomes)
     predicted, happened = tally.mean_prediction, tally.mean_outcome

@@ -17,7 +17,15 @@ import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Bools, Floats, Ints
-from calibstat.draws.moments import Drawn, Moments, PowerSums, add_up_terms, degree_for, numbers_for_cells, power_terms
+from calibstat.draws.moments import (
+    DrawnCells,
+    Moments,
+    PowerSums,
+    add_up_terms,
+    degree_for,
+    numbers_for_cells,
+    power_terms,
+)
 from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.tally import ratio
 
@@ -64,7 +72,7 @@ def draw_recut(
     *,
     squares: bool = False,
     prediction_sums: Floats | None = None,
-) -> Iterator[Drawn]:
+) -> Iterator[DrawnCells]:
     """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample.
 
     Parameters
@@ -79,22 +87,22 @@ def draw_recut(
     cells : Cells, optional
         Those of the sample, cut at these ranks; with their histogram, many rows need not be sorted.
     squares : bool
-        Whether to draw `Drawn.square`.
+        Whether to draw `DrawnCells.square`.
     prediction_sums : (L,) floats, optional
         The sum of predictions of each of these cells, where it is known.
     """
     n, degree, some = len(column), degree_for(squares), cells if len(column) >= _MANY else None
-    rows: SortedRows | None = None
+    rows: RowsInOrder | None = None
     deviations = 0.0
 
-    def cut_anew(stream: np.random.Generator, size: int, kept: int) -> Drawn:
+    def cut_anew(stream: np.random.Generator, size: int, kept: int) -> DrawnCells:
         nonlocal rows, deviations
         position = _draw_positions(n, ranks, size, stream)
         group = None if rows is None else rows.group_at(position)
         if rows is None or group is None:
             window = _window(n, ranks, position, deviations)
-            rows = SortedRows.near_edges(column, prediction, chance, window, some, degree, prediction_sums)
-            rows = rows or SortedRows.of_all(column, prediction, chance, ranks, degree)
+            rows = RowsInOrder.near_edges(column, prediction, chance, window, some, degree, prediction_sums)
+            rows = rows or RowsInOrder.of_all(column, prediction, chance, ranks, degree)
             group, deviations = rows.group_at(position), _DEVIATIONS
         assert group is not None, "all rows that edges fall on are sorted"
         edges = _draw_edges(rows, ranks, position, group, stream)
@@ -120,7 +128,7 @@ def _window(n: int, ranks: Ints, position: Floats, deviations: float) -> tuple[I
     return np.maximum(lowest, 0).astype(np.intp), np.minimum(highest, n - 1).astype(np.intp)
 
 
-def _draw_edges(rows: SortedRows, ranks: Ints, position: Floats, group: Ints, stream: np.random.Generator) -> Edges:
+def _draw_edges(rows: RowsInOrder, ranks: Ints, position: Floats, group: Ints, stream: np.random.Generator) -> Edges:
     """Draw what is cut at these positions: the rows before the groups of the edges, and the copies of these."""
     between = np.diff(ranks, prepend=0, append=rows.n + 1)[:, None] - 1  # so many rows stand between two edges
     # rows between that fall into the group of the edge below them
@@ -142,17 +150,17 @@ def _hand_back(copies: Ints, group: Ints) -> Ints:
     return copies
 
 
-def _fill(rows: SortedRows, edges: Edges, stream: np.random.Generator, squares: bool) -> Drawn:
+def _fill(rows: RowsInOrder, edges: Edges, stream: np.random.Generator, squares: bool) -> DrawnCells:
     """Draw labels, predictions and squared residuals of the rows of each cell: those inside, and copies at its edge."""
     inside = _draw_part(rows.between(edges.group, edges.position), edges.inside, stream, squares)
     draw_copies = _draw_equal if rows.by_prediction else _draw_part
     of_edges = draw_copies(rows.at(edges.group), edges.copies, stream, squares)
     parts = zip((edges.inside.astype(float), *inside), (edges.copies, *of_edges), strict=True)
-    total, events, prediction, square = (_join(*part).T for part in parts)
-    return Drawn(total, events, prediction, total, square)
+    total, events, prediction, square = (_with_edges(*part).T for part in parts)
+    return DrawnCells(total, events, prediction, total, square)
 
 
-def _join(inside: Floats, of_edge: Array) -> Floats:
+def _with_edges(inside: Floats, of_edge: Array) -> Floats:
     if inside.size:
         inside[:-1] += of_edge
     return inside
@@ -183,7 +191,7 @@ def _draw_equal(
 
 @final
 @dataclass(frozen=True, eq=False)
-class SortedRows:
+class RowsInOrder:
     """Groups of rows with equal values of one column, in increasing order; stretches of rows between may be left out.
 
     Sums are those of `PowerSums`.
@@ -215,7 +223,7 @@ class SortedRows:
     by_prediction: bool
 
     @classmethod
-    def of_all(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, degree: int) -> SortedRows:
+    def of_all(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, degree: int) -> RowsInOrder:
         """Sort all rows."""
         _, own, group_of = _sorted_runs(column, prediction, chance, degree)
         reached = _reached(own)
@@ -233,7 +241,7 @@ class SortedRows:
         cells: Cells | None,
         degree: int,
         prediction_sums: Floats | None = None,
-    ) -> SortedRows | None:
+    ) -> RowsInOrder | None:
         """Sort only rows that edges may fall on; those left out are added up, cell by cell.
 
         Parameters
@@ -251,7 +259,7 @@ class SortedRows:
 
         Returns
         -------
-        rows : SortedRows or None
+        rows : RowsInOrder or None
             None if there is no histogram, or if a cell holds several stretches of rows that are left out.
         """
         if cells is None or cells.numbered is None or cells.edges is None:

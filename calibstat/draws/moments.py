@@ -89,8 +89,8 @@ class Moments:
     def of_cells(cls, index: Ints, size: int, prediction: Floats, chance: Array, degree: int = 2) -> Moments:
         """Add up the rows (n,) of each cell; `chance` may be `prediction` itself, or labels as ints: fewer passes."""
         if chance.dtype.kind not in "biu":
-            return cls.from_sums(add_up(index, size, prediction, chance, degree))
-        sums = add_up(2 * index + chance, 2 * size, prediction, None, degree)
+            return cls.from_sums(add_up_powers(index, size, prediction, chance, degree))
+        sums = add_up_powers(2 * index + chance, 2 * size, prediction, None, degree)
         others, events = sums.values.reshape(-1, size, 2).transpose(2, 0, 1)
         return cls(others[0] + events[0], events[0], RowLaw.from_powers(*events), RowLaw.from_powers(*others))
 
@@ -210,7 +210,7 @@ def power_terms(prediction: Floats, chance: Array | None, degree: int) -> list[F
     return found
 
 
-def add_up(index: Ints, size: int, prediction: Floats, chance: Array | None, degree: int) -> PowerSums:
+def add_up_powers(index: Ints, size: int, prediction: Floats, chance: Array | None, degree: int) -> PowerSums:
     """Add up the rows of each cell (L,); `chance` may be `prediction` itself, or None for powers alone."""
     return PowerSums(
         np.concatenate(
@@ -300,7 +300,7 @@ _AS_MANY_ROWS = 262
 
 @final
 @dataclass(frozen=True, eq=False)
-class Drawn:
+class DrawnCells:
     """Rows drawn with replacement: replicates (R, L) of what each cell holds.
 
     Parameters
@@ -324,16 +324,16 @@ class Drawn:
         """Turn them into a tally."""
         return Tally(self.rows, self.prediction[..., None], self.events[..., None], self.repeats, self.square)
 
-    def each(self, change: Callable[[Floats], Floats]) -> Drawn:
+    def each(self, change: Callable[[Floats], Floats]) -> DrawnCells:
         """Change all sums that there are."""
         parts = (self.rows, self.events, self.prediction, self.repeats, self.square)
-        return Drawn(*(change(part) if part.size else part for part in parts))
+        return DrawnCells(*(change(part) if part.size else part for part in parts))
 
-    def first(self, kept: int) -> Drawn:
+    def first(self, kept: int) -> DrawnCells:
         """Return the first replicates."""
         return self.each(lambda part: part[:kept])
 
-    def added(self, home: Ints, size: int) -> Drawn:
+    def added(self, home: Ints, size: int) -> DrawnCells:
         """Add up fine cells to the coarse cells `home` (L,) that they are part of."""
         return self.each(lambda part: add_up_cells(part, home, size))
 
@@ -345,28 +345,28 @@ def numbers_for_cells(n_cells: int) -> int:
 
 def draw_fixed(
     moments: Moments, n_resamples: int, rng: np.random.Generator, *, repeats: bool = False, squares: bool = False
-) -> Iterator[Drawn]:
+) -> Iterator[DrawnCells]:
     """Draw as many rows as there are, with replacement, and count them in cells (L,), some replicates at a time.
 
     Parameters
     ----------
     repeats : bool
-        Whether rows that were drawn several times count as one of more weight (`Drawn.repeats`); for observed labels.
+        Whether rows drawn several times count as one of more weight (`DrawnCells.repeats`); for observed labels.
     squares : bool
-        Whether to draw `Drawn.square`.
+        Whether to draw `DrawnCells.square`.
     """
     members = np.stack([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
     n, occupied = int(moments.rows.sum()), members.ravel() > 0
     chances = members.ravel()[occupied] / members.sum()
 
-    def cells(stream: np.random.Generator, size: int, kept: int) -> Drawn:
+    def cells(stream: np.random.Generator, size: int, kept: int) -> DrawnCells:
         drawn = np.zeros((members.size, size))  # cell by cell in memory, where sums over replicates are fast
         drawn[occupied] = stream.multinomial(n, chances, size=size).T
         counts = drawn.reshape(*members.shape, size).transpose(2, 0, 1)
         rows, events = counts[:, 0] + counts[:, 1], counts[:, 0]
         prediction, square = moments.draw(rows, events, stream, squares)
         weight2 = sum_of_squares(counts, members, stream) if repeats else rows
-        return Drawn(rows, events, prediction, weight2, square).first(kept)
+        return DrawnCells(rows, events, prediction, weight2, square).first(kept)
 
     return draw_blocks(cells, n_resamples, numbers_for_cells(members.size), rng)
 

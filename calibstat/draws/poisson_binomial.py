@@ -35,7 +35,7 @@ class CellCounts:
         # frequencies are kept up to this abs(exp(i angle) - 1)
         largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance, _NEGLIGIBLE / 2))
         self.laws = [
-            found or _law(points, float(spread))
+            found or _window_law(points, float(spread))
             for found, points, spread in zip(certain, pool(chances, cells, largest), variance, strict=True)
         ]
 
@@ -69,7 +69,7 @@ def poisson_binomial(chances: Floats) -> Floats:
     return whole
 
 
-def _law(points: Points, variance: float) -> tuple[int, Floats]:
+def _window_law(points: PooledRows, variance: float) -> tuple[int, Floats]:
     """Return the first count of the window and the probabilities of the counts in it."""
     mean, n = float(points.centre @ points.count), int(points.count.sum())
     # Bernstein's inequality: at most exp(-37) of the mass lies further out on either side.
@@ -86,7 +86,7 @@ def _law(points: Points, variance: float) -> tuple[int, Floats]:
     return first, np.maximum(np.fft.irfft(transform.conj(), length)[:width], 0.0)
 
 
-def _characteristic(points: Points, angles: Floats, first: int) -> Array:
+def _characteristic(points: PooledRows, angles: Floats, first: int) -> Array:
     """Return E exp(i * angle * (count - first)) at each angle.
 
     Rows of a group share a Taylor expansion to order 4, whose error in a probability is below 1e-16 for each row.
@@ -130,7 +130,7 @@ _ROWS = 2**14
 
 @final
 @dataclass(frozen=True, eq=False)
-class Points:
+class PooledRows:
     """Groups of rows, and single rows, of one cell.
 
     Parameters
@@ -146,7 +146,7 @@ class Points:
     moments: Floats
 
 
-def pool(chances: Floats, cells: Cells, largest: Array) -> list[Points]:
+def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
     """Pool nearly equal rows of each cell.
 
     Parameters
@@ -174,7 +174,7 @@ def pool(chances: Floats, cells: Cells, largest: Array) -> list[Points]:
     n_points = np.bincount(cell, minlength=cells.size) + np.bincount(cells.index[alone], minlength=cells.size)
     ends = np.cumsum(n_points)
     return [
-        Points(*(column[order[end - n : end]] for column in columns)) for n, end in zip(n_points, ends, strict=True)
+        PooledRows(*(column[order[end - n : end]] for column in columns)) for n, end in zip(n_points, ends, strict=True)
     ]
 
 

@@ -15,7 +15,7 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws._recut_cells import draw_recut
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.moments import (
-    Drawn,
+    DrawnCells,
     Moments,
     degree_for,
     draw_fixed,
@@ -74,7 +74,7 @@ def draw_cells(
     repeats: bool = False,
     squares: bool = False,
     known: tuple[Floats, Floats] | None = None,
-) -> Iterator[Drawn] | None:
+) -> Iterator[DrawnCells] | None:
     """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
 
     None where the law of a sum of predictions is too far from a normal one.
@@ -109,14 +109,14 @@ def draw_cells(
         return draw_fixed(moments, n_resamples, rng, repeats=repeats, squares=squares)
     if few is not None:
         return few.draw_recut(ranks, n_resamples, rng, squares=squares)
-    rows, sums = known or (_sums(cells, np.ones(len(event))), _sums(cells, event))
-    events = sums if chance is event else _sums(cells, chance)
+    rows, sums = known or (_sums_of_cells(cells, np.ones(len(event))), _sums_of_cells(cells, event))
+    events = sums if chance is event else _sums_of_cells(cells, chance)
     if not sums_are_near_normal(cells, rows, events, event, chance, by_prediction=by_prediction):
         return None
     return draw_recut(column, event, chance, ranks, n_resamples, rng, cells, squares=squares, prediction_sums=sums)
 
 
-def _sums(cells: Cells, values: Array) -> Floats:
+def _sums_of_cells(cells: Cells, values: Array) -> Floats:
     return np.bincount(cells.index, values, minlength=cells.size).astype(float, copy=False)
 
 
@@ -195,7 +195,7 @@ class Pairs:
     def of(cls, plans: list[TallyPlan], samples: tuple[Sample, Sample]) -> Pairs:
         """Count rows and add up predictions."""
         one, other = (plan.cells.index * 2 + sample.outcomes for plan, sample in zip(plans, samples, strict=True))
-        found, group = _number(one * (2 * plans[1].cells.size) + other)
+        found, group = _numbered_codes(one * (2 * plans[1].cells.size) + other)
         rows = np.bincount(group).astype(float)
         codes = np.divmod(found, 2 * plans[1].cells.size)
         p, q = (np.ascontiguousarray(sample.predictions.event) for sample in samples)
@@ -208,18 +208,22 @@ class Pairs:
         sizes = (plans[0].cells.size, plans[1].cells.size)
         return cls(rows, tuple(first), tuple(second), sizes, mean, deviation, correlation)  # type: ignore[arg-type]
 
-    def draw(self, n_resamples: int, rng: np.random.Generator, repeats: bool) -> Iterator[tuple[Drawn, Drawn]]:
+    def draw(
+        self, n_resamples: int, rng: np.random.Generator, repeats: bool
+    ) -> Iterator[tuple[DrawnCells, DrawnCells]]:
         """Draw as many rows as there are, with replacement, some replicates at a time."""
         n = int(self.rows.sum())
 
-        def both(stream: np.random.Generator, size: int, kept: int) -> tuple[Drawn, Drawn]:
+        def both(stream: np.random.Generator, size: int, kept: int) -> tuple[DrawnCells, DrawnCells]:
             counts = stream.multinomial(n, self.rows / n, size=size).astype(float)
             noise = stream.standard_normal((2, *counts.shape))
             noise[1] = self.correlation * noise[0] + np.sqrt(1 - self.correlation**2) * noise[1]
             weight2 = sum_of_squares(counts[:, None], self.rows[None], stream) if repeats else counts
             sums = counts * self.mean[:, None] + np.sqrt(counts) * self.deviation[:, None] * noise
             one, other = (
-                Drawn(counts, counts * event, sums[model].clip(0, counts), weight2).first(kept).added(home, n_cells)
+                DrawnCells(counts, counts * event, sums[model].clip(0, counts), weight2)
+                .first(kept)
+                .added(home, n_cells)
                 for model, (home, n_cells, event) in enumerate(zip(self.home, self.size, self.event, strict=True))
             )
             return one, other
@@ -227,7 +231,7 @@ class Pairs:
         return draw_blocks(both, n_resamples, numbers_for_cells(len(self.rows)), rng)
 
 
-def _number(codes: Ints) -> tuple[Ints, Ints]:
+def _numbered_codes(codes: Ints) -> tuple[Ints, Ints]:
     """Return the codes that occur and the place of each row's among them, without a sort where codes are small."""
     if codes.max() > len(codes):
         found, place = np.unique(codes, return_inverse=True)
@@ -294,23 +298,23 @@ class FewValues:
 
     def draw_fixed(
         self, n_resamples: int, rng: np.random.Generator, *, repeats: bool = False, squares: bool = False
-    ) -> Iterator[Drawn]:
+    ) -> Iterator[DrawnCells]:
         """Draw rows with replacement and count them in the cells as they are."""
         for drawn in draw_fixed(self.moments, n_resamples, rng, repeats=repeats, squares=squares):
             yield drawn.added(self.home, self.size)
 
     def draw_recut(
         self, ranks: Ints, n_resamples: int, rng: np.random.Generator, *, squares: bool = False
-    ) -> Iterator[Drawn]:
+    ) -> Iterator[DrawnCells]:
         """Draw rows with replacement and cut them anew at `ranks`, as ``EqualMass`` cuts a sample."""
         for drawn in draw_fixed(self.moments, n_resamples, rng, squares=squares):
             reached = np.cumsum(drawn.rows, axis=1)
             last = [(reached < rank).sum(axis=1) for rank in ranks]
             ends = np.stack([*(self.run_end[each] for each in last), np.full(len(reached), len(self.home) - 1)], axis=1)
-            yield drawn.each(partial(_between, ends=ends))
+            yield drawn.each(partial(_sums_between, ends=ends))
 
 
-def _between(values: Floats, ends: Ints) -> Floats:
+def _sums_between(values: Floats, ends: Ints) -> Floats:
     """Add up (R, U) from each end (R, L) to the next."""
     sums = np.take_along_axis(np.cumsum(values, axis=1), ends, axis=1)
     return np.diff(sums, axis=1, prepend=0.0)

@@ -39,7 +39,7 @@ def holm(pvalues: ArrayLike) -> Floats:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    values = _checked(pvalues)
+    values = _checked_pvalues(pvalues)
     if len(values) < 2:
         return values
     # statsmodels takes a second to import, and collects garbage in every call (30 to 100 ms): one call for a family.
@@ -133,7 +133,7 @@ def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
     found, drawn = _joint(values, draws)
     if not found.size:
         return found
-    return _unknown_as_nan(_shares(found, drawn.max(axis=1)), values)
+    return _unknown_as_nan(_shares_reached(found, drawn.max(axis=1)), values)
 
 
 def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
@@ -169,14 +169,14 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     order = np.argsort(-found, kind="stable")
     # Column k: the maximum over the k-th largest value's column and those of all smaller values.
     rest = np.maximum.accumulate(drawn[:, order[::-1]], axis=1)[:, ::-1]
-    each = np.array([_shares(found[[j]], rest[:, k])[0] for k, j in enumerate(order)])
+    each = np.array([_shares_reached(found[[j]], rest[:, k])[0] for k, j in enumerate(order)])
     adjusted = np.empty_like(found)
     adjusted[order] = np.maximum.accumulate(each)
     return _unknown_as_nan(adjusted, values)
 
 
 def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
-    values = _checked(pvalues)
+    values = _checked_pvalues(pvalues)
     order, adjusted = np.argsort(values, kind="stable"), np.empty(len(values))
     ranks = np.arange(1, len(values) + 1)
     factors = len(values) / ranks * (np.sum(1 / ranks) if any_dependence else 1.0)
@@ -184,7 +184,7 @@ def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
     return np.minimum(adjusted, 1.0)
 
 
-def _checked(pvalues: ArrayLike) -> Floats:
+def _checked_pvalues(pvalues: ArrayLike) -> Floats:
     """Return p-values as a new row of floats, and refuse what is none."""
     values = np.array(pvalues, dtype=float)
     if values.ndim != 1:
@@ -217,7 +217,7 @@ def _unknown_as_nan(adjusted: Floats, values: ArrayLike) -> Floats:
     return np.where(np.isnan(np.asarray(values, dtype=float)), np.nan, adjusted)
 
 
-def _shares(values: Floats, drawn: Floats) -> Floats:
+def _shares_reached(values: Floats, drawn: Floats) -> Floats:
     """Return the p-value of each value among the same draws (R,), ties included."""
     ordered = np.sort(drawn)
     reached = np.searchsorted(ordered, values - tie_slack(values, typical_size(drawn)), side="left")
@@ -399,16 +399,16 @@ def simultaneous_half_widths(
         Takes the largest noise of each draw (R,).
     """
     sets = ByMoments()(np.concatenate([evidence[None], redraws]))
-    n, among_all = len(sets), quantile(_largest(sets[1:]))
+    n, among_all = len(sets), quantile(_largest_of_set(sets[1:]))
     left_out = among_all * np.sqrt(n / (n - 1)) / np.sqrt(max(1 - among_all**2 / (n - 1), ROUNDING))
     half_widths = []
     for noise, least in [(redraws, left_out), *((each, -np.inf) for each in others)]:
         centre, deviation = moments(noise)
-        half_widths.append(centre + deviation * max(quantile(_largest(ByMoments()(noise))), least))
+        half_widths.append(centre + deviation * max(quantile(_largest_of_set(ByMoments()(noise))), least))
     widest: Floats = np.max(half_widths, axis=0)
     return widest
 
 
-def _largest(evidence: Array) -> Floats:
+def _largest_of_set(evidence: Array) -> Floats:
     """Return the largest evidence of each set; NaN is the weakest."""
     return np.where(np.isnan(evidence), -np.inf, evidence).max(axis=1)

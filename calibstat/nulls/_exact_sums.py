@@ -245,7 +245,7 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
     if not cells:
         return CERTAINLY_ZERO
     length, middle = fast_length(length), len(cells) // 2
-    (left, some), (right, others) = _product(parts[:middle], length), _product(parts[middle:], length)
+    (left, some), (right, others) = _product_of_sides(parts[:middle], length), _product_of_sides(parts[middle:], length)
     offset = np.add.outer(some, others).ravel()
     whole = np.floor(offset).astype(np.intp)
     part = offset - whole
@@ -270,17 +270,17 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
     return Atoms(values[inside], masses)
 
 
-def _product(parts: list[list[Progression]], length: int) -> tuple[Array, Floats]:
+def _product_of_sides(parts: list[list[Progression]], length: int) -> tuple[Array, Floats]:
     """Return the product of transforms on each of the sides (s, length // 2 + 1), and the offsets (s,)."""
     transform, offset = np.ones((1, length // 2 + 1), dtype=complex), np.zeros(1)
     for progressions in parts:
-        waves = np.fft.rfft([_cut(each.masses, length) for each in progressions], length)
+        waves = np.fft.rfft([_padded(each.masses, length) for each in progressions], length)
         transform = (transform[:, None] * waves).reshape(-1, waves.shape[1])
         offset = np.add.outer(offset, [each.offset for each in progressions]).ravel()
     return transform, offset
 
 
-def _cut(masses: Floats, length: int) -> Floats:
+def _padded(masses: Floats, length: int) -> Floats:
     """Pad with zeros, or leave out what lies beyond the reach of the sum."""
     kept = np.zeros(length)
     kept[: len(masses)] = masses[:length]

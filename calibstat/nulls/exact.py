@@ -99,17 +99,17 @@ class Exact(Null):
     ) -> ExactNull:
         """Compute the distribution; nothing is drawn."""
         evaluator = evaluator or estimator.prepare(sample.predictions)
-        plan, parts = _parts(estimator, evaluator)
+        plan, parts = _cells_and_terms(estimator, evaluator)
         limit = _CELLS_OF_SUM if parts.combine == "sum" else _CELLS_OF_MAXIMUM
         if np.count_nonzero(plan.fixed.weight) > limit:
-            raise _refusal(f"it has more than {limit} cells")
+            raise _not_exact(f"it has more than {limit} cells")
         cells, largest_step = _cell_laws(plan, parts)
         if parts.combine == "max":
             return ExactNull(maximum(cells), CERTAINLY_ZERO, parts.link)
         fixed = sum(float(cell.values[0]) for cell in cells if len(cell.values) == 1)
         found = self._sum([cell for cell in cells if len(cell.values) > 1], largest_step, parts.link, fixed)
         if found is None:
-            raise _refusal("its counts of events have too many combinations")
+            raise _not_exact("its counts of events have too many combinations")
         return found
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
@@ -132,25 +132,25 @@ class Exact(Null):
         return ExactNull(Atoms(law.values + fixed, law.masses), CERTAINLY_ZERO, link, rounding, floor_pvalue=1e-10)
 
 
-def _parts(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:
+def _cells_and_terms(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:
     """Return the cells and their terms, or say what is missing."""
     offers = evaluator.capabilities
     plan, parts = offers.tally, offers.terms
     if plan is None or parts is None:
-        raise _refusal("its value is not a sum or a maximum of one term for each cell")
+        raise _not_exact("its value is not a sum or a maximum of one term for each cell")
     if plan.predictions.n_classes != 2:
-        raise _refusal(f"there are {plan.predictions.n_classes} outcomes and not two")
+        raise _not_exact(f"there are {plan.predictions.n_classes} outcomes and not two")
     if plan.predictions.weights is not None:
-        raise _refusal("the sample has weights")
+        raise _not_exact("the sample has weights")
     if not plan.from_counts:
-        raise _refusal("the counts of events in its cells do not suffice")
+        raise _not_exact("the counts of events in its cells do not suffice")
     some = np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0])
     if not np.array_equal(estimator.evidence(some), some):
-        raise _refusal("not only large values are evidence")
+        raise _not_exact("not only large values are evidence")
     return plan, parts
 
 
-def _refusal(reason: str) -> NotExact:
+def _not_exact(reason: str) -> NotExact:
     return NotExact(
         f"Exact() cannot compute the distribution of this statistic: {reason}; draw labels instead, with "
         "null=Consistency(9999)."
@@ -163,11 +163,11 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
     sizes = np.array([len(masses) for _, masses in laws])
     first = np.array([count for count, _ in laws])
     if sizes.max() * len(sizes) > _COUNTS:
-        raise _refusal("its cells have too many counts")
+        raise _not_exact("its cells have too many counts")
     counts = first + np.minimum(np.arange(sizes.max())[:, None], sizes - 1)
     terms = parts.terms(counts[..., None].astype(float))
     if not np.isfinite(terms).all():
-        raise _refusal("some of its terms are not finite")
+        raise _not_exact("some of its terms are not finite")
     step = float(np.abs(np.diff(terms, axis=0)).max(initial=0.0))
     return pooled_each(terms, [masses for _, masses in laws]), step
 

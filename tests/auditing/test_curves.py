@@ -13,8 +13,8 @@ from calibstat.auditing.curves import (
     _regression,
     equal_curves_test,
     maximal_log_likelihood,
-    residuals,
     spline_basis,
+    spline_residuals,
 )
 
 
@@ -92,10 +92,10 @@ def test_the_basis_is_orthogonal_and_holds_the_logit():
     event = np.random.default_rng(0).beta(0.5, 0.5, 300)
     basis = spline_basis(event, 8)
     assert basis.T @ basis / 300 == pytest.approx(np.eye(basis.shape[1]), abs=1e-9)
-    assert residuals(basis, clipped_logit(event)) == pytest.approx(np.zeros(300), abs=1e-8)
+    assert spline_residuals(basis, clipped_logit(event)) == pytest.approx(np.zeros(300), abs=1e-8)
     few = np.repeat([0.1, 0.5, 0.9], 10)
     assert spline_basis(few, 8).shape == (30, 3)
-    assert residuals(spline_basis(few, 8), few**3) == pytest.approx(np.zeros(30), abs=1e-12)
+    assert spline_residuals(spline_basis(few, 8), few**3) == pytest.approx(np.zeros(30), abs=1e-12)
 
 
 def test_equal_curves_of_a_bad_model_and_unequal_ones():

@@ -356,9 +356,9 @@ def test_evidence_in_another_order_is_refused():
 def test_an_infinite_term_is_refused(monkeypatch):
     sample = scores(40)
     evaluator = cs.ECE(CELL).prepare(sample.predictions)
-    plan, parts = exact._parts(cs.ECE(CELL), evaluator)
+    plan, parts = exact._cells_and_terms(cs.ECE(CELL), evaluator)
     wrong = type(parts)(lambda outcome: parts.terms(outcome) * np.inf, "sum", parts.link)
-    monkeypatch.setattr(exact, "_parts", lambda *_: (plan, wrong))
+    monkeypatch.setattr(exact, "_cells_and_terms", lambda *_: (plan, wrong))
     with pytest.raises(NotExact, match="not finite"), np.errstate(invalid="ignore"):
         Exact().draw(cs.ECE(CELL), sample, None, evaluator)
 

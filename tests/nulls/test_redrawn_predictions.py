@@ -13,7 +13,7 @@ from calibstat.binnings.intervals import group_ranks
 from calibstat.binnings.selection import Numbered
 from calibstat.draws import _recut_cells as recut_cells
 from calibstat.draws import whole_cells as bin_level
-from calibstat.draws._recut_cells import SortedRows
+from calibstat.draws._recut_cells import RowsInOrder
 from calibstat.draws.moments import Moments
 from calibstat.draws.whole_cells import FewValues, redraw_predictions
 from suites import slow_but
@@ -192,8 +192,8 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
     p, age = scores("beta", 5000), np.random.Generator(np.random.PCG64(1)).integers(0, 700, 5000).astype(float)
     ranks, window = np.array([1000, 2500]), (np.array([870, 2300]), np.array([1150, 2650]))
     for column, chance in ((p, p), (age, p), (age, (p > 0.5).astype(float))):
-        near = SortedRows.near_edges(column, p, chance, window, cells_of(column, ranks), 2)
-        every = SortedRows.of_all(column, p, chance, ranks, 2)
+        near = RowsInOrder.near_edges(column, p, chance, window, cells_of(column, ranks), 2)
+        every = RowsInOrder.of_all(column, p, chance, ranks, 2)
         assert near.n == every.n == 5000
         assert 0 < near.own.shape[1] < every.own.shape[1]
         np.testing.assert_allclose(near.whole, every.whole, rtol=1e-12)
@@ -210,7 +210,7 @@ def test_groups_near_edges_are_those_of_all_sorted_rows():
 
 def test_positions_among_rows_left_out_are_told():
     p, ranks, window = scores("beta", 5000), np.array([1000, 2500]), (np.array([970, 2470]), np.array([1030, 2530]))
-    near, every = SortedRows.near_edges(p, p, p, window, cells_of(p, ranks), 2), SortedRows.of_all(p, p, p, ranks, 2)
+    near, every = RowsInOrder.near_edges(p, p, p, window, cells_of(p, ranks), 2), RowsInOrder.of_all(p, p, p, ranks, 2)
     for shift in (-30.0, 0.0, 30.0):
         found, expected = (each.group_at(ranks[:, None] + shift + 0.5) for each in (near, every))
         np.testing.assert_allclose(near.below[:, found], every.below[:, expected], rtol=1e-12)
