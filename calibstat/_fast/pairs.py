@@ -26,7 +26,7 @@ from calibstat.data.arrays import Array, Bools, Floats, Ints
 _COLUMNS = 224  # of a block: some thirty numbers for each of its rows stay in the fastest cache
 # With more vectors than this, matrix products by tiles of kernel values are faster.
 _MOST_VECTORS = 128
-# Distances are had from sums where their rounding, 1e-16 of the longest row or its square, is below 1e-12 of the
+# Distances are computed from sums where their rounding, 1e-16 of the longest row or its square, is below 1e-12 of the
 # bandwidth or its square.
 _SMALLEST_BANDWIDTH = {"laplace": 1e-3, "gaussian": 1e-2}
 

@@ -22,7 +22,7 @@ from calibstat.data.arrays import Array, Bools, Floats, Ints
 
 # Rows for which vector instructions find first where they belong, and rows after which tables are added up and emptied,
 # so that sums of equal numbers stay right.
-BLOCK, SUMMED = 128, 2**15
+ROWS_AT_ONCE, SUMMED = 128, 2**15
 TABLES = 8
 # With more sums than this, or with more than one for so many rows, the tables would cost more than the rows.
 _MANY_SUMS, _ROWS_FOR_A_SUM, _FEW_SUMS = 2**15, 4, 64
@@ -34,7 +34,7 @@ def count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]:
 
     def count(start: int, stop: int) -> Array:
         counts = np.zeros(N_STEPS, dtype=np.int32)
-        _count_steps(values[start:stop], low, scale, step[start:stop], counts)
+        _number_and_count(values[start:stop], low, scale, step[start:stop], counts)
         return counts
 
     return step, np.sum(in_threads(count, shares(len(values))), axis=0, dtype=np.intp)
@@ -50,10 +50,10 @@ def rows_among(step: Array, chosen: Bools) -> Ints:
 
 
 @njit(nogil=True, cache=True)
-def _count_steps(values, low, scale, step, counts):  # type: ignore[no-untyped-def]
-    for start in range(0, len(values), BLOCK):
-        fetch_ahead(values, start, start + BLOCK)
-        some, found = values[start : start + BLOCK], step[start : start + BLOCK]
+def _number_and_count(values, low, scale, step, counts):  # type: ignore[no-untyped-def]
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        fetch_ahead(values, start, start + ROWS_AT_ONCE)
+        some, found = values[start : start + ROWS_AT_ONCE], step[start : start + ROWS_AT_ONCE]
         for i in range(len(some)):
             share = min(max((some[i] - low) * scale, 0.0), 1.0)
             found[i] = (as_integer(share + TINY) - as_integer((1 + TINY) - share) - LOWEST) >> BITS_LEFT_OUT
@@ -122,26 +122,26 @@ def _in_pieces(
 
 @njit(nogil=True, cache=True)
 def _by_arithmetic(column, codes, values, inner, low, scale, bits, sums):  # type: ignore[no-untyped-def]
-    tables, cells = np.zeros(2 * TABLES * sums.shape[1]), np.empty(BLOCK, dtype=np.uint32)
+    tables, cells = np.zeros(2 * TABLES * sums.shape[1]), np.empty(ROWS_AT_ONCE, dtype=np.uint32)
     for first in range(0, len(codes), SUMMED):
-        for start in range(first, min(first + SUMMED, len(codes)), BLOCK):
-            fetch_ahead(column, start, start + BLOCK)
-            fetch_ahead(codes, start, start + BLOCK)
-            _place(column[start : start + BLOCK], inner, low, scale, bits, cells)
-            _add_both(cells, codes[start : start + BLOCK], values[start : start + BLOCK], tables)
+        for start in range(first, min(first + SUMMED, len(codes)), ROWS_AT_ONCE):
+            fetch_ahead(column, start, start + ROWS_AT_ONCE)
+            fetch_ahead(codes, start, start + ROWS_AT_ONCE)
+            _place(column[start : start + ROWS_AT_ONCE], inner, low, scale, bits, cells)
+            _add_both(cells, codes[start : start + ROWS_AT_ONCE], values[start : start + ROWS_AT_ONCE], tables)
         _close_both(tables, sums)
 
 
 @njit(nogil=True, cache=True)
 def _by_steps(column, step, codes, values, cell, edge, sums):  # type: ignore[no-untyped-def]
-    tables, cells = np.zeros(2 * TABLES * sums.shape[1]), np.empty(BLOCK, dtype=np.uint32)
+    tables, cells = np.zeros(2 * TABLES * sums.shape[1]), np.empty(ROWS_AT_ONCE, dtype=np.uint32)
     for first in range(0, len(codes), SUMMED):
-        for start in range(first, min(first + SUMMED, len(codes)), BLOCK):
-            fetch_ahead(column, start, start + BLOCK)
-            fetch_ahead(step, start, start + BLOCK)
-            fetch_ahead(codes, start, start + BLOCK)
-            _look_up(column[start : start + BLOCK], step[start : start + BLOCK], cell, edge, cells)
-            _add_both(cells, codes[start : start + BLOCK], values[start : start + BLOCK], tables)
+        for start in range(first, min(first + SUMMED, len(codes)), ROWS_AT_ONCE):
+            fetch_ahead(column, start, start + ROWS_AT_ONCE)
+            fetch_ahead(step, start, start + ROWS_AT_ONCE)
+            fetch_ahead(codes, start, start + ROWS_AT_ONCE)
+            _look_up(column[start : start + ROWS_AT_ONCE], step[start : start + ROWS_AT_ONCE], cell, edge, cells)
+            _add_both(cells, codes[start : start + ROWS_AT_ONCE], values[start : start + ROWS_AT_ONCE], tables)
         _close_both(tables, sums)
 
 

@@ -34,7 +34,7 @@ from calibstat.cli.text import ProgressBar, notice, plain_warnings, print_json
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine
 from calibstat.data.files import file_arguments
-from calibstat.monitoring.intake import WAITING, read_labels, read_predictions
+from calibstat.monitoring.intake import WAITING, codes_of_labels, read_predictions
 from calibstat.monitoring.state import expect_folder, read_state
 
 _OPTIONS = {
@@ -155,7 +155,7 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
     n_classes = 2 if rows.ndim == 1 else rows.shape[1]
     sound = np.ones(len(rows), dtype=bool)
     sound[[complaint.row for complaint in read_predictions(rows, n_classes)[1]]] = False
-    sound &= read_labels(truth, {})[0] != WAITING
+    sound &= codes_of_labels(truth, {})[0] != WAITING
     if not sound.any():
         raise ValueError("no row has a label yet: name the classes, for example by --labels 0,1")
     try:
@@ -174,7 +174,7 @@ def _feed(
     monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], begin: int, arguments: argparse.Namespace
 ) -> int:
     """Feed what was not seen before, and return how many rows are held by a missing label."""
-    codes, _ = read_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
+    codes, _ = codes_of_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
     absent = np.flatnonzero(codes[begin:] == WAITING)
     end = len(times) if arguments.missing == "worst" or not len(absent) else begin + int(absent[0])
     starts = range(begin, end, _CHUNK)

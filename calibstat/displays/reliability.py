@@ -22,7 +22,7 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
-from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.arguments import check_lens, check_sample, check_share
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
@@ -71,8 +71,7 @@ class SampleDisplay(ABC):
         name: str | None = None,
     ) -> Self:
         """Do as `from_sample`, but draw nothing yet."""
-        if not 0 < coverage < 1:
-            raise ValueError(f"coverage is {coverage!r}, but it must lie between 0 and 1, for example 0.9.")
+        check_share("coverage", coverage, 0.9)
         check_sample(sample)
         seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
         return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)
@@ -339,14 +338,14 @@ class ReliabilityDisplay(SampleDisplay):
 
 # How a reliability diagram is drawn; its numbers are known by then.
 
-Drawn: TypeAlias = tuple[Line2D, Line2D | None, LineCollection, Axes]
+ReliabilityArtists: TypeAlias = tuple[Line2D, Line2D | None, LineCollection, Axes]
 # Colours of Okabe & Ito, told apart by colour-blind readers; the marker differs too.
 _WITHIN, _OUTSIDE, _BAR, _QUIET = "#0072B2", "#D55E00", "#BFD9EA", "#707070"
 _COUNTS_HEIGHT = 0.13
 _DEVIATION = "observed frequency minus predicted probability\n\u2190 happens less often      happens more often \u2192"
 
 
-def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> Drawn:
+def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> ReliabilityArtists:
     """Draw deviations around zero."""
     ax.axhline(0, color="black", linewidth=1, zorder=1)
     drawn = _draw(ax, display, display.axis.position, np.zeros_like(display.low), options)
@@ -358,7 +357,7 @@ def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any
     return drawn
 
 
-def draw_classical(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> Drawn:
+def draw_classical(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> ReliabilityArtists:
     """Draw mean outcomes against mean predictions, around the diagonal."""
     ax.plot([0, 1], [0, 1], color="black", linewidth=1, zorder=1)
     drawn = _draw(ax, display, display.mean_prediction, display.mean_prediction, options)
@@ -371,7 +370,7 @@ def draw_classical(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any
 
 def _draw(
     ax: Axes, display: ReliabilityDisplay, position: Floats, calibrated: Floats, options: dict[str, Any]
-) -> Drawn:
+) -> ReliabilityArtists:
     """Draw bars and points; `calibrated` is where a calibrated model's points scatter around."""
     bars = ax.vlines(
         position,

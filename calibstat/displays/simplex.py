@@ -167,14 +167,14 @@ class SimplexDisplay(SampleDisplay):
 
 # How a simplex diagram is drawn; its numbers are known by then.
 
-Drawn: TypeAlias = tuple[Quiver, Quiver | None, Collection, Colorbar]
+SimplexArtists: TypeAlias = tuple[Quiver, Quiver | None, Collection, Colorbar]
 # Colours of Okabe & Ito, told apart by colour-blind readers; the thickness differs too.
 _WITHIN, _OUTSIDE, _LINE = "#0072B2", "#D55E00", "#B0B0B0"
 # Shades that arrows can be seen on.
 _SHADES = LinearSegmentedColormap.from_list("light greys", ["white", "#9A9A9A"])
 
 
-def draw_simplex(ax: Axes, display: SimplexDisplay, options: dict[str, Any]) -> Drawn:
+def draw_simplex(ax: Axes, display: SimplexDisplay, options: dict[str, Any]) -> SimplexArtists:
     """Draw the triangle, its cells, and an arrow for each cell."""
     _draw_triangle(ax, display)
     cells = _draw_cells(ax, display)

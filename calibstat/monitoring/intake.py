@@ -70,7 +70,7 @@ class Intake:
         """Take labels of rows that wait."""
         if y_true is None or given is None:
             raise ValueError("nothing to do: pass y_prob, with or without y_true, or y_true with the id of each row")
-        codes, wrong = read_labels(y_true, self.columns)
+        codes, wrong = codes_of_labels(y_true, self.columns)
         wrong += [Complaint(row, "the label is missing") for row in np.flatnonzero(codes == WAITING).tolist()]
         ids = self._awaited(given)
         self._refuse(wrong, ids)
@@ -88,7 +88,7 @@ class Intake:
     def _labels(self, y_true: Any, n_rows: int) -> tuple[Ints, list[Complaint]]:
         if y_true is None:
             return np.full(n_rows, WAITING), []
-        codes, wrong = read_labels(y_true, self.columns)
+        codes, wrong = codes_of_labels(y_true, self.columns)
         if len(codes) != n_rows:
             raise ValueError(f"y_true has {len(codes)} rows and y_prob has {n_rows}: pass one label for each")
         return codes, wrong
@@ -227,7 +227,7 @@ def _complaints(given: Array, missing: Bools, outside: Bools, sums: Bools) -> li
     return found
 
 
-def read_labels(y_true: Any, labels: Mapping[Hashable, int]) -> tuple[Ints, list[Complaint]]:
+def codes_of_labels(y_true: Any, labels: Mapping[Hashable, int]) -> tuple[Ints, list[Complaint]]:
     """Return codes (n,), `WAITING` where a label is missing, `UNKNOWN` and a complaint where it is none of the labels.
 
     Parameters

@@ -83,14 +83,14 @@ class _Mixture(Bettor):
         self.every = bets.restart_every
 
     def stake(self, chances: Floats, outcomes: Ints) -> Floats:
-        rows = Rows.of(chances)
+        rows = TwoOutcomes.of(chances)
         log_e = _LATER + self.later.stake(rows, outcomes)
         for weight, expert in self.experts.values():
             log_e = np.logaddexp(log_e, weight + expert.stake(rows, outcomes))
         return log_e
 
     def learn(self, chances: Floats, outcomes: Ints) -> None:
-        rows = Rows.of(chances)
+        rows = TwoOutcomes.of(chances)
         for _, expert in self.experts.values():
             expert.learn(rows, outcomes)
         self.later.learn(rows, outcomes)
@@ -138,7 +138,7 @@ class Restarts:
         self.started += 1
         self.alive.append((self.started, line_expert()))
 
-    def stake(self, rows: Rows, outcomes: Ints) -> Floats:
+    def stake(self, rows: TwoOutcomes, outcomes: Ints) -> Floats:
         """Bet on rows and return the log capital after each, all together: (n,)."""
         waiting = -np.log(self.started + 1.0)
         still = np.full(len(outcomes), np.logaddexp(waiting, self.kept))
@@ -146,7 +146,7 @@ class Restarts:
             still = np.logaddexp(still, _log_share(number) + expert.stake(rows, outcomes))
         return still
 
-    def learn(self, rows: Rows, outcomes: Ints) -> None:
+    def learn(self, rows: TwoOutcomes, outcomes: Ints) -> None:
         """Let those that bet learn."""
         for _, expert in self.alive:
             expert.learn(rows, outcomes)
@@ -179,12 +179,12 @@ def _log_share(number: int) -> float:
 _REACH = 7.0
 # Precisions of the ridge towards the identity: of a shift of log-odds, of a slope, and of a shift within a cell.
 _SHIFT_SPREAD, _SLOPE, _CELL = 5.0, 15.0, 4.0
-Features = Callable[["Rows"], Floats]
+Features = Callable[["TwoOutcomes"], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows of two outcomes, with the logarithms that every expert needs.
+class TwoOutcomes:
+    """TwoOutcomes of two outcomes, with the logarithms that every expert needs.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class Rows:
     log_chances: Floats
 
     @classmethod
-    def of(cls, chances: Floats) -> Rows:
+    def of(cls, chances: Floats) -> TwoOutcomes:
         """Take logarithms of chances (n, 2)."""
         with np.errstate(divide="ignore"):
             logs = np.log(chances.T)
@@ -209,20 +209,20 @@ class Rows:
         return cls(chances[:, 1], odds, logs)
 
 
-def shift(rows: Rows) -> Floats:
+def constant_feature(rows: TwoOutcomes) -> Floats:
     """One feature, constant: (1, n)."""
     return np.ones((1, len(rows.event)))
 
 
-def line(rows: Rows) -> Floats:
+def line_features(rows: TwoOutcomes) -> Floats:
     """A constant and the log-odds, which are cut so that no single row is a lever: (2, n)."""
     return np.stack([np.ones(len(rows.event)), np.clip(rows.log_odds, -_REACH, _REACH)])
 
 
-def cells(n_cells: int) -> Features:
+def cell_features(n_cells: int) -> Features:
     """One indicator for each of so many cells of equal width: (n_cells, n)."""
 
-    def indicators(rows: Rows) -> Floats:
+    def indicators(rows: TwoOutcomes) -> Floats:
         index = np.minimum((rows.event * n_cells).astype(np.intp), n_cells - 1)
         return (index == np.arange(n_cells)[:, None]).astype(float)
 
@@ -250,12 +250,12 @@ class Expert:
         self.precision = np.diag(ridge)
         self.log_e = 0.0
 
-    def log_ratios(self, rows: Rows) -> Floats:
+    def log_ratios(self, rows: TwoOutcomes) -> Floats:
         """Return log q(y) - log p(y) for both outcomes: (2, n)."""
         odds = self._odds(rows, self.features(rows))
         return np.stack([log_expit(-odds), log_expit(odds)]) - rows.log_chances
 
-    def stake(self, rows: Rows, outcomes: Ints) -> Floats:
+    def stake(self, rows: TwoOutcomes, outcomes: Ints) -> Floats:
         """Bet on rows and return the log capital after each: (n,)."""
         ratios = self.log_ratios(rows)
         gains = np.where(outcomes == UNKNOWN, ratios.min(axis=0), np.where(outcomes == 1, ratios[1], ratios[0]))
@@ -263,14 +263,14 @@ class Expert:
         self.log_e = float(path[-1])
         return path
 
-    def learn(self, rows: Rows, outcomes: Ints) -> None:
+    def learn(self, rows: TwoOutcomes, outcomes: Ints) -> None:
         """Take a Newton step."""
         features = self.features(rows)
         chance = expit(self._odds(rows, features))
         self.precision = self.precision + (features * (chance * (1 - chance))) @ features.T
         self.theta = self.theta + np.linalg.solve(self.precision, features @ (outcomes - chance))
 
-    def _odds(self, rows: Rows, features: Floats) -> Floats:
+    def _odds(self, rows: TwoOutcomes, features: Floats) -> Floats:
         # Feature by feature: a matrix product rounds differently for different numbers of rows.
         odds = rows.log_odds
         for weight, feature in zip(self.theta, features, strict=True):
@@ -288,14 +288,14 @@ class Expert:
 
 def shift_expert() -> Expert:
     """Events happen more often, or less often, than predicted."""
-    return Expert(shift, [_SHIFT_SPREAD])
+    return Expert(constant_feature, [_SHIFT_SPREAD])
 
 
 def line_expert() -> Expert:
     """Besides, predictions are too bold, or too timid (Cox 1958)."""
-    return Expert(line, [_SHIFT_SPREAD, _SLOPE])
+    return Expert(line_features, [_SHIFT_SPREAD, _SLOPE])
 
 
 def cell_expert(n_cells: int) -> Expert:
     """Each cell of predictions errs in a way of its own."""
-    return Expert(cells(n_cells), [_CELL] * n_cells)
+    return Expert(cell_features(n_cells), [_CELL] * n_cells)

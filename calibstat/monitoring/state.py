@@ -18,7 +18,7 @@ from calibstat.lenses.relabel import Canonical, ClassWise, Partition, TopK, TopL
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 
-FORMAT = "calibstat monitor 2"
+STATE_FORMAT = "calibstat monitor 2"
 # What may be changed on the way: it decides which rows are taken, not what is bet on those that are.
 HANDLING = ("bad_rows", "max_waiting", "when_full")
 _KNOWN: dict[str, Any] = {
@@ -41,7 +41,7 @@ def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[s
     """Write settings and arrays; the file is replaced at once, so that an interruption leaves the old one."""
     target = Path(path)
     expect_folder(target)
-    described = np.array(json.dumps({"format": FORMAT} | dict(settings)))
+    described = np.array(json.dumps({"format": STATE_FORMAT} | dict(settings)))
     with written_whole(target) as place, place.open("wb") as file:
         np.savez(file, settings=described, **arrays)  # type: ignore[arg-type]
 
@@ -81,8 +81,10 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
         raise ValueError(
             f"{path} does not hold the state of a monitor, or is damaged ({type(error).__name__})"
         ) from None
-    if found != FORMAT:
-        raise ValueError(f"{path} has the format {found!r}, but {FORMAT!r} is expected: it is from another version")
+    if found != STATE_FORMAT:
+        raise ValueError(
+            f"{path} has the format {found!r}, but {STATE_FORMAT!r} is expected: it is from another version"
+        )
     if "alpha" in settings:  # what the level was called before
         settings["level"] = settings.pop("alpha")
     return settings, arrays

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, final
 
@@ -63,7 +62,7 @@ class CellLaw:
         counts = rng.multinomial(cuts.n, shares / shares.sum(), len(sums))
         happened = counts[:, len(law.rows) :]
         rows = counts[:, : len(law.rows)] + happened
-        _run(sums, rows, happened, *law.draw(rows, happened, rng, cuts.squares))
+        _add_below(sums, rows, happened, *law.draw(rows, happened, rng, cuts.squares))
 
     def _between_edges(self, cuts: Cuts) -> Moments:
         """Add up a population over each cell, by quadrature; the cells are the same for each n."""
@@ -99,7 +98,7 @@ class CellLaw:
         prediction[:, :-1] += score
         if cuts.squares:
             square[:, :-1] += (event - score) ** 2
-        _run(sums, gaps, happened, prediction, square)
+        _add_below(sums, gaps, happened, prediction, square)
 
     def _between_places(self, places: Floats, degree: int) -> PowerSums:
         """Integrate between neighbouring places (lanes, borders) in [0, N_LEVELS], increasing in each lane."""
@@ -132,7 +131,7 @@ def _integrals(table: QuantileTable, degree: int) -> Floats:
     return found
 
 
-def _run(sums: Floats, rows: Array, happened: Array, prediction: Floats, square: Floats) -> None:
+def _add_below(sums: Floats, rows: Array, happened: Array, prediction: Floats, square: Floats) -> None:
     """Add up cells (lanes, cells) to sums below borders (lanes, 4, borders)."""
     sums[..., 0] = 0
     for which, cells in ((COUNT, rows), (PREDICTED, prediction), (HAPPENED, happened)):
@@ -143,58 +142,33 @@ def _run(sums: Floats, rows: Array, happened: Array, prediction: Floats, square:
         sums[:, SQUARE] = np.nan
 
 
-class Drawn(ABC):
-    """The data set of one repeat, shared by everything that is swept."""
+class RepeatData(ABC):
+    """The data set of one repeat, shared by everything that is swept, and looked at once through each lens."""
+
+    def __init__(self) -> None:
+        self._seen: list[tuple[Lens, Sample]] = []
 
     @property
     @abstractmethod
     def sample(self) -> Sample:
         """All rows, in random order."""
 
-    @abstractmethod
-    def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
-        """Return sums below borders as `Cuts.sums` does; None where they must be had in the usual way."""
-
-
-class Way(ABC):
-    """A way to draw from one model."""
-
-    @abstractmethod
-    def draw(self, n: int, rng: np.random.Generator) -> Drawn:
-        """Draw a data set of n rows."""
-
-    def draw_group(self, cuts: Cuts, n_repeats: int, rng: np.random.Generator) -> Floats | None:  # noqa: ARG002
-        """Draw sums below borders for several data sets at once: (n_repeats, 4, borders); None without such a way."""
-        return None
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class Rows(Way):
-    """The model's own random rows."""
-
-    model: SyntheticModel
-
-    def draw(self, n: int, rng: np.random.Generator) -> Drawn:
-        """Draw a sample."""
-        return DrawnRows(self.model.sample(n, rng))
-
-
-@final
-class DrawnRows(Drawn):
-    """A sample."""
-
-    def __init__(self, sample: Sample) -> None:
-        self._sample = sample
-
-    @property
-    def sample(self) -> Sample:
-        """The sample."""
-        return self._sample
+    def through(self, lens: Lens) -> Sample:
+        """Return what is seen through a lens."""
+        if not lens.parts:
+            return self.sample
+        found = next((seen for known, seen in self._seen if known == lens), None)
+        if found is None:
+            found = lens(self.sample)
+            self._seen.append((lens, found))
+        return found
 
     def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
-        """Look through the lens and sort, if rows of two outcomes without weights are seen."""
-        seen = lens(self._sample) if lens.parts else self._sample
+        """Sort what is seen and add up as `Cuts.sums` does; None where that would not do.
+
+        It does for rows of two outcomes without weights, cut by the prediction alone.
+        """
+        seen = self.through(lens)
         predictions = seen.predictions
         if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
             return None
@@ -205,23 +179,25 @@ class DrawnRows(Drawn):
 
 
 @final
-@dataclass(frozen=True, eq=False)
-class SortedRows(Way):
-    """Scores in increasing order from exponential spacings, through a table of quantiles."""
+class RandomRows(RepeatData):
+    """A sample of the model's own random rows."""
 
-    table: QuantileTable
-    classes: tuple[Any, ...]
+    def __init__(self, sample: Sample) -> None:
+        RepeatData.__init__(self)
+        self._sample = sample
 
-    def draw(self, n: int, rng: np.random.Generator) -> Drawn:
-        """Draw sorted scores and what happened."""
-        return DrawnSorted(*self.table.draw_sorted(n, rng), self.classes, rng)
+    @property
+    def sample(self) -> Sample:
+        """The sample."""
+        return self._sample
 
 
 @final
-class DrawnSorted(Drawn):
-    """Sorted scores; put into random order only if someone asks for rows."""
+class SortedScores(RepeatData):
+    """Scores in increasing order, and what happened; put into random order only if someone asks for rows."""
 
     def __init__(self, scores: Floats, happened: Bools, classes: tuple[Any, ...], rng: np.random.Generator) -> None:
+        RepeatData.__init__(self)
         self.scores = scores
         self.happened = happened
         self.classes = classes
@@ -236,29 +212,11 @@ class DrawnSorted(Drawn):
 
     def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
         """Look up the borders; sort only what is seen through a lens."""
-        if lens.parts:
-            return DrawnRows(self.sample).sums(lens, cuts)
-        return cuts.sums(self.scores, self.scores[self.happened])
+        return RepeatData.sums(self, lens, cuts) if lens.parts else cuts.sums(self.scores, self.scores[self.happened])
 
 
-@final
-@dataclass(frozen=True, eq=False)
-class CellSums(Way):
-    """Sums over cells, without rows."""
-
-    law: CellLaw
-
-    def draw(self, n: int, rng: np.random.Generator) -> Drawn:
-        """There are no rows."""
-        raise TypeError(f"draws='cells' draws sums over cells for groups of repeats, no data set of {n} rows ({rng}).")
-
-    def draw_group(self, cuts: Cuts, n_repeats: int, rng: np.random.Generator) -> Floats | None:
-        """Draw sums below borders."""
-        return self.law.draw(cuts, n_repeats, rng)
-
-
-def ways(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Way]:
-    """Return the way to draw from each model.
+def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Any]:
+    """Return what draws from each model: a function of n and a Generator, or a `CellLaw`.
 
     Parameters
     ----------
@@ -270,20 +228,20 @@ def ways(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Way]:
     ValueError
         If there is no such way, or a model does not know the quantiles of its predictions.
     """
-    if draws not in _MADE:
+    made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": _rows, "sorted": _sorted_rows, "cells": CellLaw}
+    if draws not in made:
         raise ValueError(f"draws is {draws!r}, but it must be 'rows', 'sorted' or 'cells'.")
-    return {name: _MADE[draws](model) for name, model in models.items()}
+    return {name: made[draws](model) for name, model in models.items()}
 
 
-def _sorted_rows(model: SyntheticModel) -> Way:
-    return SortedRows(quantile_table(model), model.quantiles(np.array([0.5])).predictions.classes)
+def _rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatData]:
+    return lambda n, rng: RandomRows(model.sample(n, rng))
 
 
-_MADE: dict[str, Any] = {
-    "rows": Rows,
-    "sorted": _sorted_rows,
-    "cells": lambda model: CellSums(CellLaw(model)),
-}
+def _sorted_rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatData]:
+    """Draw scores in increasing order from exponential spacings, through a table of quantiles."""
+    table, classes = quantile_table(model), model.quantiles(np.array([0.5])).predictions.classes
+    return lambda n, rng: SortedScores(*table.draw_sorted(n, rng), classes, rng)
 
 
 # Cells for many numbers of bins from one sort: the borders of all are looked up at once, sums are differences.
@@ -294,8 +252,8 @@ _MADE: dict[str, Any] = {
 COUNT, PREDICTED, HAPPENED, SQUARE = range(4)
 
 
-def is_nested(binning: Binning) -> bool:
-    """Whether the cells of a binning are had from one sort."""
+def cut_by_one_sort(binning: Binning) -> bool:
+    """Whether one sort of the scores gives the cells of a binning, whatever their number."""
     return isinstance(binning, (EqualMass, EqualWidth))
 
 

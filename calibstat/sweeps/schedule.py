@@ -18,8 +18,8 @@ import distributed
 import numpy as np
 from distributed import Client
 
-from calibstat.sweeps._compute import LANES, Estimates, Found, Study, Unit, compute, repeats_of, work
-from calibstat.sweeps._slots import one_blas_thread, quiet
+from calibstat.sweeps._compute import LANES, BlockValues, Estimates, compute, one_blas_thread, small_cells_ignored, work
+from calibstat.sweeps._grid import Study, Unit, repeats_of
 
 # Dask has no types.
 _dask: Any = dask
@@ -27,7 +27,7 @@ _distributed: Any = distributed
 # Dask has its workers give every freed array back to the system at once (MALLOC_TRIM_THRESHOLD_), and the page faults
 # then take as long as the work; arrays of up to 256 MiB are kept instead.
 _KEEP_MEMORY = {f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": 2**28 for name in ("TRIM", "MMAP")}
-Take: TypeAlias = Callable[[Found], None]
+Take: TypeAlias = Callable[[BlockValues], None]
 
 
 def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
@@ -66,20 +66,20 @@ def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], blo
         client.cancel([*futures, shared])
 
 
-def _results(future: Any, bundle: Sequence[Unit]) -> list[Found]:
+def _results(future: Any, bundle: Sequence[Unit]) -> list[BlockValues]:
     """Return what a task found; if its worker died again and again, that is the error of its units."""
     if future.status == "finished":
-        found: list[Found] = future.result()
+        found: list[BlockValues] = future.result()
         return found
     error = future.exception()
-    return [Found(unit, {}, f"{type(error).__name__}: {error}") for unit in bundle]
+    return [BlockValues(unit, {}, f"{type(error).__name__}: {error}") for unit in bundle]
 
 
 def _itself(study: Study) -> Study:
     return study
 
 
-def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[Found]:
+def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[BlockValues]:
     with one_blas_thread:
         return [work(study, unit, block) for unit in bundle]
 
@@ -177,7 +177,7 @@ def _seconds(study: Study, n: int) -> float:
 
     def took(repeats: range) -> float:
         start = time.perf_counter()
-        with _forgiving(), quiet:
+        with _forgiving(), small_cells_ignored:
             compute(study, study.names[0], n, repeats, estimates)
         return max((time.perf_counter() - start) / len(repeats), 1e-6)
 
@@ -198,7 +198,7 @@ def _forgiving() -> Iterator[None]:
         return
 
 
-def block_size(study: Study, pace: Pace) -> int:
+def repeats_in_a_block(study: Study, pace: Pace) -> int:
     """Return how many repeats of the largest samples take half a second; less where there is little to do.
 
     Whole groups, where there is more than one.

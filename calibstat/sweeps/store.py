@@ -22,8 +22,8 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
-from calibstat.sweeps._compute import Found, Study, Unit, repeats_of, shapes
-from calibstat.sweeps._slots import UNTOLD, Slots, quiet
+from calibstat.sweeps._compute import BlockValues, small_cells_ignored
+from calibstat.sweeps._grid import UNTOLD, Items, Study, Unit, repeats_of, shapes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,7 +51,7 @@ class Blocks:
         """Whether a block was computed without an error."""
         return bool(self.status[unit.model, unit.n, unit.block] == DONE)
 
-    def write(self, found: Found) -> None:
+    def write(self, found: BlockValues) -> None:
         """Write the values of a block, then that it is finished; an interruption in between only repeats the block."""
         unit = found.unit
         repeats = repeats_of(self.study, unit, self.block)
@@ -71,7 +71,7 @@ class Blocks:
 def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
     """Make a dataset in memory, and the blocks that fill it."""
     # Equal lazy arrays are loaded as one: each variable needs its own.
-    dataset = skeleton(study, block).load().copy(deep=True)
+    dataset = empty_dataset(study, block).load().copy(deep=True)
     return Blocks(study, block, {name: dataset[name].values for name in (*shapes(study), "status", "error")}), dataset
 
 
@@ -92,7 +92,7 @@ def in_zarr(study: Study, path: Path, block: int) -> Blocks:
     _refuse_another_study(json.loads(str(group.attrs["design"])), study.design(own_version()), path)
     blocks = Blocks(study, block, {name: group[name] for name in (*shapes(study), "status", "error")})
     for where in lost_blocks(path, blocks.status):
-        blocks.status[where] = WAITING
+        blocks.status[where] = UNFINISHED
     return blocks
 
 
@@ -148,12 +148,12 @@ def _refuse_damage(path: Path, dataset: xr.Dataset) -> None:
 
 
 def _create(study: Study, block: int, path: Path) -> None:
-    """Write the skeleton beside its place and move it there whole, so that a half-made store is never found."""
+    """Write the empty_dataset beside its place and move it there whole, so that a half-made store is never found."""
     path.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
         # Format 2 knows strings of fixed width, and is read by every version of Zarr.
-        skeleton(study, block).to_zarr(folder / "store", compute=False, zarr_format=2, consolidated=True)
+        empty_dataset(study, block).to_zarr(folder / "store", compute=False, zarr_format=2, consolidated=True)
         (folder / "store").replace(path)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -172,10 +172,10 @@ def _opened(path: Path) -> Any:
 
 def expect_told(study: Study) -> None:
     """Refuse to store what cannot be told from another thing, whose numbers it would be given."""
-    for slot in (*study.estimators.each, *study.tests.each):
-        if UNTOLD in str(slot):
+    for item in (*study.estimators.each, *study.tests.each):
+        if UNTOLD in str(item):
             raise TypeError(
-                f"{slot.name!r} is {slot.thing!r}, which cannot be told from another one like it, so that a store "
+                f"{item.name!r} is {item.thing!r}, which cannot be told from another one like it, so that a store "
                 "might return wrong numbers: give its class a __repr__ with all that decides what it does, or run "
                 "without a store."
             )
@@ -195,7 +195,7 @@ def _refuse_another_study(stored: dict[str, Any], asked: dict[str, Any], path: P
 # The dataset before anything is computed: dimensions, coordinates, true values and provenance.
 
 _lazy: Any = dask.array  # it has no types
-WAITING, DONE, FAILED = 0, 1, 2
+UNFINISHED, DONE, FAILED = 0, 1, 2
 ERROR_WIDTH = 240
 _METHOD = (
     "Every repeat draws a sample of n rows from the model with a stream of its own; all estimators, tests and numbers "
@@ -222,7 +222,7 @@ _LONG_NAMES = {
 }
 
 
-def skeleton(study: Study, block: int) -> xr.Dataset:
+def empty_dataset(study: Study, block: int) -> xr.Dataset:
     """Build the dataset that is filled block by block; what is to come is lazy and NaN.
 
     Parameters
@@ -361,29 +361,29 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
     """
     values: dict[str, Floats] = {}
     reasons: dict[str, str] = {}
-    asked: dict[str, tuple[Slots, Callable[[Any, Any], float]]] = {
+    asked: dict[str, tuple[Items, Callable[[Any, Any], float]]] = {
         "truth": (study.estimators, _truth),
         "limit": (study.estimators, _limit),
         "miscalibration": (study.tests, _miscalibration),
     }
-    with quiet:
-        for name, (slots, function) in asked.items():
-            if len(slots):
-                values[name], reasons[name] = _each(study, slots, function)
+    with small_cells_ignored:
+        for name, (items, function) in asked.items():
+            if len(items):
+                values[name], reasons[name] = _each(study, items, function)
     return values, reasons
 
 
-def _each(study: Study, slots: Slots, function: Callable[[Any, Any], float]) -> tuple[Floats, str]:
-    values = np.full((len(study.models), len(slots)), np.nan)
+def _each(study: Study, items: Items, function: Callable[[Any, Any], float]) -> tuple[Floats, str]:
+    values = np.full((len(study.models), len(items)), np.nan)
     reasons: list[str] = []
     for row, model in enumerate(study.models.values()):
         remembering = _Remembering(model)
-        for column, slot in enumerate(slots.each):
+        for column, item in enumerate(items.each):
             try:
-                values[row, column] = function(remembering, slot.thing)
+                values[row, column] = function(remembering, item.thing)
             except (ValueError, TypeError) as error:
-                reasons.append(f"{study.names[row]}, {slot.name}: {error}")
-    return values[:, slots.where], "; ".join(dict.fromkeys(reasons))
+                reasons.append(f"{study.names[row]}, {item.name}: {error}")
+    return values[:, items.where], "; ".join(dict.fromkeys(reasons))
 
 
 class _Remembering:

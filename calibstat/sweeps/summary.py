@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calibstat.data.rounding import ROUNDING, SAME
+from calibstat.inference.arguments import check_share
+from calibstat.inference.results import LEVEL
 from calibstat.sweeps.store import DONE, FAILED
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ _LONG_NAMES = {
 }
 
 
-def summarise(ds: xr.Dataset, level: float = 0.05) -> xr.Dataset:
+def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     """Summarise a sweep over its repeats.
 
     Repeats that failed are left out, and counted. Standard errors are those of Morris, White & Crowther (2019, Table
@@ -61,8 +63,7 @@ def summarise(ds: xr.Dataset, level: float = 0.05) -> xr.Dataset:
             f"ds is of type {type(ds).__name__} and holds no estimates or p-values of a sweep: pass what Sweep.run "
             "returned, or xarray.open_zarr(path) of its store."
         )
-    if not 0 < level < 1:
-        raise ValueError(f"level is {level!r}; it must lie between 0 and 1, for example 0.05.")
+    check_share("level", level, LEVEL)
     found: dict[str, Any] = {}
     if "estimate" in ds:
         found |= _of_estimates(ds["estimate"], ds["truth"])

@@ -15,9 +15,9 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
-from calibstat.sweeps._compute import Found, Interval, Study, all_units
-from calibstat.sweeps._slots import as_asked, as_swept, expect_names, slots_of
-from calibstat.sweeps.schedule import block_size, bundles, connected, measure_pace, on_cluster, on_threads
+from calibstat.sweeps._compute import BlockValues
+from calibstat.sweeps._grid import IntervalOf, Study, all_units, as_swept, as_test, expect_names, items_of
+from calibstat.sweeps.schedule import bundles, connected, measure_pace, on_cluster, on_threads, repeats_in_a_block
 from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily, stored_block
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Sweep:
     n_bins: Sequence[int] = (15,)
     estimators: Mapping[str, Any] = field(default_factory=dict)
     tests: Mapping[str, Any] = field(default_factory=dict)
-    interval: Interval | None = None
+    interval: IntervalOf | None = None
     n_repeats: int = 100
     rng: RNG = None
     draws: Literal["rows", "sorted", "cells"] = "rows"
@@ -105,8 +105,8 @@ class Sweep:
             _named(self.models),
             _whole("n", self.n),
             n_bins,
-            slots_of("estimators", self.estimators, n_bins, as_swept),
-            slots_of("tests", self.tests, n_bins, as_asked),
+            items_of("estimators", self.estimators, n_bins, as_swept),
+            items_of("tests", self.tests, n_bins, as_test),
             self.interval,
             at_least_one("n_repeats", self.n_repeats),
             tuple(Streams(as_generator(self.rng)).entropy),
@@ -164,7 +164,7 @@ class Sweep:
 
     def _block(self, block: int | None) -> int:
         if block is None:
-            return block_size(self.study, measure_pace(self.study))
+            return repeats_in_a_block(self.study, measure_pace(self.study))
         return min(at_least_one("block", block), self.study.n_repeats)
 
     def _fill(self, blocks: Blocks, client: Client | str | None, bar: TerminalBar) -> None:
@@ -176,7 +176,7 @@ class Sweep:
         tell, lock, failed = listener_of_this_thread(), threading.Lock(), 0
         bar.total = len(units)
 
-        def take(found: Found) -> None:
+        def take(found: BlockValues) -> None:
             nonlocal failed
             blocks.write(found)
             with lock:

@@ -17,8 +17,9 @@ import pytest
 import calibstat as cs
 from benchmarks.timing import fresh_process, interleaved
 from calibstat.generators import BetaPredictions, GaussianMixture
-from calibstat.sweeps._compute import all_units, work
-from calibstat.sweeps.schedule import block_size, bundles, connected, measure_pace, on_threads
+from calibstat.sweeps._compute import work
+from calibstat.sweeps._grid import all_units
+from calibstat.sweeps.schedule import bundles, connected, measure_pace, on_threads, repeats_in_a_block
 from calibstat.sweeps.store import in_zarr
 from calibstat.sweeps.sweep import Sweep
 
@@ -77,7 +78,7 @@ def loop(draw, repeats):
 
 def serial(sweep):
     """The same blocks, without Dask."""
-    block = block_size(sweep.study, measure_pace(sweep.study))
+    block = repeats_in_a_block(sweep.study, measure_pace(sweep.study))
     return [work(sweep.study, unit, block) for unit in all_units(sweep.study, block)]
 
 
@@ -121,7 +122,7 @@ def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path
     """
     grid = study(4 * REPEATS).study
     pace = measure_pace(grid)
-    block = block_size(grid, pace)
+    block = repeats_in_a_block(grid, pace)
     units = all_units(grid, block)
     tasks, store = bundles(grid, units, block, pace), in_zarr(grid, tmp_path / "study.zarr", block)
     benchmark.pedantic(lambda: None, rounds=1)

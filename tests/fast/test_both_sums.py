@@ -21,7 +21,7 @@ from calibstat._fast import rows as both_sums
 
 quick = examples(50)
 RNG = np.random.Generator(np.random.PCG64(0))
-N = 3 * both_sums.BLOCK * both_sums.TABLES + 5
+N = 3 * both_sums.ROWS_AT_ONCE * both_sums.TABLES + 5
 SHAPES = {
     "uniform": RNG.random(N),
     "crowded at 0": RNG.random(N) ** 30,

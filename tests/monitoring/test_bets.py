@@ -11,7 +11,7 @@ import pytest
 import calibstat as cs
 from calibstat.monitoring.base import UNKNOWN, block_size
 from calibstat.monitoring.kernel_bets import KernelBets
-from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets, Restarts, Rows, line_expert
+from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets, Restarts, TwoOutcomes, line_expert
 
 CASES = [
     (LikelihoodRatioBets(), 2),
@@ -23,7 +23,7 @@ each_case = pytest.mark.parametrize(("bets", "n_classes"), CASES, ids=repr)
 
 
 def rows_of(n, n_classes, seed=0):
-    """Rows of a miscalibrated model, so that bets grow."""
+    """TwoOutcomes of a miscalibrated model, so that bets grow."""
     rng = np.random.default_rng(seed)
     chances = rng.dirichlet(np.ones(n_classes), n)
     truth = np.sqrt(chances) / np.sqrt(chances).sum(axis=1, keepdims=True)
@@ -120,7 +120,7 @@ def test_line_expert_is_the_plain_loop():
     chances, outcomes = rows_of(100, 2)
     expert, path = line_expert(), []
     for row in range(100):
-        rows = Rows.of(chances[row : row + 1])
+        rows = TwoOutcomes.of(chances[row : row + 1])
         path.append(expert.stake(rows, outcomes[row : row + 1])[0])
         expert.learn(rows, outcomes[row : row + 1])
     assert np.allclose(path, naive_line(chances[:, 1], outcomes), rtol=1e-10, atol=1e-12)
@@ -157,7 +157,7 @@ def test_worked_example_a_fixed_slope_of_six_fifths():
     expert.theta = np.array([0.0, 0.2])
     q = p**1.2 / (p**1.2 + (1 - p) ** 1.2)
     expected = np.prod(np.where(y == 1, q / p, (1 - q) / (1 - p)))
-    log_e = expert.stake(Rows.of(np.column_stack([1 - p, p])), y)[-1]
+    log_e = expert.stake(TwoOutcomes.of(np.column_stack([1 - p, p])), y)[-1]
     assert math.exp(log_e) == pytest.approx(expected, rel=1e-12)
     assert expected == pytest.approx(0.97177, abs=5e-6)
 
@@ -183,7 +183,7 @@ def test_restarts_stop_the_poorest_and_keep_its_capital():
     first.log_e, second.log_e = 3.0, 5.0
     later.start()
     assert [number for number, _ in later.alive] == [2, 3]
-    rows = Rows.of(np.array([[0.5, 0.5]]))
+    rows = TwoOutcomes.of(np.array([[0.5, 0.5]]))
     expected = math.exp(3) / 2 + math.exp(5) / 6 + 1 / 12 + 1 / 4
     assert math.exp(later.stake(rows, np.array([1]))[0]) == pytest.approx(expected)
 

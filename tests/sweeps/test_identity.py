@@ -9,7 +9,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.generators import GaussianMixture
-from calibstat.sweeps._slots import UNTOLD, described
+from calibstat.sweeps._grid import UNTOLD, described
 from calibstat.sweeps.sweep import Sweep
 
 

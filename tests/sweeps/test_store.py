@@ -18,7 +18,8 @@ import zarr
 import calibstat as cs
 from calibstat.generators import Empirical, GaussianMixture
 from calibstat.sweeps import schedule as pacing
-from calibstat.sweeps._compute import LANES, all_units
+from calibstat.sweeps._compute import LANES
+from calibstat.sweeps._grid import all_units
 from calibstat.sweeps.schedule import on_threads
 from calibstat.sweeps.sweep import Sweep
 from suites import slow_but

@@ -11,8 +11,8 @@ import threadpoolctl
 
 import calibstat as cs
 from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
-from calibstat.sweeps._compute import is_nested
-from calibstat.sweeps._draws import Cuts, DrawnRows
+from calibstat.sweeps._draws import Cuts, RandomRows
+from calibstat.sweeps._grid import shares_the_sort
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import same_bits
 from sweeps.slow_study import make
@@ -248,7 +248,7 @@ MODELS = {"continuous": CALIBRATED, "ties": TIES, "extreme": EXTREME}
 
 def sums_of(sample, binnings):
     cuts = Cuts(binnings, len(sample))
-    return cuts, *DrawnRows(sample).sums(cs.Canonical(), cuts)
+    return cuts, *RandomRows(sample).sums(cs.Canonical(), cuts)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50, 501])
@@ -277,14 +277,14 @@ def test_nested_sums_are_refused_where_they_do_not_serve():
     three = DirichletPredictions([1, 1, 1]).sample(3, rng=0)
     weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9], sample_weight=[1, 2, 3])
     two = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9])
-    assert DrawnRows(three).sums(cs.Canonical(), cuts) is None
-    assert DrawnRows(weighted).sums(cs.Canonical(), cuts) is None
-    assert DrawnRows(two).sums(cs.Region(lambda rows: rows.event > 0.3), cuts) is None
-    assert DrawnRows(two).sums(cs.Canonical(), cuts) is not None
-    assert DrawnRows(three).sums(cs.TopLabel(), cuts) is not None
-    assert is_nested(cs.TopLabel() | cs.ECE(cs.EqualMass(3)))
-    assert not is_nested(cs.ECE(cs.FixedEdges([0, 0.5, 1])))
-    assert not is_nested(cs.PDE(cs.EqualMass(3)))
+    assert RandomRows(three).sums(cs.Canonical(), cuts) is None
+    assert RandomRows(weighted).sums(cs.Canonical(), cuts) is None
+    assert RandomRows(two).sums(cs.Region(lambda rows: rows.event > 0.3), cuts) is None
+    assert RandomRows(two).sums(cs.Canonical(), cuts) is not None
+    assert RandomRows(three).sums(cs.TopLabel(), cuts) is not None
+    assert shares_the_sort(cs.TopLabel() | cs.ECE(cs.EqualMass(3)))
+    assert not shares_the_sort(cs.ECE(cs.FixedEdges([0, 0.5, 1])))
+    assert not shares_the_sort(cs.PDE(cs.EqualMass(3)))
     tied = cs.Sample([0, 1, 1, 0], [0.2, 0.5, 0.5, 0.9])
     cuts, _, apart = sums_of(tied, [cs.EqualMass(2), cs.EqualMass(4), cs.EqualWidth(2)])
     assert not cuts.serves(cs.EqualMass(2), apart)

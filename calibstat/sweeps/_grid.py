@@ -1,4 +1,4 @@
-"""What is swept, by name, worked out for each number of bins; what does not depend on it is there once."""
+"""The grid of a sweep: what is evaluated on which models, its random numbers, and what tells it from another grid."""
 
 from __future__ import annotations
 
@@ -6,31 +6,184 @@ import functools
 import hashlib
 import inspect
 import re
-import threading
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from itertools import product
 from types import CodeType, FunctionType, MethodType
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
+from zlib import crc32
 
 import numpy as np
-import threadpoolctl
 
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import SmallCellsWarning
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
+from calibstat.estimators.tally import BinnedEstimator
+from calibstat.generators.base import SyntheticModel
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
+from calibstat.sweeps._draws import Cuts, RepeatData, cut_by_one_sort, ways_to_draw
 
 Plain: TypeAlias = Callable[[Ints, Floats], Any]
-Swept: TypeAlias = Estimator | Plain
-T = TypeVar("T")
+IntervalOf: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
+# The last keys of the streams of one repeat: what it is drawn for.
+SAMPLE, TEST, INTERVAL, GROUP = range(4)
+_ROWS_IN_A_FINGERPRINT = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What is to be computed.
+
+    Parameters
+    ----------
+    models : dict of str to SyntheticModel
+    n, n_bins : tuples of int
+    estimators, tests : Items
+    interval : callable or None
+        Takes a sample, an estimator and a Generator; returns the two ends, or None where there is no interval.
+    n_repeats : int
+    entropy : tuple of int
+        The root of all streams.
+    draws : {"rows", "sorted", "cells"}
+        How data sets are drawn.
+    seed : int, optional
+        The integer that the streams were made from, to be shown.
+    """
+
+    models: dict[str, SyntheticModel]
+    n: tuple[int, ...]
+    n_bins: tuple[int, ...]
+    estimators: Items
+    tests: Items
+    interval: IntervalOf | None
+    n_repeats: int
+    entropy: tuple[int, ...]
+    draws: str = "rows"
+    seed: int | None = None
+    ways: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.draws == "cells":
+            _refuse_what_needs_rows(self)
+        object.__setattr__(self, "ways", ways_to_draw(self.models, self.draws))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Send to other processes what the study is made from: they make its tables again."""
+        return Study, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the models."""
+        return tuple(self.models)
+
+    def stream(self, model: str, n: int, repeat: int, *purpose: int) -> np.random.Generator:
+        """Return the stream of one repeat: named by what it is for, so that a larger grid changes nothing in it."""
+        key = (crc32(model.encode()), n, repeat, *purpose)
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.entropy, spawn_key=key)))
+
+    def draw(self, model: str, n: int, repeat: int) -> RepeatData:
+        """Draw the data set of one repeat; all estimators, tests and numbers of bins share it."""
+        if self.draws == "cells":
+            raise TypeError(f"draws='cells' draws sums over cells for groups of repeats, no data set of {n} rows.")
+        found: RepeatData = self.ways[model](n, self.stream(model, n, repeat, SAMPLE))
+        return found
+
+    def draw_group(self, model: str, cuts: Cuts, n_repeats: int, first: int) -> Floats | None:
+        """Draw the sums of a whole group of repeats, if that is the way: whichever of them are wanted."""
+        if self.draws != "cells":
+            return None
+        found: Floats = self.ways[model].draw(cuts, n_repeats, self.stream(model, cuts.n, first, GROUP))
+        return found
+
+    def sample(self, model: str, n: int, repeat: int) -> Sample:
+        """Draw the data set of one repeat as rows."""
+        return self.draw(model, n, repeat).sample
+
+    def design(self, version: str) -> dict[str, Any]:
+        """Return all that decides the numbers, in plain values that are the same in every process."""
+        return {
+            "calibstat": version,
+            "models": {name: f"{described(model)} {_fingerprint(model)}" for name, model in self.models.items()},
+            "n": list(self.n),
+            "n_bins": list(self.n_bins),
+            "estimators": [str(item) for item in self.estimators.each],
+            "tests": [str(item) for item in self.tests.each],
+            "interval": None if self.interval is None else described(self.interval),
+            "n_repeats": self.n_repeats,
+            "rng": self.seed,
+            "seed": list(self.entropy),
+            "draws": self.draws,
+        }
+
+
+def _refuse_what_needs_rows(study: Study) -> None:
+    for name, items in (("tests=", study.tests), ("interval=", study.estimators if study.interval else ())):
+        if len(items):
+            raise ValueError(f"{name} needs rows, but draws='cells' draws none: take 'rows' or 'sorted'.")
+    for item in study.estimators.each:
+        if not shares_the_sort(item.thing) or item.thing.lens.parts:
+            raise ValueError(
+                f"estimators[{item.name!r}] needs rows, but draws='cells' draws only counts, events, and sums of "
+                "predictions and of squared residuals, in cells. It serves functions of these that are a "
+                "BinnedEstimator, as ECE, RMSCE and DebiasedL2 are, on EqualMass or EqualWidth cells of the event's "
+                "probability, without a lens; take 'rows' or 'sorted'."
+            )
+
+
+def _fingerprint(model: SyntheticModel) -> str:
+    """Return a digest of a few rows with their chances: some reprs do not tell two models apart."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    rows = model.rows(_ROWS_IN_A_FINGERPRINT, rng)
+    contents = np.ascontiguousarray(rows.predictions.probabilities).tobytes(), np.ascontiguousarray(rows.chances)
+    return hashlib.sha256(contents[0] + contents[1].tobytes()).hexdigest()[:12]
+
+
+def shares_the_sort(thing: Estimator | Plain) -> bool:
+    """Whether an estimator can be computed from sums below borders, which others share."""
+    return (
+        isinstance(thing, Estimator) and isinstance(thing.core, BinnedEstimator) and cut_by_one_sort(thing.core.binning)
+    )
+
+
+# Units of work: a model, an n, and a block of repeats.
 
 
 @dataclass(frozen=True)
-class Asked:
+class Unit:
+    """Positions of a model and an n, and the number of a block of repeats."""
+
+    model: int
+    n: int
+    block: int
+
+
+def all_units(study: Study, block: int) -> list[Unit]:
+    """List the units, the largest samples first, so that no long one is left for the end."""
+    order = sorted(range(len(study.n)), key=lambda position: -study.n[position])
+    blocks = range(-(-study.n_repeats // block))
+    return [Unit(model, n, number) for n, model, number in product(order, range(len(study.models)), blocks)]
+
+
+def repeats_of(study: Study, unit: Unit, block: int) -> range:
+    """Return the repeats of a unit."""
+    return range(unit.block * block, min((unit.block + 1) * block, study.n_repeats))
+
+
+def shapes(study: Study) -> dict[str, tuple[int, int]]:
+    """Return the variables that a study fills, with the shape (names, bins) of one repeat."""
+    both = {"estimate": study.estimators, "pvalue": study.tests}
+    found = {name: (len(items.names), len(study.n_bins)) for name, items in both.items() if len(items)}
+    if study.interval is not None and "estimate" in found:
+        found |= {"interval_low": found["estimate"], "interval_high": found["estimate"]}
+    return found
+
+
+# What is evaluated, by name, worked out for each number of bins; what does not depend on it is there once.
+
+
+@dataclass(frozen=True)
+class NullTest:
     """A test: a statistic and the null that it is judged by."""
 
     estimator: Estimator
@@ -41,7 +194,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Slot:
+class Item:
     """One thing to evaluate on each sample; `n_bins` is 0 if it is the same for all of them."""
 
     name: str
@@ -53,26 +206,26 @@ class Slot:
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class Items:
     """All things to evaluate, and where their values belong.
 
     Parameters
     ----------
     names : tuple of str
-    each : tuple of Slot
+    each : tuple of Item
     where : (names, bins) ints
-        The slot of each name at each number of bins.
+        The item of each name at each number of bins.
     """
 
     names: tuple[str, ...]
-    each: tuple[Slot, ...]
+    each: tuple[Item, ...]
     where: Ints
 
     def __len__(self) -> int:
         return len(self.each)
 
 
-def slots_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kind: Callable[[str, Any], Any]) -> Slots:
+def items_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kind: Callable[[str, Any], Any]) -> Items:
     """Work out what each name stands for at each number of bins.
 
     Parameters
@@ -86,15 +239,15 @@ def slots_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kin
         Checks a thing; takes its name and the thing.
     """
     expect_names(argument, given)
-    found: list[Slot] = []
+    found: list[Item] = []
     where = np.zeros((len(given), len(n_bins)), dtype=np.intp)
     for row, (name, thing) in enumerate(given.items()):
         for column, count in enumerate(n_bins):
-            slot = _slot(argument, name, thing, count, kind)
-            if slot not in found:
-                found.append(slot)
-            where[row, column] = found.index(slot)
-    return Slots(tuple(given), tuple(found), where)
+            item = _item(argument, name, thing, count, kind)
+            if item not in found:
+                found.append(item)
+            where[row, column] = found.index(item)
+    return Items(tuple(given), tuple(found), where)
 
 
 def expect_names(argument: str, given: Any) -> None:
@@ -106,11 +259,11 @@ def expect_names(argument: str, given: Any) -> None:
         )
 
 
-def _slot(argument: str, name: str, thing: Any, n_bins: int, kind: Callable[[str, Any], Any]) -> Slot:
+def _item(argument: str, name: str, thing: Any, n_bins: int, kind: Callable[[str, Any], Any]) -> Item:
     if callable(thing) and not isinstance(thing, Estimator):
         _expect_function_of_bins(argument, name, thing)
-        return Slot(name, n_bins, kind(name, thing(n_bins)))
-    return Slot(name, 0, kind(name, thing))
+        return Item(name, n_bins, kind(name, thing(n_bins)))
+    return Item(name, 0, kind(name, thing))
 
 
 def _expect_function_of_bins(argument: str, name: str, thing: Any) -> None:
@@ -127,7 +280,7 @@ def _expect_function_of_bins(argument: str, name: str, thing: Any) -> None:
         ) from None
 
 
-def as_swept(name: str, thing: Any) -> Swept:
+def as_swept(name: str, thing: Any) -> Estimator | Plain:
     """Check an estimator, or a plain function of labels and probabilities."""
     if isinstance(thing, Estimator) or callable(thing):
         return thing
@@ -137,12 +290,12 @@ def as_swept(name: str, thing: Any) -> Swept:
     )
 
 
-def as_asked(name: str, thing: Any) -> Asked | Plain:
+def as_test(name: str, thing: Any) -> NullTest | Plain:
     """Check a test: an estimator, a pair (estimator, null), or a plain function that returns a p-value."""
     if isinstance(thing, Estimator):
-        return Asked(thing, Consistency())
+        return NullTest(thing, Consistency())
     if isinstance(thing, tuple) and len(thing) == 2 and isinstance(thing[0], Estimator) and isinstance(thing[1], Null):
-        return Asked(*thing)
+        return NullTest(*thing)
     if callable(thing):
         return thing
     raise TypeError(
@@ -268,60 +421,7 @@ def _state(thing: Any) -> Any:
         return {each.name: getattr(thing, each.name, None) for each in fields(thing)}
     if hasattr(thing, "__dict__"):
         return dict(vars(thing))
-    slots = [
+    items = [
         name for kind in type(thing).__mro__ for name in kind.__dict__.get("__slots__", ()) if name != "__weakref__"
     ]
-    return {name: getattr(thing, name, None) for name in slots} if slots else None
-
-
-# What must hold in the whole process while a sweep computes: no warnings of small cells, one BLAS thread.
-
-# It has no types.
-_threadpoolctl: Any = threadpoolctl
-
-
-@dataclass
-class WhileAnyone:
-    """Enters a context when the first thread comes, and leaves it when the last one goes.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the context.
-    """
-
-    make: Callable[[], AbstractContextManager[Any]]
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    inside: int = 0
-    entered: AbstractContextManager[Any] | None = None
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.inside == 0:
-                self.entered = self.make()
-                self.entered.__enter__()
-            self.inside += 1
-
-    def __exit__(self, *raised: object) -> None:
-        with self.lock:
-            self.inside -= 1
-            if self.inside == 0 and self.entered is not None:
-                self.entered.__exit__(None, None, None)
-
-
-@contextmanager
-def _no_small_cells() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallCellsWarning)
-        yield
-
-
-def _one_thread() -> AbstractContextManager[Any]:
-    limits: AbstractContextManager[Any] = _threadpoolctl.threadpool_limits(limits=1, user_api="blas")
-    return limits
-
-
-quiet = WhileAnyone(_no_small_cells)
-"""Thousands of cells are small, and on purpose; filters of warnings belong to the process, not to the thread."""
-one_blas_thread = WhileAnyone(_one_thread)
-"""Products of matrices round differently for other numbers of threads, and threads of ours keep all cores busy."""
+    return {name: getattr(thing, name, None) for name in items} if items else None
