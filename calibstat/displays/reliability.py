@@ -74,6 +74,8 @@ class SampleDisplay(ABC):
         check_share("coverage", coverage, 0.9)
         check_sample(sample)
         seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
+        if not len(seen):
+            raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
         return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)
 
     @classmethod
@@ -175,11 +177,6 @@ def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) 
             f"{rounded_up(1 / tail) - 1} or more."
         )
     return rank
-
-
-def no_row_left(lens: Lens) -> ValueError:
-    """Return what is wrong with a lens through which no row is seen."""
-    return ValueError(f"no row is left to look at through {lens!r}; widen its region.")
 
 
 @final
@@ -313,8 +310,6 @@ class ReliabilityDisplay(SampleDisplay):
                 f"a reliability diagram needs 2 classes, got {seen.predictions.n_classes} through {lens!r}: look "
                 "through a lens first, for example lens=TopLabel()."
             )
-        if not len(seen):
-            raise no_row_left(lens)
         axis = cell_axis(seen.predictions, binning, lens)
         estimator = HistogramRegression(binning)
         cells = estimator(seen).isel(label=-1)

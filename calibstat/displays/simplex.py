@@ -20,7 +20,7 @@ from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
-from calibstat.displays.reliability import SampleDisplay, no_row_left, rank_of_limit
+from calibstat.displays.reliability import SampleDisplay, rank_of_limit
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
@@ -291,5 +291,3 @@ def _expect_three_classes(seen: Sample, lens: Lens) -> None:
             f"on {variables}: leave out Given. ReliabilityDisplay shows one outcome over a variable, for example "
             "lens=TopLabel() | Given('age')."
         )
-    if not len(seen):
-        raise no_row_left(lens)

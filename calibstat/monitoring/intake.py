@@ -169,14 +169,7 @@ WAITING = -2
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong with a row.
-
-    Parameters
-    ----------
-    row : int
-        Its number within the call, from 0.
-    reason : str
-    """
+    """What is wrong with a row, numbered within the call from 0."""
 
     row: int
     reason: str
@@ -257,15 +250,7 @@ def _code(item: Any, labels: Mapping[Hashable, int]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """Rows to bet on now, in this order.
-
-    Parameters
-    ----------
-    rows : (n, K) floats
-    outcomes : (n,) ints
-        Columns, or `UNKNOWN`.
-    ids : sequence
-    """
+    """Rows to bet on now, in this order: predictions (n, K), outcomes (columns, or `UNKNOWN`) and ids."""
 
     rows: Floats
     outcomes: Ints

@@ -32,7 +32,6 @@ from calibstat.sweeps._grid import (
     TEST,
     Items,
     NullTest,
-    Plain,
     Study,
     Unit,
     call_plain,
@@ -83,10 +82,6 @@ class Estimates:
         self.lanes = LANES if sum(each.cuts.size for each in self.shared) <= _MANY_BORDERS else FEW_LANES
         together = {place for each in self.shared for place in each.places}
         self.alone = [place for place in range(len(items)) if place not in together]
-
-    def group(self) -> GroupOfRepeats:
-        """Begin a group of repeats."""
-        return GroupOfRepeats(self)
 
     def one(self, place: int, drawn: RepeatData) -> float:
         """Evaluate one estimator on one data set, in the usual way."""
@@ -188,13 +183,6 @@ class GroupOfRepeats:
         return thing
 
 
-def pvalue(thing: NullTest | Plain, sample: Sample, rng: np.random.Generator) -> float:
-    """Return the p-value of one test."""
-    if isinstance(thing, NullTest):
-        return calibration_test(sample, thing.estimator, null=thing.null, rng=rng).pvalue
-    return call_plain(thing, sample)
-
-
 def _shared(items: Items, n: int) -> list[SharedCells]:
     looks: list[tuple[Lens, list[int]]] = []
     for place, item in enumerate(items.each):
@@ -290,7 +278,7 @@ def compute(
         By repeat.
     """
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
-    group, errors = estimates.group(), dict[int, Exception]()
+    group, errors = GroupOfRepeats(estimates), dict[int, Exception]()
     first = repeats.start // estimates.lanes * estimates.lanes
     whole = study.draw_group(model, estimates.shared[0].cuts, estimates.lanes, first) if estimates.shared else None
     if whole is not None:
@@ -326,8 +314,11 @@ def _judged(study: Study, drawn: RepeatData, model: str, repeat: int) -> dict[st
 def _pvalues(study: Study, sample: Sample, model: str, repeat: int) -> Floats:
     values = []
     for item in study.tests.each:
-        rng = study.stream(model, len(sample), repeat, TEST, crc32(item.name.encode()), item.n_bins)
-        values.append(pvalue(item.thing, sample, rng))
+        if isinstance(item.thing, NullTest):
+            rng = study.stream(model, len(sample), repeat, TEST, crc32(item.name.encode()), item.n_bins)
+            values.append(calibration_test(sample, item.thing.estimator, null=item.thing.null, rng=rng).pvalue)
+        else:
+            values.append(call_plain(item.thing, sample))
     return np.array(values)
 
 

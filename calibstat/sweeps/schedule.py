@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing import resource_tracker
@@ -177,7 +177,7 @@ def _seconds(study: Study, n: int) -> float:
 
     def took(repeats: range) -> float:
         start = time.perf_counter()
-        with _forgiving(), small_cells_ignored:
+        with suppress(Exception), small_cells_ignored:  # errors come again where they are recorded
             compute(study, study.names[0], n, repeats, estimates)
         return max((time.perf_counter() - start) / len(repeats), 1e-6)
 
@@ -187,15 +187,6 @@ def _seconds(study: Study, n: int) -> float:
     took(range(1))
     alone = took(range(1))
     return took(whole) if alone < _QUICK else alone
-
-
-@contextmanager
-def _forgiving() -> Iterator[None]:
-    """Let errors pass: they will come again where they are recorded."""
-    try:
-        yield
-    except Exception:
-        return
 
 
 def repeats_in_a_block(study: Study, pace: Pace) -> int:

@@ -23,7 +23,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
-from calibstat.sweeps._grid import UNTOLD, Items, Study, Unit, repeats_of, shapes
+from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -361,10 +361,10 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
     """
     values: dict[str, Floats] = {}
     reasons: dict[str, str] = {}
-    asked: dict[str, tuple[Items, Callable[[Any, Any], float]]] = {
-        "truth": (study.estimators, _truth),
-        "limit": (study.estimators, _limit),
-        "miscalibration": (study.tests, _miscalibration),
+    asked: dict[str, tuple[Items, Callable[[_Remembering, Estimator], float]]] = {
+        "truth": (study.estimators, _Remembering.truth),
+        "limit": (study.estimators, _Remembering.limit),
+        "miscalibration": (study.tests, lambda model, estimator: model.truth(estimator.lens | ECE())),
     }
     with small_cells_ignored:
         for name, (items, function) in asked.items():
@@ -373,14 +373,17 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
     return values, reasons
 
 
-def _each(study: Study, items: Items, function: Callable[[Any, Any], float]) -> tuple[Floats, str]:
+def _each(study: Study, items: Items, function: Callable[[_Remembering, Estimator], float]) -> tuple[Floats, str]:
     values = np.full((len(study.models), len(items)), np.nan)
     reasons: list[str] = []
     for row, model in enumerate(study.models.values()):
         remembering = _Remembering(model)
         for column, item in enumerate(items.each):
+            thing = item.thing.estimator if isinstance(item.thing, NullTest) else item.thing
             try:
-                values[row, column] = function(remembering, item.thing)
+                if not isinstance(thing, Estimator):
+                    raise TypeError("what a plain function estimates is not known")
+                values[row, column] = function(remembering, thing)
             except (ValueError, TypeError) as error:
                 reasons.append(f"{study.names[row]}, {item.name}: {error}")
     return values[:, items.where], "; ".join(dict.fromkeys(reasons))
@@ -411,22 +414,3 @@ class _Remembering:
 
 def _number(estimator: Estimator, value: float | Array) -> float:
     return float(estimator.estimand.core.headline(np.asarray(value, dtype=float)))
-
-
-def _truth(model: Any, thing: Any) -> float:
-    return float(model.truth(_estimator(thing)))
-
-
-def _limit(model: Any, thing: Any) -> float:
-    return float(model.limit(_estimator(thing)))
-
-
-def _miscalibration(model: Any, thing: Any) -> float:
-    tested = _estimator(getattr(thing, "estimator", thing))
-    return float(model.truth(tested.lens | ECE()))
-
-
-def _estimator(thing: Any) -> Estimator:
-    if isinstance(thing, Estimator):
-        return thing
-    raise TypeError("what a plain function estimates is not known")
