@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import
     from calibstat.estimators.large_sample import LargeSampleLaw
     from calibstat.estimators.tally import Tally, TallyPlan
 
-ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "debiased square"]
+ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "pairs"]
 Extreme: TypeAlias = Literal["large", "small", "either"]
 
 
@@ -314,7 +314,7 @@ class Estimator(ABC):
     """How the value depends on the residuals outcome - prediction, given the predictions.
 
     "none": on more than these; "function": on these alone; "seminorm": besides, |e(r) - e(s)| <= e(r - s), and
-    e(-r) = e(r); "debiased square": it is the U-statistic of `DebiasedL2` on cells.
+    e(-r) = e(r); "pairs": it is a sum over pairs of different rows, evaluated with signs by `signed` alone.
     """
 
     @property
@@ -395,10 +395,10 @@ class Estimator(ABC):
 def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
     """Return what holds of a norm of several values of these forms.
 
-    Debiased squares are functions of residuals by their fast way alone, which others beside them may not have.
+    Sums over pairs are functions of residuals by `signed` alone, which others beside them may not have.
     """
     found = set(forms)
-    if "none" in found or ("debiased square" in found and len(found) > 1):
+    if "none" in found or ("pairs" in found and len(found) > 1):
         return "none"
     return "seminorm" if found == {"seminorm"} else "function"
 

@@ -209,7 +209,7 @@ class DebiasedL2(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
-    residual_form: ClassVar[ResidualForm] = "debiased square"
+    residual_form: ClassVar[ResidualForm] = "pairs"
     smallest_value: ClassVar[float] = 0.0
 
     def largest_value(self, n_classes: int) -> float:

@@ -152,7 +152,7 @@ def test_no_value_is_larger_than_the_largest(entry):
             assert not value > core.largest_value(seen.predictions.n_classes) * (1 + 1e-12)
 
 
-@every([each for each in ESTIMATORS if each.thing.residual_form in ("seminorm", "debiased square") and each.headline])
+@every([each for each in ESTIMATORS if each.thing.residual_form in ("seminorm", "pairs") and each.headline])
 @pytest.mark.filterwarnings("ignore")
 def test_an_interval_ends_where_values_end(entry):
     n_classes = entry.classes[0]

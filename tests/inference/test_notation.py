@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL
+from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Result
 
 VERBS = {
     name: inspect.signature(getattr(cs, name)).parameters
@@ -77,6 +77,20 @@ def test_every_question_has_a_lens(name):
 def test_the_verbs_are_found():
     assert len(set(VERBS) - HELPERS) >= 15
     assert {"calibration_test", "compare_calibrators", "required_n"} <= set(VERBS)
+
+
+def test_verbs_return_results_and_estimators_do_not():
+    for name in cs.__all__:
+        found = getattr(cs, name)
+        if inspect.isclass(found) and issubclass(found, Result):
+            assert not issubclass(found, cs.Estimator)
+            assert not hasattr(found, "prepare")
+    returned = {str(inspect.signature(getattr(cs, name)).return_annotation) for name in VERBS}
+    assert {"CalibrationTest", "CalibrationBand", "ModelComparison", "RequiredN"} <= returned
+    estimator, record = cs.CalibrationBelt(), cs.CalibrationBelt()(cs.TopLabel()(three_classes()))
+    assert isinstance(estimator, cs.Estimator)
+    assert isinstance(record, cs.Belt)
+    assert not isinstance(record, Result)
 
 
 # A lens beside the estimator and before it are the same

@@ -90,7 +90,7 @@ def test_what_has_no_headline_cannot_be_tested(entry):
 # Signs of residuals. A U-statistic of cells is no function of chances, and has a fast way always.
 OF_RESIDUALS = [entry for entry in ESTIMATORS if entry.thing.residual_form != "none"]
 OF_CHANCES = [
-    entry for entry in OF_RESIDUALS if entry.thing.residual_form != "debiased square" and "DebiasedL2" not in entry.name
+    entry for entry in OF_RESIDUALS if entry.thing.residual_form != "pairs" and "DebiasedL2" not in entry.name
 ]
 
 

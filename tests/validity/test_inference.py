@@ -45,7 +45,7 @@ def truth(estimator, p, curve):
     """The error of the same cells when every row has its own chance."""
     chances = CURVES[curve](p)
     sample = worlds.two_classes(p, np.random.default_rng(0))
-    if estimator.residual_form == "debiased square":  # the U-statistic's target: without the pairs of a row with itself
+    if estimator.residual_form == "pairs":  # the U-statistic's target: without the pairs of a row with itself
         estimator = cs.SquaredCE(estimator.binning)
     return float(estimator.prepare(sample.predictions)(np.column_stack([1 - chances, chances])))
 
