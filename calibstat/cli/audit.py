@@ -34,11 +34,11 @@ from calibstat.cli.questions import (
     refuse_label,
     variables_asked,
 )
-from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, print_json
+from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, show
 from calibstat.data.files import file_arguments
 from calibstat.inference.results import small_pvalue
 
-CAUTION = (
+_CAUTION = (
     "p-values do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
     "(several of one patient, one video)"
 )
@@ -128,13 +128,11 @@ def run(arguments: argparse.Namespace) -> None:
                 min_size=arguments.min_size,
                 **shared(arguments, 4),
             )
+    last = ("lens", "estimator", "n_resamples", "adjust", "confidence_level", "hypothesis", "source")
+    show(arguments.format, flat(audit.to_dict(), "groups", last), cautioned(audit))
     if arguments.format == "json":
-        last = ("lens", "estimator", "n_resamples", "adjust", "confidence_level", "hypothesis", "source")
-        print_json(flat(audit.to_dict(), "groups", last))
         for each in audit.left_out:
             notice(f"left out: {each.name} (n = {each.n}) {each.reason}")
-    else:
-        print("\n".join([str(audit), *hang("caution", CAUTION)]))
 
 
 def shared(arguments: argparse.Namespace, n_bins: int) -> dict[str, Any]:
@@ -157,6 +155,11 @@ def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dic
     return [each | {key: found[key] for key in common} for each in found[records]]
 
 
+def cautioned(found: object) -> str:
+    """Return the words of a result, and what makes them wrong."""
+    return "\n".join([str(found), *hang("caution", _CAUTION)])
+
+
 def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> list[cs.EqualCurvesTest]:
     """Test each column by itself, on draws of its own."""
     more = shared(arguments, 4)
@@ -174,13 +177,12 @@ def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.L
 def _print_curves(found: list[cs.EqualCurvesTest], form: str) -> None:
     """Print one test for each column, with p-values adjusted over all of them (Holm 1979)."""
     adjusted = [float(pvalue) for pvalue in cs.holm([test.pvalue for test in found])]
-    if form == "json":
-        print_json([test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)])
-        return
-    print("\n\n".join(map(str, found)))
+    texts = [str(test) for test in found]
     if len(found) > 1:
         each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
-        print("\n" + "\n".join(hang("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
+        texts.append("\n".join(hang("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
+    records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
+    show(form, records, "\n\n".join(texts))
 
 
 # The sample that is audited or scanned, and the columns it is audited by.

@@ -18,7 +18,7 @@ import argparse
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
-from calibstat.cli.text import ProgressBar, narrow, plain_warnings, print_json
+from calibstat.cli.text import ProgressBar, narrow, plain_warnings, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,4 @@ def run(arguments: argparse.Namespace) -> None:
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    if arguments.format == "json":
-        print_json(found.to_dict())
-    else:
-        print(narrow(str(found), 12))
+    show(arguments.format, found.to_dict(), narrow(found))

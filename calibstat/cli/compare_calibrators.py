@@ -19,7 +19,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.calibrate import NAMES, make_calibrator, numbers, refuse_unused
 from calibstat.cli.questions import Measure, one_question, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings, print_json
+from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,27 +55,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read, fit, test, compare, print."""
+    names = [name.lower() for name in arguments.calibrators]
+    if len(set(names)) < len(names):
+        raise ValueError(f"--calibrators {','.join(names)}: name each once, such as platt,beta,isotonic")
+    variables = arguments.variables or ()
+    refuse_unused("--calibrators", names, variables)
     with plain_warnings():
-        sample = read_sample(arguments, arguments.variables, "--variables")
-        found = _compared(arguments, sample, _made(arguments, len(sample.labels)))
-    if arguments.format == "json":
-        print_json(found.to_dict() | {"source": sample.predictions.source})
-    else:
-        print(found)
+        sample = read_sample(arguments, variables, "--variables")
+        made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
+        numbers(sample)  # or an error
+        found = _compared(arguments, sample, made)
+    show(arguments.format, found.to_dict() | {"source": sample.predictions.source}, found)
 
 
 def _compared(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, Any]) -> cs.CalibratorComparison:
-    numbers(sample)  # or an error
     measure = Measure.asked(arguments, "DebiasedL2")
     question = one_question(sample.predictions, arguments.lens, measure)
-    chosen = measure.estimator != "DebiasedL2" or measure.n_bins is not None or measure.binning != "equal-mass"
     with ProgressBar("comparing"):
         return cs.compare_calibrators(
             made,
             sample,
-            lens=question.view.lens if arguments.lens is not None or measure.has_lens else None,
+            lens=None if arguments.lens is None and not measure.has_lens else question.view.lens,
             # Without a word on it, there are fewer cells for few rows.
-            estimator=question.core if chosen else None,
+            estimator=None if measure == Measure("DebiasedL2") else question.core,
             test_size=arguments.test_size,
             cv=arguments.cv,
             n_splits=arguments.n_splits,
@@ -84,12 +86,3 @@ def _compared(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, 
             n_resamples=arguments.n_resamples,
             rng=arguments.seed,
         )
-
-
-def _made(arguments: argparse.Namespace, n_classes: int) -> dict[str, Any]:
-    """Make the calibrators that are named."""
-    names = [name.lower() for name in arguments.calibrators]
-    if len(set(names)) < len(names):
-        raise ValueError(f"--calibrators {','.join(names)}: name each once, such as platt,beta,isotonic")
-    refuse_unused("--calibrators", names, arguments.variables or ())
-    return {name: make_calibrator("--calibrators", name, arguments.variables or (), n_classes) for name in names}

@@ -20,7 +20,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED
-from calibstat.cli.text import ProgressBar, columns, each_once, hang, hang_each, plain_warnings, print_json
+from calibstat.cli.text import ProgressBar, columns, each_once, hang, hang_each, plain_warnings, show
 from calibstat.inference.results import counted, number
 
 
@@ -72,10 +72,8 @@ def run(arguments: argparse.Namespace) -> None:
             return Answer(question, found)
 
         answers = ProgressBar("estimating").each(answer, questions)
-    if arguments.format == "json":
-        print_json([each.to_dict() for each in answers])
-    else:
-        print(_report(answers, arguments.n_resamples, arguments.seed))
+    text = _report(answers, arguments.n_resamples, arguments.seed)
+    show(arguments.format, [each.to_dict() for each in answers], text)
 
 
 def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:

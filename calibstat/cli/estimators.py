@@ -12,7 +12,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.text import print_json
+from calibstat.cli.text import show
 
 ANY, SIMPLEX, TWO, VARIABLE = "any", "any, or cells", "two outcomes", "a variable"
 _MEANING = {
@@ -33,19 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
     records = [record(name) for name in names()]
-    if arguments.format == "json":
-        print_json(records)
-        return
     width = max(len(each["name"]) for each in records) + 2
-    print(_HEADER)
-    print()
-    for each in records:
-        print(f"{each['name']:<{width}}{each['needs']:<15}{each['summary']}")
-    print()
-    for needs, meaning in _MEANING.items():
-        print(f"{needs + ':':<15}{meaning}")
-    print()
-    print(_COMMAND_LINE + ", ".join(each["name"] for each in records if not each["command_line"]))
+    expressions = ", ".join(each["name"] for each in records if not each["command_line"])
+    lines = [
+        _HEADER,
+        "",
+        *(f"{each['name']:<{width}}{each['needs']:<15}{each['summary']}" for each in records),
+        "",
+        *(f"{needs + ':':<15}{meaning}" for needs, meaning in _MEANING.items()),
+        "",
+        _COMMAND_LINE + expressions,
+    ]
+    show(arguments.format, records, "\n".join(lines))
 
 
 def record(name: str) -> dict[str, Any]:

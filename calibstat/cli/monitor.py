@@ -30,7 +30,7 @@ import calibstat as cs
 from calibstat._progress import track
 from calibstat.cli import options
 from calibstat.cli.questions import named_columns, one_lens
-from calibstat.cli.text import ProgressBar, notice, plain_warnings, print_json
+from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine
 from calibstat.data.files import file_arguments
@@ -100,7 +100,10 @@ def run(arguments: argparse.Namespace) -> int:
             held = _feed(monitor, truth[order], rows[order], times, begin, arguments)
     if arguments.state is not None:
         monitor.save(arguments.state)
-    _show(monitor, held, arguments.format)
+    held_back = (
+        f"\n  held   {held} rows, from the first without a label on: call again when it is there" if held else ""
+    )
+    show(arguments.format, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}")
     return _ALARM if monitor.alarm else 0
 
 
@@ -203,12 +206,3 @@ def _seen_before(monitor: cs.Monitor, times: list[Any], arguments: argparse.Name
     if begin:
         notice(f"{begin} rows up to {times[begin - 1]!r} in {arguments.order} were seen before and are passed over")
     return begin
-
-
-def _show(monitor: cs.Monitor, held: int, form: str) -> None:
-    if form == "json":
-        print_json(monitor.to_dict() | {"n_held": held})
-        return
-    print(monitor)
-    if held:
-        print(f"  held   {held} rows, from the first without a label on: call again when it is there")

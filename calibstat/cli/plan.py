@@ -18,7 +18,7 @@ from typing import Any
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, default_lens, one_lens, read_null, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings, print_json
+from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 _OPTIONS = {
     "n is ": "--n is ",
@@ -63,10 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
         predictions = _predictions(arguments)
         with ProgressBar("simulating"):
             found = _plan(arguments, predictions)
-    if arguments.format == "json":
-        print_json(found.to_dict())
-    else:
-        print(found)
+    show(arguments.format, found.to_dict(), found)
 
 
 def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.RequiredN | cs.MinimumDetectable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import reduce
 from operator import mul
@@ -68,7 +68,7 @@ class Question:
     @property
     def place(self) -> str:
         """The question in words, whatever the class."""
-        return self.view.kind + (f" given {in_words(self.given)}" if self.given else "")
+        return replace(self, view=replace(self.view, label=None)).name
 
     def to_dict(self) -> dict[str, Any]:
         """Return the question as the beginning of a record."""
@@ -239,9 +239,8 @@ class Measure:
         return cells(self.binning, self.n_bins or default)
 
     def _simplex(self, n: int) -> cs.Binning:
-        if not isinstance(self.binning, str):
-            return self.binning
-        return cs.VarianceTree(max(20, n // 20) if self.n_bins is None else max(2, n // self.n_bins))
+        tree = cs.VarianceTree(max(20, n // 20) if self.n_bins is None else max(2, n // self.n_bins))
+        return tree if isinstance(self.binning, str) else self.binning
 
     def _build(self, default: str, binning: cs.Binning) -> cs.Estimator:
         """Make the estimator, on these cells if it takes any; by its own defaults otherwise."""
@@ -261,23 +260,25 @@ class Measure:
 
 def read_estimator(text: str | None) -> str | cs.Estimator | None:
     """Read ``--estimator``: a public name, which waits for its cells, or an expression."""
-    if text is None:
-        return None
-    if not is_expression(text):
-        return estimator_name(text)
+    if text is None or not is_expression(text):
+        return None if text is None else estimator_name(text)
     found: cs.Estimator = made("--estimator", text, cs.Estimator)
     return found
 
 
+def choose(option: str, text: str, kind: type, names: Iterable[str]) -> Any:
+    """Return what an expression makes, or which of the short names it is."""
+    if is_expression(text):
+        return made(option, text, kind)
+    if _hyphened(text) not in names:
+        raise ValueError(f"there is no {option} {text!r}; choose one of {', '.join(sorted(names))}, or an expression")
+    return _hyphened(text)
+
+
 def read_binning(text: str) -> str | cs.Binning:
     """Read ``--binning``: equal-mass and equal-width wait for the number of cells, others are made."""
-    if is_expression(text):
-        found: cs.Binning = made("--binning", text, cs.Binning)
-        return found
-    name = _hyphened(text)
-    if name not in ("equal-mass", "equal-width"):
-        raise ValueError(f"there is no --binning {text!r}; choose one of equal-mass, equal-width, or an expression")
-    return name
+    found: str | cs.Binning = choose("--binning", text, cs.Binning, ("equal-mass", "equal-width"))
+    return found
 
 
 def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
@@ -297,31 +298,18 @@ def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | Non
     """
     if text is None:
         return None if n_resamples is None else cs.Consistency(n_resamples)
-    if is_expression(text):
-        if n_resamples is not None:
-            raise ValueError(f"--n-resamples {n_resamples}: the expression of --null says how many; leave it out")
-        found: cs.Null = made("--null", text, cs.Null)
-        return found
-    known = _nulls()
-    if _hyphened(text) not in known:
-        raise ValueError(f"there is no --null {text!r}; choose one of {', '.join(sorted(known))}, or an expression")
-    null = known[_hyphened(text)]
+    public = {name.lower(): getattr(cs, name) for name in public_names()}
+    known = {name: each for name, each in public.items() if isinstance(each, type) and issubclass(each, cs.Null)}
+    # The strong null is another name of consistency.
+    known = {name: each for name, each in known.items() if not inspect.isabstract(each)} | {"strong": cs.Consistency}
+    found: Any = choose("--null", text, cs.Null, known)
     if n_resamples is None:
-        return null()
-    if "n_resamples" not in inspect.signature(null).parameters:
+        return known[found]() if isinstance(found, str) else found
+    if not isinstance(found, str):
+        raise ValueError(f"--n-resamples {n_resamples}: the expression of --null says how many; leave it out")
+    if "n_resamples" not in inspect.signature(known[found]).parameters:
         raise ValueError(f"--n-resamples {n_resamples}: --null {text} draws nothing; leave it out")
-    return null(n_resamples=n_resamples)
-
-
-def _nulls() -> dict[str, Any]:
-    """Return the public nulls by short name; the strong null is another name of consistency."""
-    found = {name.lower(): getattr(cs, name) for name in public_names()}
-    nulls = {
-        name: null
-        for name, null in found.items()
-        if isinstance(null, type) and issubclass(null, cs.Null) and not inspect.isabstract(null)
-    }
-    return nulls | {"strong": cs.Consistency}
+    return known[found](n_resamples=n_resamples)
 
 
 # The panel of questions.

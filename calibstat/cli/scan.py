@@ -16,9 +16,9 @@ import argparse
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.audit import CAUTION, OPTIONS, add_shared, flat, read_audited, shared
-from calibstat.cli.questions import Measure, one_question
-from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, print_json
+from calibstat.cli.audit import OPTIONS, add_shared, cautioned, flat, read_audited, shared
+from calibstat.cli.questions import Measure, choose, one_question
+from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--null",
-        choices=("weak", "strong"),
+        action=options.Once,
         default="weak",
-        help="no error on average at any value (weak, the default), or calibrated given prediction and column (strong)",
+        metavar="NULL",
+        help="weak: no error on average at any value (the default); strong: calibrated given prediction and column; "
+        "or an expression: 'Weak(9999)'",
     )
     add_shared(parser, 10)
 
@@ -57,14 +59,12 @@ def run(arguments: argparse.Namespace) -> None:
                 sample,
                 variables,
                 lens=question.view.lens,
-                null=arguments.null,
+                null=choose("--null", arguments.null, cs.Null, ("weak", "strong")),
                 rank_by=arguments.rank_by,
                 **shared(arguments, 10),
             )
+    common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "confidence_level", "hypothesis", "source")
+    show(arguments.format, flat(scan.to_dict(), "variables", common), cautioned(scan))
     if arguments.format == "json":
-        common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "confidence_level", "hypothesis", "source")
-        print_json(flat(scan.to_dict(), "variables", common))
         for each in scan.left_out:
             notice(f"left out: {each.name} {each.reason}")
-    else:
-        print("\n".join([str(scan), *hang("caution", CAUTION)]))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import math
 import re
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli.options import add
-from calibstat.cli.text import ProgressBar, columns, notice, print_json
+from calibstat.cli.text import ProgressBar, columns, notice, plain, show
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.
@@ -39,14 +38,14 @@ def run(arguments: argparse.Namespace) -> None:
 
     with ProgressBar("summarising"):
         found = cs.summarise(read(Path(arguments.store)), arguments.level)
-    show(found, arguments.format)
+    show_summary(found, arguments.format)
 
 
-def show(summary: Any, form: str) -> None:
+def show_summary(summary: Any, form: str) -> None:
     """Print a summary, and say on standard error what is missing in it."""
     rows = records(summary)
     if form == "json":
-        print_json(rows)
+        show(form, rows, "")
     elif form == "csv":
         keys = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
@@ -65,13 +64,9 @@ def records(summary: Any) -> list[dict[str, Any]]:
         if kind in summary.dims:
             frame = summary.drop_dims(other, errors="ignore").to_dataframe(dim_order=["model", kind, "n", "n_bins"])
             for row in frame.reset_index().to_dict("records"):
-                values = {str(key): _plain(value) for key, value in row.items() if key not in _KEYS}
+                values = {str(key): plain(value) for key, value in row.items() if key not in _KEYS}
                 found.append({key: row[key] for key in _KEYS if key in row} | values)
     return found
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _tables(rows: list[dict[str, Any]]) -> None:

@@ -33,7 +33,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli.options import made, mentions, positive
-from calibstat.cli.summarise import show
+from calibstat.cli.summarise import show_summary
 
 _KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests"}
 _NEEDED = {"seed", "n", "models"}
@@ -72,7 +72,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise KeyboardInterrupt(kept) from None
     print(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
     print()
-    show(cs.summarise(found), "table")
+    show_summary(cs.summarise(found), "table")
 
 
 def read_study(path: Path) -> cs.Sweep:

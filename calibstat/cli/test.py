@@ -43,7 +43,7 @@ from calibstat.cli.text import (
     narrow,
     notice,
     plain_warnings,
-    print_json,
+    show,
     width,
 )
 from calibstat.inference.results import at_floor, counted, number
@@ -81,10 +81,8 @@ def run(arguments: argparse.Namespace) -> None:
             )
         records = ask(sample, questions, null, arguments.seed)
         _tell_floors(records, arguments.level)
-    if arguments.format == "json":
-        print_json([record.to_dict() for record in records])
-    else:
-        print(report(records, arguments.level, arguments.seed, named_null=arguments.null is not None))
+    text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
+    show(arguments.format, [record.to_dict() for record in records], text)
 
 
 def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
@@ -134,17 +132,12 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
             return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, rng=arguments.seed, **redraws)
 
         found = ProgressBar().each(answer, views)
-    adjusted = [float(pvalue) for pvalue in cs.holm([each.pvalue for each in found])]
-    if arguments.format == "json":
-        records = zip(views, found, adjusted, strict=True)
-        print_json(
-            [{"lens": None, "class": view.label, "pvalue_adjusted": p} | test.to_dict() for view, test, p in records]
-        )
-        return
-    for position, (each, pvalue) in enumerate(zip(found, adjusted, strict=True)):
-        print(("\n" if position else "") + narrow(str(each), 8))
-        if len(found) > 1:
-            print(f"  adjusted p = {pvalue:.3g} (Holm's correction over {len(found)} lenses)")
+    records, texts = [], []
+    for view, test, adjusted in zip(views, found, cs.holm([each.pvalue for each in found]), strict=True):
+        records.append({"lens": None, "class": view.label, "pvalue_adjusted": float(adjusted)} | test.to_dict())
+        more = f"\n  adjusted p = {adjusted:.3g} (Holm's correction over {len(found)} lenses)"
+        texts.append(narrow(test) + (more if len(found) > 1 else ""))
+    show(arguments.format, records, "\n\n".join(texts))
 
 
 # What a panel found: one record for each question, with p-values adjusted over all of them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import sys
 import warnings
@@ -19,9 +20,11 @@ INDENT = 12
 
 def width() -> int:
     """Return how long lines may be: 100, or less on a narrow terminal."""
-    if sys.stdout is None or not sys.stdout.isatty():
-        return 100
-    return max(40, min(100, shutil.get_terminal_size((100, 24)).columns))
+    return max(40, min(100, shutil.get_terminal_size((100, 24)).columns)) if _on_terminal() else 100
+
+
+def _on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> list[str]:
@@ -46,16 +49,15 @@ def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
     )
 
 
-def narrow(text: str, indent: int) -> str:
-    """Break the long lines of a result, so that what follows hangs below."""
+def narrow(found: object) -> str:
+    """Break the long lines of a result, so that what follows hangs below its name."""
     lines = []
-    for line in text.splitlines():
+    for line in str(found).splitlines():
         if len(line) <= width():
             lines.append(line)
-        elif line.startswith("  "):
-            lines += hang(line[:indent], line[indent:].strip(), indent)
         else:
-            lines += hang("", line, 0)
+            indent = len(line) - len(re.sub(r"^  (\w+ )? *", "", line))
+            lines += hang(line[:indent], line[indent:], indent)
     return "\n".join(lines)
 
 
@@ -80,18 +82,22 @@ def hang_each(name: str, texts: Iterable[str]) -> list[str]:
     return [line for k, text in enumerate(texts) for line in hang("" if k else name, text)]
 
 
-def print_json(found: Any) -> None:
-    """Print what was found as JSON; a number that is not finite becomes null."""
-    print(json.dumps(_jsonable(found), indent=2, allow_nan=False))
+def show(form: str, record: Any, text: object) -> None:
+    """Print what was found, as JSON or as text."""
+    if form == "json":
+        print(json.dumps(plain(record), indent=2, allow_nan=False))
+    else:
+        print(narrow(text) if _on_terminal() else text)
 
 
-def _jsonable(found: Any) -> Any:
+def plain(found: Any) -> Any:
+    """Return what JSON can hold; a number that is not finite becomes null."""
     if isinstance(found, Mapping):
-        return {key: _jsonable(value) for key, value in found.items()}
+        return {key: plain(value) for key, value in found.items()}
     if isinstance(found, (list, tuple)):
-        return [_jsonable(value) for value in found]
-    plain = found.item() if hasattr(found, "item") else found
-    return None if isinstance(plain, float) and not math.isfinite(plain) else plain
+        return [plain(value) for value in found]
+    value = found.item() if hasattr(found, "item") else found
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # A progress bar for work longer than two seconds.
