@@ -299,9 +299,10 @@ def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | Non
     if text is None:
         return None if n_resamples is None else cs.Consistency(n_resamples)
     public = {name.lower(): getattr(cs, name) for name in public_names()}
-    known = {name: each for name, each in public.items() if isinstance(each, type) and issubclass(each, cs.Null)}
+    nulls = {name: each for name, each in public.items() if isinstance(each, type) and issubclass(each, cs.Null)}
     # The strong null is another name of consistency.
-    known = {name: each for name, each in known.items() if not inspect.isabstract(each)} | {"strong": cs.Consistency}
+    known: dict[str, Any] = {"strong": cs.Consistency}
+    known |= {name: null for name, null in nulls.items() if not inspect.isabstract(null)}
     found: Any = choose("--null", text, cs.Null, known)
     if n_resamples is None:
         return known[found]() if isinstance(found, str) else found
