@@ -293,8 +293,8 @@ def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | Non
 
     Examples
     --------
-    >>> read_null("consistency", 99), read_null("Exact()")
-    (Consistency(n_resamples=99), Exact())
+    >>> read_null("consistency", 99), read_null("Asymptotic()")
+    (Consistency(n_resamples=99, ...), Asymptotic())
     """
     if text is None:
         return None if n_resamples is None else cs.Consistency(n_resamples)
