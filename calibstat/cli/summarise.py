@@ -53,7 +53,7 @@ def show_summary(summary: Any, form: str) -> None:
         writer.writerows(rows)
     else:
         _tables(rows)
-        print("\n".join(_legend(summary)))
+        show("text", rows, "\n".join(_legend(summary)))
     _missing(summary.attrs)
 
 

@@ -53,7 +53,8 @@ def narrow(found: object) -> str:
     """Break the long lines of a result, so that what follows hangs below its name."""
     lines = []
     for line in str(found).splitlines():
-        if len(line) <= width():
+        # Two wide gaps are a row of a table.
+        if len(line) <= width() or len(re.findall(r"\S {2,}(?=\S)", line)) > 1:
             lines.append(line)
         else:
             indent = len(line) - len(re.sub(r"^  (\w+ )? *", "", line))
