@@ -6,7 +6,7 @@ import argparse
 import ast
 import csv
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,18 +30,16 @@ top-label, canonical and class-wise. An estimator may bring its own lens."""
 # What the text of an option stands for.
 
 
-def whole(text: str) -> int:
+def whole(text: str, least: int = 0) -> int:
     """Read a whole number of at least 0."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    if not (text.isascii() and text.isdigit()) or int(text) < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
     return int(text)
 
 
 def positive(text: str) -> int:
     """Read a whole number of at least 1."""
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
+    return whole(text, 1)
 
 
 def share(text: str) -> float:
@@ -103,6 +101,10 @@ def _columns(metavar: str, text: str) -> dict[str, Any]:
     return {"action": "extend", "type": columns, "metavar": metavar, "help": text}
 
 
+def _number(metavar: str, read: Callable[[str], float], default: float, text: str) -> dict[str, Any]:
+    return {"type": read, "default": default, "metavar": metavar, "help": f"{text} (default: {default})"}
+
+
 SHARED: dict[str, dict[str, Any]] = {
     "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
     "--label": {"type": column, "metavar": "COL", "help": "the column of what happened"},
@@ -152,25 +154,10 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "the null hypothesis and how its distribution is computed: consistency, exact, asymptotic, weak and "
         "others, or an expression: 'Consistency(9999)'",
     },
-    "--level": {"type": share, "default": 0.05, "metavar": "A", "help": "level at which tests reject (default: 0.05)"},
-    "--confidence-level": {
-        "type": share,
-        "default": 0.95,
-        "metavar": "C",
-        "help": "level of intervals (default: 0.95)",
-    },
-    "--n-resamples": {
-        "type": positive,
-        "default": 999,
-        "metavar": "N",
-        "help": "redraws of the labels (default: 999)",
-    },
-    "--seed": {
-        "type": whole,
-        "default": 0,
-        "metavar": "S",
-        "help": "the same seed gives the same numbers (default: 0)",
-    },
+    "--level": _number("A", share, 0.05, "level at which tests reject"),
+    "--confidence-level": _number("C", share, 0.95, "level of intervals"),
+    "--n-resamples": _number("N", positive, 999, "redraws of the labels"),
+    "--seed": _number("S", whole, 0, "the same seed gives the same numbers"),
     "--format": {"choices": ("text", "json"), "default": "text", "help": "text to read (the default), or JSON"},
 }
 
