@@ -201,6 +201,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--given",
         action="append",
+        type=columns,
         metavar="VAR",
         help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
         "prediction,VAR or VAR,VAR conditions on both at once; not with an estimator that conditions on nothing",

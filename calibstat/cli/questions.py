@@ -316,22 +316,17 @@ def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | Non
 # The panel of questions.
 
 
-def read_given(options: Iterable[str] | None) -> list[Names]:
+def read_given(options: Iterable[Sequence[str]] | None) -> list[Names]:
     """Read what is conditioned on, ``prediction`` beside a variable being the prediction itself.
 
     Examples
     --------
-    >>> read_given(["age", "prediction,sex"])
+    >>> read_given([["age"], ["prediction", "sex"]])
     [('age',), (Ellipsis, 'sex')]
     """
-    found = []
-    for option in options or ():
-        try:
-            names = columns(option)
-        except argparse.ArgumentTypeError as error:
-            raise ValueError(f"--given: {error}; write for example --given age") from error
-        found.append(tuple(... if name == "prediction" and len(names) > 1 else name for name in names))
-    return found
+    return [
+        tuple(... if name == "prediction" and len(names) > 1 else name for name in names) for names in options or ()
+    ]
 
 
 def panel(
