@@ -27,8 +27,6 @@ from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull
 
-# A logistic regression of G costs some columns for each level; more knots would cost it its size.
-_KNOTS_OF_REGRESSION = 6
 # Events, and non-events, that a group must expect by default.
 MIN_EXPECTED = 10.0
 
@@ -220,7 +218,8 @@ def _range(rows: Floats, stops: Ints) -> Floats:
 
 def _regression(event: Floats, happened: Floats, index: Ints) -> tuple[float, int, float]:
     """Return the likelihood ratio, its degrees of freedom and its p-value."""
-    basis = spline_basis(event, min(_KNOTS_OF_REGRESSION, n_knots(len(event))))
+    # The regression of G costs some columns for each level; more knots would cost it its size.
+    basis = spline_basis(event, min(6, n_knots(len(event))))
     slope = clipped_logit(event)
     member = (index[:, None] == np.arange(1, int(index.max()) + 1)).astype(float)
     whole, _ = orthonormal(np.column_stack([basis, member, member * slope[:, None]]))

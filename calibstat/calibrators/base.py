@@ -106,9 +106,6 @@ def both(event: Floats) -> Floats:
     return np.column_stack([1 - event, event])
 
 
-# What calibrators are given, examined: rows of probabilities, and labels that belong to their columns.
-
-
 def as_column(X: Any) -> Any:
     """Return probabilities of the last class with one dimension as one column, and anything else as it is."""
     dimensions = getattr(X, "ndim", None)

@@ -239,7 +239,7 @@ def choose_ccp_alpha(
     alphas = candidates(features, targets, weights, **parameters)
     if len(alphas) == 1:
         return float(alphas[0])
-    fold = folds(np.column_stack([targets, features]), n_folds)
+    fold = folds_of_equal_rows(np.column_stack([targets, features]), n_folds)
     loss = np.zeros(len(alphas))
     for number in range(n_folds):
         train = fold != number
@@ -297,7 +297,7 @@ def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
     return tree | {"left": np.where(collapse <= ccp_alpha, -1, tree["left"])}
 
 
-def folds(rows: Floats, n_folds: int) -> Ints:
+def folds_of_equal_rows(rows: Floats, n_folds: int) -> Ints:
     """Return the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
 
     No chance is involved, the order of rows does not matter, and a row of weight two is a row that is there twice.

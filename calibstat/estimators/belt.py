@@ -24,8 +24,6 @@ from calibstat.estimators.base import Capabilities, Estimator, Evaluator, happen
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
 
-_N_POINTS = 200
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -173,7 +171,7 @@ class _BeltEvaluator(Evaluator):
         linear = self.basis[:, used] @ coefficients
         information = fisher_information(self.basis[:, used], linear[None], np.ones((1, len(linear))))[0]
         covariance = np.linalg.pinv(information, hermitian=True)
-        x = np.linspace(expit(self.linear.min()), expit(self.linear.max()), _N_POINTS)
+        x = np.linspace(expit(self.linear.min()), expit(self.linear.max()), 200)
         rows = self._powers(logit(x))[:, used] @ transform
         centre = rows @ coefficients
         error = np.sqrt(np.maximum(((rows @ covariance) * rows).sum(axis=1), 0))

@@ -164,7 +164,9 @@ class _CoxEvaluator(Evaluator):
         return Capabilities(expansion=self._expanded if self.estimator.statistic == "slope" else None)
 
     def _expanded(self, outcomes: Array) -> Expansion:
-        value = self(outcomes)
+        value, none = self(outcomes), np.full(len(self.logits), np.nan)
+        if not np.isfinite(value[4]):
+            return Expansion(np.nan, none, none[:, None])
         masses = all_weights(self.predictions, None)
         design = np.stack([np.ones(len(self.logits)), self.logits])
         chances = expit(value[2] + value[4] * self.logits)

@@ -127,7 +127,8 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
     for turn in range(40):
         population = build(_add(found, borders))
         view = lens.look(population.predictions)
-        cells = None if binning is None else _cut(binning, view)
+        with without_warnings():
+            cells = None if binning is None else binning.cut(view.predictions)
         changes = _region_changes(population, view)
         if cells is not None:
             changes.append((_axis(view, binning), _cell_changes(cells, view)))
@@ -146,11 +147,6 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
         f"{lens!r} with the cells of {binning!r}: these depend on the number of rows, so that there is no limit with "
         "fixed cells; ask for the truth of the estimand, or take EqualWidth, EqualMass or FixedEdges."
     )
-
-
-def _cut(binning: Binning, view: View) -> Cells:
-    with without_warnings():
-        return binning.cut(view.predictions)
 
 
 def _axis(view: View, binning: Binning | None) -> Axis:

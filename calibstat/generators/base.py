@@ -21,7 +21,7 @@ from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator, tw
 from calibstat.data.parameters import SmallCellsWarning, at_least_one
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, all_weights
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.lenses.restrict import Given
@@ -434,7 +434,7 @@ def _distinct(population: Population, lens: Lens) -> tuple[Floats, Floats]:
     view = lens.look(population.predictions)
     seen = view.predictions.conditioning_on((...,))
     cells = UniqueValues().cut(seen)
-    mass = np.ones(len(seen)) if seen.weights is None else seen.weights
+    mass = all_weights(seen, None)
     total = np.bincount(cells.index, mass, minlength=cells.size)
 
     def mean(values: Floats) -> Floats:

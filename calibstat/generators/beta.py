@@ -14,7 +14,7 @@ from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.line import LineModel
-from calibstat.generators.recalibrations import EventMap, Identity, breaks_of, chances_of, checked
+from calibstat.generators.recalibrations import EventMap, Identity, chances_of, check_map
 from calibstat.lenses.base import Lens
 
 _LEVELS = np.array([1e-18, 1e-15, 1e-12, 1e-9, 1e-7, 1e-5, 1e-4, 1e-3, 0.01, 0.03, 0.1, 0.2, 0.3, 0.4, 0.5])
@@ -49,7 +49,7 @@ class BetaPredictions(LineModel):
 
     def __post_init__(self) -> None:
         check_parameters(self, self.a, self.b)
-        checked(self.recalibration)
+        check_map(self.recalibration)
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw scores."""
@@ -71,7 +71,7 @@ class BetaPredictions(LineModel):
 
     def borders(self) -> Floats:
         """Return quantiles of the scores, and the breaks of r."""
-        breaks = breaks_of(self.recalibration)
+        breaks = np.asarray(getattr(self.recalibration, "breaks", ()), dtype=float)
         inside = breaks[(breaks > 0) & (breaks < 1)]
         return np.concatenate([beta_borders(self.a, self.b), logit(inside)])
 

@@ -336,7 +336,6 @@ def _is_top_label(lens: Lens) -> bool:
 # at that class alone pools them exactly.
 
 _FINE = logit(np.arange(1, 16) / 16)
-Laws = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -368,7 +367,7 @@ class StickBreaking:
         own = self.alpha[self.first]
         return distinct(np.concatenate([beta_borders(own, sum(self.alpha) - own), _FINE]))
 
-    def nodes(self, odds: Floats, laws: Laws | None = None) -> tuple[Floats, Floats, Ints]:
+    def nodes(self, odds: Floats, laws: RowMap | None = None) -> tuple[Floats, Floats, Ints]:
         """Lay nodes for u at each x, given by its log-odds (m,).
 
         With the chances of rows, `laws`, panels are bisected where a chance crosses its prediction. Returned are the
@@ -407,7 +406,7 @@ class StickBreaking:
         rows[:, third] = rest * expit(-shares)
         return rows
 
-    def _crossings(self, odds: Floats, borders: Floats, laws: Laws) -> tuple[Array, Floats]:
+    def _crossings(self, odds: Floats, borders: Floats, laws: RowMap) -> tuple[Array, Floats]:
         """Find, at each x, the u where the chance of some class crosses its prediction."""
         m, n = borders.shape
         owner = np.repeat(np.arange(m), n)
@@ -439,7 +438,7 @@ def _ragged_panels(owner: Array, places: Floats) -> tuple[Ints, Floats, Floats]:
 
 
 def joined_nodes(
-    breakings: Sequence[StickBreaking], odds: Floats, laws: Laws | None = None
+    breakings: Sequence[StickBreaking], odds: Floats, laws: RowMap | None = None
 ) -> tuple[Floats, Floats, Ints]:
     """Join the nodes of several classes at the same x."""
     parts = [each.nodes(odds, laws) for each in breakings]

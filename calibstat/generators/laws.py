@@ -16,7 +16,7 @@ from calibstat.binnings.intervals import EqualWidth
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, all_weights
 from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
@@ -110,9 +110,7 @@ def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Gene
     one_column = len(seen.predictions.keys) == 1 and not seen.predictions.column(seen.predictions.keys[0]).categorical
     population = model.population(lens, EqualWidth(_N_CELLS) if one_column else None)
     listed = lens.look(population.predictions)
-    weights = listed.predictions.weights
-    mass = np.ones(len(listed.predictions)) if weights is None else weights
-    laws = listed.chances(population.chances) * mass[:, None]
+    laws = listed.chances(population.chances) * all_weights(listed.predictions, None)[:, None]
     span = borders(listed.predictions) if one_column else (0.0, 1.0)
     expected = _sums(_cells(listed.predictions, span), laws, _N_CELLS * n_classes)
     cells = _cells(seen.predictions, span)

@@ -19,9 +19,10 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Bools, Floats, Ints, two_columns
 from calibstat.data.rounding import ROUNDING
+from calibstat.estimators.base import all_weights
 from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, as_points, population_of
-from calibstat.lenses.base import Lens, View
+from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 
 # Uniform in the middle, geometric beyond, where nothing changes any more; log-odds beyond 700 leave the floats.
@@ -83,7 +84,7 @@ class LineModel(SyntheticModel):
         row = np.arange(2 * len(odds)) if view.rows is None else view.rows
         asked = row % len(odds)
         fits = np.abs(view.predictions.event - points[asked, 1]) < ROUNDING
-        mass = np.where(fits, np.maximum(_masses(view), 1e-300), 0.0)
+        mass = np.where(fits, np.maximum(all_weights(view.predictions, None), 1e-300), 0.0)
         total = np.bincount(asked, mass, minlength=len(odds))
         happened = np.bincount(asked, mass * chances, minlength=len(odds))
         event = np.divide(happened, total, out=np.full(len(odds), np.nan), where=total > 0)
@@ -104,8 +105,9 @@ class LineModel(SyntheticModel):
 
     def _with_kinks(self, lens: Lens) -> Floats:
         base = self._base()
-        kinks = critical_points(lambda x: self._deviation(lens, x, 0), _positive_nodes(base))
-        mirrored = critical_points(lambda x: self._deviation(lens, x, 1), _positive_nodes(base))
+        nodes, _ = panels(base[base >= 0], 8)
+        kinks = critical_points(lambda x: self._deviation(lens, x, 0), nodes)
+        mirrored = critical_points(lambda x: self._deviation(lens, x, 1), nodes)
         return np.concatenate([base, kinks, -kinks, mirrored, -mirrored])
 
     def _base(self) -> Floats:
@@ -153,21 +155,12 @@ class LineModel(SyntheticModel):
         table = np.zeros((3, 2 * len(odds)))
         table[0, kept] = view.chances(rows.chances)[:, 1] - view.predictions.event
         table[1, kept] = view.predictions.event
-        table[2, kept] = _masses(view)
+        table[2, kept] = all_weights(view.predictions, None)
         gaps, values, mass = table.reshape(3, 2, -1)
         total = mass.sum(axis=0)
         folded = (np.abs(values[0] - values[1]) < ROUNDING) & (mass > 0).all(axis=0)
         pooled = np.divide((gaps * mass).sum(axis=0), total, out=np.zeros(len(odds)), where=total > 0)
         return np.where(folded, pooled, gaps[side])
-
-
-def _masses(view: View) -> Floats:
-    weights = view.predictions.weights
-    return np.ones(len(view.predictions)) if weights is None else weights
-
-
-def _positive_nodes(base: Floats) -> Floats:
-    return panels(base[base >= 0], 8)[0]
 
 
 # Quantiles of predictions that have a density: their distribution function by quadrature, inverted by Newton steps.

@@ -35,12 +35,11 @@ class Recalibration(ABC):
         return np.empty(0)
 
 
-def checked(recalibration: EventMap) -> EventMap:
-    """Return a recalibration that keeps [0, 1] within rounding, or say where it leaves it."""
+def check_map(recalibration: EventMap) -> None:
+    """Refuse a recalibration that leaves [0, 1] by more than rounding, and say where."""
     if not callable(recalibration):
         raise TypeError(f"recalibration is {recalibration!r}, but a function of probabilities is needed: Identity().")
     chances_of(recalibration, _GRID)
-    return recalibration
 
 
 def chances_of(recalibration: EventMap, p: Floats) -> Floats:
@@ -54,11 +53,6 @@ def chances_of(recalibration: EventMap, p: Floats) -> Floats:
             f"{recalibration!r} leaves [0, 1]: it maps {p[row]:.6g} to {values[row]:.6g}; take a smaller amplitude."
         )
     return np.clip(values, 0.0, 1.0)
-
-
-def breaks_of(recalibration: EventMap) -> Floats:
-    """Return where a recalibration is not smooth, as far as it says so."""
-    return np.asarray(getattr(recalibration, "breaks", ()), dtype=float)
 
 
 @final
@@ -129,7 +123,7 @@ class Cubic(Recalibration):
     a: float
 
     def __post_init__(self) -> None:
-        checked(self)
+        check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
         """Evaluate the polynomial."""
@@ -158,7 +152,7 @@ class Wiggle(Recalibration):
     amplitude: float
 
     def __post_init__(self) -> None:
-        checked(self)
+        check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
         """Add a damped sine."""
@@ -183,10 +177,10 @@ class Bump(Recalibration):
     def __post_init__(self) -> None:
         if not self.width > 0:
             raise ValueError(f"width is {self.width!r}, but it must be above 0.")
-        checked(self)
+        check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
-        """Add a bell."""
+        """Add the bell to the probabilities."""
         bell: Floats = np.exp(-((p - self.centre) ** 2) / (2 * self.width**2))
         return p + self.height * bell
 
@@ -216,7 +210,7 @@ class ClippedTails(Recalibration):
             raise ValueError(f"c is {self.c!r}, but it must be in [0, 1/2).")
 
     def __call__(self, p: Floats) -> Floats:
-        """Clip."""
+        """Clip the probabilities."""
         clipped: Floats = np.clip(p, self.c, 1 - self.c)
         return clipped
 
@@ -253,7 +247,7 @@ class HoelderBumps(Recalibration):
         at_least_one("n_bumps", self.n_bumps)
         if not self.smoothness > 0:
             raise ValueError(f"smoothness is {self.smoothness!r}, but it must be above 0.")
-        checked(self)
+        check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
         """Add the bumps."""

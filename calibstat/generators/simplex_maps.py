@@ -90,12 +90,12 @@ class Mixture(SimplexMap):
         keep(self, weight=float(self.weight), distribution=tuple(law.tolist()))
 
     def __call__(self, rows: Floats) -> Floats:
-        """Mix."""
+        """Mix predictions with the fixed law."""
         return self.weight * np.array(self.distribution) + (1 - self.weight) * rows
 
     @property
     def linear(self) -> bool:
-        """Yes."""
+        """A mixture is linear in the prediction."""
         return True
 
 
@@ -174,7 +174,7 @@ class PairSwap(SimplexMap):
             raise ValueError(f"d is {self.d!r}, but it must be in [0, 1].")
 
     def __call__(self, rows: Floats) -> Floats:
-        """Swap."""
+        """Move mass between the first two classes."""
         if self.median is None or rows.shape[1] < 3:
             raise ValueError(f"{self!r} needs at least three classes, and a median: use it in DirichletPredictions.")
         moved = self.d * np.minimum(rows[:, 0], rows[:, 1]) * np.where(rows[:, 2] > self.median, 1, -1)
@@ -205,5 +205,5 @@ def _logs(rows: Floats) -> Floats:
 
 
 def _softmax(scores: Floats) -> Floats:
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
+    chances: Floats = special.softmax(scores, axis=1)
+    return chances

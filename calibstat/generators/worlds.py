@@ -15,6 +15,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Ints, Variable, as_generator, two_columns
 from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
+from calibstat.estimators.base import all_weights
 from calibstat.generators._quadrature import Borders, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.lenses.base import Lens
@@ -215,7 +216,7 @@ class Conditioned(SyntheticModel):
         """The codes in increasing order, and P(Y | h = code) for each."""
         rows = self.world.population(Canonical(), _ByFunction(self.h))
         codes, index = np.unique(_codes(self.h, rows.predictions), return_inverse=True)
-        mass = rows.predictions.weights if rows.predictions.weights is not None else np.ones(len(rows))
+        mass = all_weights(rows.predictions, None)
         sums = np.stack([np.bincount(index, mass * column) for column in rows.chances.T], axis=1)
         return codes, sums / sums.sum(axis=1, keepdims=True)
 

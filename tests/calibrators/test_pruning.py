@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 
 from calibstat import calibrators as cal
-from calibstat.calibrators.trees import candidates, folds, grow, leaf_of, pruned, weakest_links
+from calibstat.calibrators.trees import candidates, folds_of_equal_rows, grow, leaf_of, pruned, weakest_links
 
 
 def world(n, seed, shift):
@@ -42,7 +42,7 @@ def test_the_cost_is_the_best_of_those_tried_by_plain_loops():
     found = cal.CalibrationTree([-1], n_folds=3).fit(X, y)
     growth = {"max_depth": None, "min_weight_fraction_leaf": 0.1}
     weights = np.ones(300)
-    fold = folds(np.column_stack([y, X[:, 1]]), 3)
+    fold = folds_of_equal_rows(np.column_stack([y, X[:, 1]]), 3)
     losses = []
     for alpha in candidates(X[:, 1:], y, weights, **growth):
         model, loss = cal.CalibrationTree([-1], ccp_alpha=alpha), 0.0
@@ -82,7 +82,7 @@ def test_pruned_trees_are_those_of_scikit_learn(seed):
 def test_equal_rows_share_a_fold_and_folds_are_of_like_size():
     rng = np.random.default_rng(0)
     rows = rng.random((100, 2))
-    fold = folds(np.vstack([rows, rows[::-1]]), 5)
+    fold = folds_of_equal_rows(np.vstack([rows, rows[::-1]]), 5)
     np.testing.assert_array_equal(fold[:100], fold[:99:-1])
     np.testing.assert_array_equal(np.bincount(fold), np.full(5, 40))
 

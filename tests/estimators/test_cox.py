@@ -160,3 +160,10 @@ def test_the_fit_goes_on_until_nothing_is_to_be_gained():
     own = np.where(outcomes == 1, np.log(p), np.log1p(-p)).sum()
     assert found.likelihood_ratio == pytest.approx(-2 * own, abs=1e-6)
     assert np.isfinite(found.intercept_in_the_large)
+
+
+def test_the_expansion_of_a_slope_that_does_not_exist():
+    sample = cs.Sample([0, 0, 1, 1], [0.1, 0.2, 0.7, 0.8])
+    expansion = Cox(statistic="slope").prepare(sample.predictions).capabilities.expansion(sample.outcomes)
+    assert np.isnan(expansion.value)
+    assert np.isnan(expansion.influence).all()
