@@ -30,8 +30,8 @@ def test_lists_are_those_of_the_code(generate):
 
 def test_a_name_that_is_added_is_missed(generate, monkeypatch):
     monkeypatch.setitem(cs._MODULES, "data.checks", ["examine"])
-    found = generate.out_of_date()
-    assert found == ["calibstat/__init__.pyi: + from calibstat.data.checks import examine as examine"]
+    line = "calibstat/__init__.pyi: + from calibstat.data.checks import examine as examine"
+    assert line in generate.out_of_date()
     monkeypatch.setattr(cs, "__all__", sorted([*cs.__all__, "examine"]))
     monkeypatch.setattr(cs, "examine", examine, raising=False)
     assert any(line.startswith("docs/vocabulary.md: + | `examine` |") for line in generate.out_of_date())

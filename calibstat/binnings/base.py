@@ -45,7 +45,7 @@ class Cells:
         For cells of equal mass without weights, how they are cut again when rows are drawn anew: the numbers of rows,
         in order of the one conditioned column, after which a cell ends, before ties are put together.
     numbered : Numbered, optional
-        The histogram of the one conditioned column, if cells were found by one: whoever cuts again has it already.
+        The histogram of the one conditioned column, if cells were found by one; it serves again when rows are cut anew.
     """
 
     size: int

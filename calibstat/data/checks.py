@@ -43,9 +43,9 @@ def examine(
 ) -> Examined:
     """Check everything that a sample is made of, and take it over.
 
-    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, for whoever knows them
-    better than a data frame does. What is returned shares no memory with the arguments, which are never changed. If
-    anything is wrong, a ValueError or TypeError says what was found, what was expected and what to do.
+    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, where they are known better
+    than from a data frame. What is returned shares no memory with the arguments, which are never changed. If anything
+    is wrong, a ValueError or TypeError says what was found, what was expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     check_range(raw.rows)

@@ -258,7 +258,7 @@ class BlockSums(PairSums):
 #
 # the first part from three pairs among three rows, the second, of order 1/n beside it, from one pair three times.
 
-# H is written out up to this many rows; beyond, its trace is had from random probes.
+# H is written out up to this many rows; beyond, its trace is estimated by random probes.
 _MOST_ROWS_OF_H = 1500
 # Columns that are multiplied by the kernel at once, at least this many probes' worth of classes.
 _PROBE_COLUMNS = 256

@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.sample import Predictions
 
-# Squares of distances are had from products where their rounding, 1e-16 of the squared lengths, is below 1e-10 of the
-# squared bandwidth.
+# Squares of distances are computed from products where their rounding, 1e-16 of the squared lengths, is below 1e-10 of
+# the squared bandwidth.
 _ROUNDING_OF_SQUARES = 1e-6
 
 

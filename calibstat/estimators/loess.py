@@ -155,7 +155,7 @@ class _CurveEvaluator(Evaluator):
         self.parameters = parameters
         self.shape = _shape(parameters)
         points = np.linspace(*cells.range(parameters.trim), parameters.n_points)
-        # The residuals are had on cells that are few: those of the band.
+        # The residuals are computed on cells that are few: those of the band.
         self.coarse = cells.pooled() if parameters.band == "outcome" else None
         self.operator = cells.operator(
             points if self.coarse is None else np.concatenate([points, self.coarse.centres]), parameters

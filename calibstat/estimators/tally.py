@@ -303,7 +303,7 @@ class CellwiseEstimator(BinnedEstimator):
     """A binned estimator that is an increasing function of the sum, or the maximum, of one term for each cell.
 
     Subclasses write `terms`; the term of a cell must not depend on outcomes of other cells. Cells are independent given
-    the predictions, so for two outcomes the null distribution of such a value can be had without drawing anything
+    the predictions, so for two outcomes the null distribution of such a value can be computed without drawing anything
     (`Exact`).
     """
 

@@ -42,10 +42,10 @@ class EquivalenceTest(Result):
         One-sided bound of the error.
     confidence_level : float
     method : str
-        What the bound is for, and how it was had.
+        What the bound is for, and how it was computed.
     question : Question
     multiplier : Multiplier
-        What the noise was had with.
+        What the noise was drawn by.
     fewest : int
         Number of rows of the rarest outcome.
     n_clusters : int or None

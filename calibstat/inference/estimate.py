@@ -115,7 +115,7 @@ def estimate(
 
 
 def _mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
-    """Return the mean under the null: the exact one of a number where it is to be had, as in `calibration_test`."""
+    """Return the mean under the null: the exact one of a number where it can be computed, as in `calibration_test`."""
     if evaluator.shape:
         return redraws.mean
     return float((exact_law(core, seen, evaluator) or redraws).mean)

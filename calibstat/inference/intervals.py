@@ -66,7 +66,7 @@ class UniformInterval(Interval):
     ----------
     value : float
     noises : sequence of (R,) floats
-        Values of the seminorm on noise alone, had in different ways; the largest quantile counts.
+        Values of the seminorm on noise alone, drawn in different ways; the largest quantile counts.
     method : str
     largest : float
         The largest value that there can be: no bound exceeds it.

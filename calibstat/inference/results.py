@@ -221,7 +221,7 @@ class CalibrationTest(Result):
     hypothesis : str
         Which null was tested.
     null : Null
-        How its distribution was had.
+        How its distribution was computed or drawn.
     question : Question
         Estimator, lens, number of rows.
     level : float
@@ -269,7 +269,7 @@ class CalibrationTest(Result):
 
     @property
     def method(self) -> str:
-        """The methods section: estimator, null, and how its distribution was had."""
+        """The methods section: estimator, null, and how its distribution was computed or drawn."""
         return f"{self.question.estimator!r}; null: {self.hypothesis}; {self.null!r}"
 
     def _values(self) -> dict[str, Any]:
@@ -316,7 +316,7 @@ class Estimate(Result):
     confidence_level : float
         The level that was asked for.
     interval_note : str
-        What the interval is for and how it was had, or why there is none.
+        What the interval is for and how it was computed, or why there is none.
     question : Question
         Estimator, lens, number of rows.
     headline : float or None
@@ -545,7 +545,7 @@ def pvalue_cell(pvalue: float) -> str:
 
 
 def pvalue_text(pvalue: float, null: NullDistribution) -> str:
-    """Write a p-value out with how it was had; a computed one at the smallest value of its law is a bound."""
+    """Write a p-value out and say where it comes from; a computed one at the smallest value of its law is a bound."""
     return f"{small_pvalue(pvalue, null.floor if at_floor(pvalue, null) else 0.0)} ({null.description})"
 
 

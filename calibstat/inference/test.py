@@ -42,7 +42,7 @@ def calibration_test(
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     null : Null, optional
-        How the null distribution is had. By default it is computed (`Exact`) where statistic and data allow that,
+        What is assumed. By default the null distribution is computed (`Exact`) where statistic and data allow that,
         which does not depend on the labels, and drawn with ``Consistency(999)`` where they do not; the result says
         which. Through a lens that conditions on a
         variable that is the *strong* null (calibrated given prediction and variable); ``Weak()`` tests whether the
@@ -114,14 +114,14 @@ many rows.
 def _distribution(
     null: Null | None, core: Estimator, seen: Sample, rng: np.random.Generator, evaluator: Evaluator
 ) -> tuple[Null, NullDistribution]:
-    """Return the null with its distribution; where none was asked for, the exact one if it is to be had."""
+    """Return the null with its distribution; where none was asked for, the exact one if it can be computed."""
     if null is not None:
         return null, null.draw(core, seen, rng, evaluator)
     exact = exact_law(core, seen, evaluator)
     return (_EXACT, exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
 
 
-# The exact null distribution of a statistic, where it is to be had.
+# The exact null distribution of a statistic, where it can be computed.
 
 
 def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull | None:
@@ -147,7 +147,7 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
 
 # What limits a result, in words: few events, few clusters, signs that change nothing.
 
-# The noise is had from the rows themselves: with fewer of an outcome it may not show.
+# The noise is drawn from the rows themselves: with fewer of an outcome it may not show.
 ENOUGH_EVENTS = 10
 # Intervals from signs of fewer clusters are refused, and those of fewer than enough are noted.
 MINIMUM_CLUSTERS = 20

@@ -52,9 +52,11 @@ class Entry:
         Whether it can be evaluated on known chances, and on weighted rows.
     evaluable : bool
         Whether the repr can be evaluated in the namespace of the package.
+    empty_cells : bool
+        Whether a binning keeps cells without rows.
     naive : callable, optional
-        Takes a sample and computes the same number from the formula of the paper, with plain loops, for an estimator
-        without a naive version in ``tests/reference``.
+        Takes a sample and computes the same with plain loops, where there is no naive version in ``tests/reference``:
+        the number from the formula of the paper, the code of each row behind a lens, the cell of each row.
     """
 
     thing: Any
@@ -72,6 +74,7 @@ class Entry:
     chances: bool = True
     weighted: bool = True
     evaluable: bool = True
+    empty_cells: bool = False
     naive: Callable[[cs.Sample], Any] | None = None
 
     @property
