@@ -5,6 +5,7 @@ Loops inside a loop fill its share of the whole. A listener belongs to the threa
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -189,11 +190,12 @@ class TerminalBar:
             print(line, file=self.stream, flush=True)
 
     def _draw(self) -> None:
-        if self._ended.wait(self.patience):
+        if self.patience > 0 and self._ended.wait(self.patience):
             return
         from tqdm import tqdm
 
-        bar = tqdm(desc=self.doing, total=self.total, file=self.stream, bar_format=self.layout)
+        size = {} if _knows_its_size(self.stream) else {"ncols": 80, "nrows": 20}
+        bar = tqdm(desc=self.doing, total=self.total, file=self.stream, bar_format=self.layout, **size)
         bar.start_t = self._started
         while not self._ended.wait(REDRAW):
             self._refresh(bar)
@@ -204,3 +206,11 @@ class TerminalBar:
     def _refresh(self, bar: Any) -> None:
         bar.n, bar.total, bar.postfix = self.done, self.total, self.note
         bar.refresh()
+
+
+def _knows_its_size(stream: TextIO) -> bool:
+    """Whether a terminal says how wide it is: tqdm draws nothing on one of no columns."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns > 0
+    except (OSError, ValueError):  # no terminal of the system: tqdm decides
+        return True

@@ -439,9 +439,9 @@ def test_few_passes_over_the_data():
     def fastest(work):
         times = []
         for _ in range(7):
-            start = time.perf_counter()
+            start = time.thread_time()  # of this process alone: others may be busy
             work()
-            times.append(time.perf_counter() - start)
+            times.append(time.thread_time() - start)
         return min(times)
 
     assert fastest(lambda: examine(y, p)) < 12 * fastest(lambda: np.bincount(cells, p))

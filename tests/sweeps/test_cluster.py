@@ -75,7 +75,7 @@ def test_errors_on_workers_are_recorded(client):
 @pytest.mark.slow
 def test_a_killed_worker_loses_nothing(whole, client, tmp_path):
     def sleepy():
-        os.environ["SWEEP_SECONDS"] = "0.05"
+        os.environ["SWEEP_SECONDS"] = "0.2"
         return os.getpid()
 
     victim = next(iter(client.run(sleepy).values()))
