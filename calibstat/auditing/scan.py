@@ -146,7 +146,7 @@ def _null(null: Null | str, n_resamples: int, min_expected: float) -> tuple[Null
     weak = Weak(n_resamples, min_expected=min_expected)
     if null == "weak":
         return weak, weak
-    if null == "strong":
+    if null in ("strong", "consistency"):
         return Consistency(n_resamples), weak
     raise ValueError(
         f"null is {null!r}; it must be 'weak' or 'strong', or a null of these: Weak() without groups, or Consistency() "

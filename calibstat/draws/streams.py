@@ -95,6 +95,15 @@ def replicate(
     return np.concatenate([evaluate(batch) for batch in joined_blocks(drawn, batch_size)])
 
 
+def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
+    """Return what draws n signs, -1.0 or 1.0, for each replicate."""
+
+    def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
+        return 2.0 * stream.integers(0, 2, size=(size, n))[:kept].astype(float) - 1.0
+
+    return draw
+
+
 def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
     """Join blocks until each holds at least so many replicates."""
     waiting: list[Array] = []

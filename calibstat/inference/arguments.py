@@ -10,6 +10,9 @@ from calibstat.estimators.base import Estimator
 from calibstat.inference.results import Question
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
+from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.exact import Exact
+from calibstat.nulls.multiplier import Multiplier, Weak
 
 
 def look(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Question, Sample]:
@@ -75,10 +78,21 @@ def check_number(name: str, value: Any, example: str) -> None:
         raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
 
 
-def check_null(null: Any) -> None:
-    """Refuse anything but a null."""
+_NULLS = {"strong": Consistency, "consistency": Consistency, "weak": Weak, "multiplier": Multiplier, "exact": Exact}
+
+
+def check_null(null: Any) -> Null:
+    """Return a null, or the one of that name with its defaults, and refuse anything else."""
+    if isinstance(null, str) and null in _NULLS:
+        named: Null = _NULLS[null]()
+        return named
     if not isinstance(null, Null):
-        raise TypeError(f"null is {_named(null)}, but a null is expected: for example Consistency(999).")
+        found = repr(null) if isinstance(null, str) else _named(null)
+        raise TypeError(
+            f"null is {found}, but a null is expected: for example Consistency(999), or one of "
+            f"{', '.join(map(repr, _NULLS))}."
+        )
+    return null
 
 
 def _named(thing: Any) -> str:

@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 from scipy.special import ndtri
 
-from calibstat.data.arrays import RNG, Floats, as_generator
+from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import true_or_false
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
-from calibstat.draws.streams import blocks
+from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.arguments import behind, check_share, look
 from calibstat.inference.differences import (
@@ -575,9 +575,9 @@ class _Gains:
 def _exact(seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
     """Exact p-value of the mean gain, by redrawn labels."""
     law, basis, event, n = LabelLaw(seen.predictions), _basis(seen), seen.predictions.event, len(seen)
-    drawn = [
-        (((law.invert(stream.random((size, n))[:kept]) - event) @ basis) ** 2).sum(axis=-1)
-        for stream, size, kept in blocks(n_resamples, n, rng)
-    ]
-    observed = float((((seen.outcomes - event) @ basis) ** 2).sum())
-    return EmpiricalNull(np.concatenate(drawn), np.asarray).pvalue(observed)
+
+    def gain(labels: Array) -> Floats:
+        return (((labels - event) @ basis) ** 2).sum(axis=-1)
+
+    drawn = replicate(gain, law.draw, n_resamples, n, rng)
+    return EmpiricalNull(drawn, np.asarray).pvalue(float(gain(seen.outcomes)))

@@ -14,7 +14,7 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import blocks
+from calibstat.draws.streams import random_signs, replicate
 from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import behind, check_sample, check_share, look
 from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
@@ -179,11 +179,7 @@ def _joint_draws(
     influence = np.stack([each.influence for each in values], axis=-1)
     influence = influence - values[0].share[:, None] * influence.sum(axis=0)
     n = len(influence)
-    drawn = [
-        (2.0 * stream.integers(0, 2, size=(size, n))[:kept] - 1.0) @ influence
-        for stream, size, kept in blocks(n_resamples, n, rng)
-    ]
-    sums = np.concatenate(drawn)
+    sums = replicate(lambda signs: signs @ influence, random_signs(n), n_resamples, n, rng)
     first, second = np.array(pairs).T
     spread = np.sqrt(((influence[:, first] - influence[:, second]) ** 2).sum(axis=0))
     unseen = np.sqrt(np.maximum(errors**2 - spread**2, 0.0))

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import rounded_up
-from calibstat.nulls.base import tie_slack
+from calibstat.nulls.base import monte_carlo_pvalue, tie_slack
 
 
 class ConfidenceInterval(NamedTuple):
@@ -95,7 +95,7 @@ class UniformInterval(Interval):
         gap = margin - self.value
         if gap < 0:
             return 1.0
-        return max((1 + int(np.count_nonzero(~(noise <= gap)))) / (1 + len(noise)) for noise in self.noises)
+        return max(monte_carlo_pvalue(int(np.count_nonzero(~(noise <= gap))), len(noise)) for noise in self.noises)
 
 
 def lower_end(value: float, reach: float) -> float:

@@ -31,7 +31,7 @@ def multiple_test(
     adjust: Adjust = "max-t",
     standardize: Standardize = "moments",
     level: float = LEVEL,
-    null: Null | None = None,
+    null: Null | str | None = None,
     rng: RNG = None,
 ) -> MultipleTest:
     """Test each of several numbers, and adjust the p-values for having looked at all of them.
@@ -59,7 +59,7 @@ def multiple_test(
         (`ByMoments`), their p-values (`ByRanks`), or nothing.
     level : float
         At which texts reject.
-    null : Null, optional
+    null : Null or {"strong", "multiplier"}, optional
         By default ``Consistency(999)``: labels drawn anew.
     rng : int, Generator or None
 
@@ -88,8 +88,7 @@ def multiple_test(
     (('a', 'b', 'c'), [False, True, False])
     """
     question, seen = look(sample, estimator, lens)
-    null = Consistency() if null is None else null
-    check_null(null)
+    null = Consistency() if null is None else check_null(null)
     check_choices(adjust, standardize)
     estimator, core = question.estimator, question.estimator.core
     if not core.members:

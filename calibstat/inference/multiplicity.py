@@ -40,12 +40,9 @@ def holm(pvalues: ArrayLike) -> Floats:
     array([0.03, 0.06, 0.06])
     """
     values = _checked_pvalues(pvalues)
-    if len(values) < 2:
-        return values
-    # statsmodels takes a second to import, and collects garbage in every call (30 to 100 ms): one call for a family.
-    from statsmodels.stats.multitest import multipletests
-
-    return np.asarray(multipletests(values, method="holm")[1])
+    order, adjusted = np.argsort(values, kind="stable"), np.empty(len(values))
+    adjusted[order] = np.maximum.accumulate(values[order] * np.arange(len(values), 0, -1))
+    return np.minimum(adjusted, 1.0)
 
 
 def benjamini_hochberg(pvalues: ArrayLike) -> Floats:

@@ -24,7 +24,7 @@ def calibration_test(
     estimator: Estimator,
     *,
     lens: Lens | None = None,
-    null: Null | None = None,
+    null: Null | str | None = None,
     level: float = LEVEL,
     rng: RNG = None,
 ) -> CalibrationTest:
@@ -41,12 +41,12 @@ def calibration_test(
         The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
-    null : Null, optional
-        What is assumed. By default the null distribution is computed (`Exact`) where statistic and data allow that,
-        which does not depend on the labels, and drawn with ``Consistency(999)`` where they do not; the result says
-        which. Through a lens that conditions on a
-        variable that is the *strong* null (calibrated given prediction and variable); ``Weak()`` tests whether the
-        mean residual is zero given the variable.
+    null : Null or {"strong", "weak", "multiplier", "exact"}, optional
+        What is assumed, by an object or a name ("strong" is `Consistency`). By default the distribution is computed
+        (`Exact`) where statistic and data allow that, which does not depend on the labels, and drawn with
+        ``Consistency(999)`` where they do not; the result says which. Through a lens that conditions on a variable that
+        is the *strong* null (calibrated given prediction and variable); "weak" tests whether the mean residual is zero
+        given the variable.
     level : float
         From which p-value on the verdict says that there is evidence; p-values do not depend on it.
     rng : int, Generator or None
@@ -80,7 +80,7 @@ many rows.
     estimator = question.estimator
     check_share("level", level, LEVEL)
     if null is not None:
-        check_null(null)
+        null = check_null(null)
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)

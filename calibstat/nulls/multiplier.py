@@ -12,7 +12,7 @@ from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.data.sample import Given, Predictions, Sample
-from calibstat.draws.streams import clusters, how_many, replicate, spread
+from calibstat.draws.streams import clusters, how_many, random_signs, replicate, spread
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
@@ -78,8 +78,7 @@ class Multiplier(Null):
         prepared = evaluator or estimator.prepare(sample.predictions)
 
         def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
-            coins = stream.integers(0, 2, size=(size, how_many(codes)))[:kept].astype(float)
-            each = spread(2.0 * coins - 1.0, codes)
+            each = spread(random_signs(how_many(codes))(stream, size, kept), codes)
             return each - np.average(each, axis=-1, weights=weights)[:, None] if self.centred else each
 
         values = replicate(

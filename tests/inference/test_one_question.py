@@ -69,6 +69,13 @@ def test_nulls_are_named_or_given():
     strong = cs.scan_variables(sample, null=cs.Consistency(99), rng=0)
     assert str(named) == str(given)
     assert str(strong) == str(cs.scan_variables(sample, null="strong", n_resamples=99, rng=0))
+    looked = cs.Given("site") | cs.ECE(cs.Categories())
+    assert cs.calibration_test(sample, looked, null="weak", rng=0).null == cs.Weak()
+    assert str(cs.multiple_test(sample, cs.Family(GROUPS), null="strong", rng=0)) == str(
+        cs.multiple_test(sample, cs.Family(GROUPS), rng=0)
+    )
+    with pytest.raises(TypeError, match="null is 'exactly', but a null is expected"):
+        cs.calibration_test(sample, ECE, null="exactly")
     for wrong in ("exact", cs.Multiplier(99), cs.Weak(99, groups="site")):
         with pytest.raises(ValueError, match="it must be 'weak' or 'strong', or a null of these"):
             cs.scan_variables(sample, null=wrong, rng=0)
