@@ -37,9 +37,6 @@ from calibstat.estimators.base import Estimator as Estimator
 from calibstat.estimators.base import Evaluator as Evaluator
 from calibstat.estimators.belt import Belt as Belt
 from calibstat.estimators.belt import CalibrationBelt as CalibrationBelt
-from calibstat.estimators.bridge import BridgeComponents as BridgeComponents
-from calibstat.estimators.bridge import BrownianBridge as BrownianBridge
-from calibstat.estimators.bridge import MeanAndBridge as MeanAndBridge
 from calibstat.estimators.chi_square import GoodnessOfFit as GoodnessOfFit
 from calibstat.estimators.chi_square import HosmerLemeshow as HosmerLemeshow
 from calibstat.estimators.chi_square import PearsonCE as PearsonCE
@@ -52,9 +49,6 @@ from calibstat.estimators.cox import Cox as Cox
 from calibstat.estimators.cox import CoxFit as CoxFit
 from calibstat.estimators.cox import ObservedToExpected as ObservedToExpected
 from calibstat.estimators.cox import Ratio as Ratio
-from calibstat.estimators.cumulative import AverageTwoBin as AverageTwoBin
-from calibstat.estimators.cumulative import KolmogorovSmirnov as KolmogorovSmirnov
-from calibstat.estimators.cumulative import Kuiper as Kuiper
 from calibstat.estimators.deviation import PDE as PDE
 from calibstat.estimators.deviation import ECESweep as ECESweep
 from calibstat.estimators.histogram import BrierDecomposition as BrierDecomposition
@@ -113,8 +107,6 @@ from calibstat.estimators.squared import RMSCE as RMSCE
 from calibstat.estimators.squared import DebiasedCE as DebiasedCE
 from calibstat.estimators.squared import DebiasedL2 as DebiasedL2
 from calibstat.estimators.squared import SquaredCE as SquaredCE
-from calibstat.estimators.squared_walks import AndersonDarling as AndersonDarling
-from calibstat.estimators.squared_walks import CramerVonMises as CramerVonMises
 from calibstat.estimators.standardized_cells import MultiscaleL2 as MultiscaleL2
 from calibstat.estimators.standardized_cells import StandardizedL2 as StandardizedL2
 from calibstat.estimators.tally import BinnedEstimator as BinnedEstimator
@@ -124,8 +116,16 @@ from calibstat.estimators.tce import TCE as TCE
 from calibstat.estimators.validity_curve import AUCV as AUCV
 from calibstat.estimators.validity_curve import NeighborAUCV as NeighborAUCV
 from calibstat.estimators.validity_curve import ValidityCurve as ValidityCurve
-from calibstat.estimators.worst_interval import IntervalDeviation as IntervalDeviation
-from calibstat.estimators.worst_interval import WorstInterval as WorstInterval
+from calibstat.estimators.walks import AndersonDarling as AndersonDarling
+from calibstat.estimators.walks import AverageTwoBin as AverageTwoBin
+from calibstat.estimators.walks import BridgeComponents as BridgeComponents
+from calibstat.estimators.walks import BrownianBridge as BrownianBridge
+from calibstat.estimators.walks import CramerVonMises as CramerVonMises
+from calibstat.estimators.walks import IntervalDeviation as IntervalDeviation
+from calibstat.estimators.walks import KolmogorovSmirnov as KolmogorovSmirnov
+from calibstat.estimators.walks import Kuiper as Kuiper
+from calibstat.estimators.walks import MeanAndBridge as MeanAndBridge
+from calibstat.estimators.walks import WorstInterval as WorstInterval
 from calibstat.estimators.wrappers import Generic as Generic
 from calibstat.estimators.wrappers import Jackknifed as Jackknifed
 from calibstat.inference.band import CalibrationBand as CalibrationBand

@@ -16,7 +16,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.cumulative import Kuiper
+from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_sample
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
 from calibstat.inference.results import CONFIDENCE_LEVEL, number_cell, plain, pvalue_cell

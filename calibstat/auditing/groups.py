@@ -15,7 +15,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
 from calibstat.data.checks import as_variable, named_columns
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.worst_interval import WorstInterval
+from calibstat.estimators.walks import WorstInterval
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.multiplier import join

@@ -17,7 +17,7 @@ from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, numeric_column
 from calibstat.estimators.tally import TallyPlan, ratio
 
 # Numbers of a block of points and cells: they stay in the cache of most processors.
@@ -138,12 +138,12 @@ def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n
         reach = np.maximum(np.abs(points - centres[begin]), np.abs(ends[begin] - points))
         width = np.minimum(width, np.where(points < centres[begin], ends[begin] - points, reach))
     width[width < snap] = 0
-    first = _nearest(points, centres[mass > 0])
+    first = _distance_to_nearest(points, centres[mass > 0])
     first[first < snap] = 0
     return np.where(first >= 0.999 * width, 1.01 * width, width) * max(span, 1.0)
 
 
-def _nearest(points: Floats, centres: Floats) -> Floats:
+def _distance_to_nearest(points: Floats, centres: Floats) -> Floats:
     """Return the distance of each point to the nearest centre."""
     place = np.searchsorted(centres, points)
     sides = (centres[np.maximum(place - 1, 0)], centres[np.minimum(place, len(centres) - 1)])
@@ -181,7 +181,7 @@ MOST_CELLS = 2**15
 _ROWS = 2**15
 
 
-class Smooth(Protocol):
+class LocalFit(Protocol):
     """What a local fit needs to know."""
 
     @property
@@ -244,7 +244,7 @@ class LocalCells:
     @classmethod
     def cut(cls, estimator: Estimator, predictions: Predictions, n_cells: int | None) -> LocalCells | None:
         """Cut x into at most `n_cells` cells of about equally many rows, or into its values; None without rows."""
-        values = smoothed_column(estimator, predictions)
+        values = numeric_column(estimator, predictions, "smooths along")
         if not len(values):
             return None
         index, counts = numbered(values, predictions, n_cells)
@@ -284,7 +284,7 @@ class LocalCells:
         share = rank - ranks[0]
         return float(low + (high - low) * share if share < 0.5 else high - (high - low) * (1 - share))
 
-    def operator(self, points: Floats, smooth: Smooth) -> LocalOperator:
+    def operator(self, points: Floats, smooth: LocalFit) -> LocalOperator:
         """Return the fit at these points."""
         widths = nearest_widths(points, self.centres, self.mass, smooth.span, self.n)
         return LocalOperator(points, self.centres, widths, smooth.degree)
@@ -329,22 +329,6 @@ def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, 
         offset = values[rows] - member.take(cell)
         moved += np.bincount(cell, offset if weights is None else offset * weights[rows], minlength=len(mass))
     return member + ratio(moved, mass)
-
-
-def smoothed_column(estimator: Estimator, predictions: Predictions) -> Floats:
-    """Return the one numeric column that is conditioned on, or say which lens would leave one."""
-    if len(predictions.keys) != 1:
-        raise ValueError(
-            f"{estimator!r} smooths along one column, but {len(predictions.keys)} are conditioned on "
-            f"({predictions.condition}): look through Given('name of a variable') or Given(...) first."
-        )
-    variable = predictions.column(predictions.keys[0])
-    if variable.categorical:
-        raise ValueError(
-            f"{estimator!r} smooths along numbers, but the variable {predictions.keys[0]!r} is categorical with "
-            f"levels {variable.levels!r}; use ECE(Categories())."
-        )
-    return variable.values
 
 
 def checked_loess(span: Any, degree: Any, n_points: Any, trim: Any, n_cells: Any) -> None:

@@ -207,7 +207,7 @@ class Capabilities:
         return None if self.standard_deviation is None else self.standard_deviation()
 
     def behind(self, view: View) -> Capabilities:
-        """What is left behind a lens: all of it; what takes rows takes those before the lens."""
+        """Return what is left behind a lens: all of it; what takes rows takes those before the lens."""
         signed, expansion, remark = self.signed, self.expansion, self.remark
         return replace(
             self,
@@ -217,7 +217,7 @@ class Capabilities:
         )
 
     def mapped(self, function: Callable[[Floats], Floats]) -> Capabilities:
-        """What is left when values are mapped to their headline: all of it, since the rest is about that already."""
+        """Return what is left when values are mapped to their headline: all, as the rest is about that already."""
         signed = self.signed
         return replace(
             self,
@@ -228,11 +228,11 @@ class Capabilities:
 
     @staticmethod
     def stacked(members: Sequence[Capabilities]) -> Capabilities:
-        """What is left when several numbers are evaluated on the same rows.
+        """Return what is left when several numbers are evaluated on the same rows.
 
-        Signs are, if all members take them; the largest batch serves all. Tallies are left where the members have one
-        in common, which whoever puts them together knows. Terms, scale, law and expansion of a headline over members
-        are not theirs.
+        Signs are left if all members take them, and the largest batch serves all. Whoever puts members together knows
+        whether they have a tally in common. The terms, the scale, the law and the expansion of a headline over members
+        are not those of the members.
         """
         signed = [each.signed for each in members if each.signed is not None]
 
@@ -285,7 +285,7 @@ class Evaluator(ABC):
 
     def present(self, value: Floats) -> Any:
         """Turn the observed value (replicate zero) into what users see: here a float, or the array."""
-        return float(value) if self.shape == () else value
+        return float(value) if np.ndim(value) == 0 else value
 
 
 class Estimator(ABC):
@@ -302,6 +302,8 @@ class Estimator(ABC):
     """Whether it looks along the one column that is conditioned on, without a binning that would say so."""
     unconditional: ClassVar[bool] = False
     """Whether its number is the same whatever is conditioned on."""
+    largest: ClassVar[tuple[float, float]] = (math.inf, math.inf)
+    """What no headline exceeds: of two classes, and of more."""
     has_headline: ClassVar[bool] = True
     """Whether there is one number that a test can be about."""
     smallest_value: ClassVar[float] = -math.inf
@@ -340,9 +342,9 @@ class Estimator(ABC):
         """The debiased squared error in the same cells, by which the error is compared; None if it has no such form."""
         return None
 
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+    def largest_value(self, n_classes: int) -> float:
         """Return a number that no headline exceeds, of so many classes: intervals end there."""
-        return math.inf
+        return self.largest[n_classes > 2]
 
     @abstractmethod
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -556,6 +558,23 @@ def two_classes(estimator: Estimator, predictions: Predictions) -> None:
         )
 
 
+def numeric_column(estimator: Estimator, predictions: Predictions, does: str = "puts rows in the order of") -> Floats:
+    """Return the one conditioned column of numbers (n,), or say which lens would leave one; `does` is for messages."""
+    if len(predictions.keys) != 1:
+        raise ValueError(
+            f"{estimator!r} {does} one column, but {len(predictions.keys)} are conditioned on "
+            f"({predictions.condition}): condition on one of them, for example Given('age'), or Given(...) for the "
+            "prediction."
+        )
+    variable = predictions.column(predictions.keys[0])
+    if variable.categorical:
+        raise ValueError(
+            f"{estimator!r} {does} numbers, but the variable {predictions.keys[0]!r} is categorical with levels "
+            f"{variable.levels!r}; use cells, for example ECE(Categories())."
+        )
+    return variable.values
+
+
 def unweighted(estimator: Estimator, predictions: Predictions, weights: Array | None = None) -> None:
     """Refuse weights, for an estimator without a weighted theory."""
     if predictions.weights is not None or weights is not None:
@@ -581,7 +600,7 @@ def all_weights(predictions: Predictions, weights: Array | None) -> Floats:
     return own if weights is None else own * weights
 
 
-def residuals(predictions: Predictions, outcomes: Array) -> Floats:
+def residual_vectors(predictions: Predictions, outcomes: Array) -> Floats:
     """Return outcome - prediction of labels (R, n) or chances (R, n, K): (R, c, n), of two classes the event alone."""
     chances = is_chances(outcomes)
     if predictions.n_classes == 2:

@@ -206,7 +206,7 @@ def belt_survival(value: float, degree: int, threshold: float = 0.95) -> float:
     >>> round(belt_survival(5.991465, 1), 6)
     0.05
     """
-    return max(0.0, 1 - float(_sums(np.array([value]), degree - 1, float(chdtri(1, 1 - threshold)))[0]))
+    return max(0.0, 1 - float(_chance_of_sum(np.array([value]), degree - 1, float(chdtri(1, 1 - threshold)))[0]))
 
 
 def belt_quantile(level: float, degree: int, threshold: float = 0.95) -> float:
@@ -240,7 +240,7 @@ def belt_law(max_degree: int, threshold: float = 0.95) -> LargeSampleLaw:
     return scaled_law("of the calibration belt, over the degrees that may be selected", survival, mean, 1.0)
 
 
-def _sums(values: Floats, increments: int, least: float) -> Floats:
+def _chance_of_sum(values: Floats, increments: int, least: float) -> Floats:
     """Return P(chi2_2 + increments <= values); with D = z^2, z normal above the root of `least`."""
     if not increments:
         return np.where(values > 0, -np.expm1(-np.maximum(values, 0) / 2), 0.0)
@@ -248,6 +248,6 @@ def _sums(values: Floats, increments: int, least: float) -> Floats:
     high = np.sqrt(np.maximum(values - (increments - 1) * least, least))
     half = (high - low)[:, None] / 2
     z = low + half * (1 + _NODES)
-    inner = _sums((values[:, None] - z**2).ravel(), increments - 1, least).reshape(z.shape)
+    inner = _chance_of_sum((values[:, None] - z**2).ravel(), increments - 1, least).reshape(z.shape)
     density = 2 * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
     return (half * _MASSES * density * inner).sum(axis=1) / (1 - chdtr(1, least))

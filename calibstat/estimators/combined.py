@@ -406,9 +406,8 @@ class Within(Estimator):
         levels = self._levels(predictions)
         codes = predictions.variables[self.variable].values
         found = np.unique(codes).astype(int)
-        members = [
-            Headline(Region(partial(_at, self.variable, code)) | self.estimator).prepare(predictions) for code in found
-        ]
+        regions = [Region(partial(_is_at_level, self.variable, code)) for code in found]
+        members = [Headline(region | self.estimator).prepare(predictions) for region in regions]
         rows = [np.flatnonzero(codes == code) for code in found]
         # behind a lens inside, outcomes are not those that all levels get
         common = [] if self.estimator.lens.parts else _side_by_side(predictions, members, rows)
@@ -443,7 +442,7 @@ class Within(Estimator):
         return (self.estimator,)
 
 
-def _at(variable: str, code: int, predictions: Predictions) -> Array:
+def _is_at_level(variable: str, code: int, predictions: Predictions) -> Array:
     """Say which rows have that level."""
     return predictions.variables[variable].values == code
 

@@ -160,7 +160,7 @@ class _CoxEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Of the slope, an expansion: a row adds its score, times the inverse of the information."""
+        """The slope has an expansion: a row adds its score times the inverse of the information."""
         return Capabilities(expansion=self._expanded if self.estimator.statistic == "slope" else None)
 
     def _expanded(self, outcomes: Array) -> Expansion:

@@ -14,11 +14,11 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
-from calibstat.estimators._ordered import Ordered
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.estimators.squared import RMSCE
 from calibstat.estimators.tally import TallyPlan, ratio, replicates
+from calibstat.estimators.walks import Ordered
 
 
 @final
@@ -53,16 +53,13 @@ class PDE(Estimator):
     p: float = 1
     placement: Literal["cell", "row"] = "cell"
     quantity: ClassVar[str] = "mean distance of predictions from cell means of outcomes (binned)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         if not 1 <= self.p < np.inf:
             raise ValueError(f"p is {self.p!r}, but it must be a number with 1 <= p < inf.")
         if self.placement not in ("cell", "row"):
             raise ValueError(f"placement is {self.placement!r}; it must be 'cell' or 'row'.")
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     @property
     def estimand(self) -> PDE:

@@ -176,7 +176,7 @@ class BrierDecomposition(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
-        return _PartsEvaluator(predictions, self.binning, _murphy)
+        return _BrierPartsEvaluator(predictions, self.binning, _murphy)
 
 
 @final
@@ -216,10 +216,10 @@ class FerroFricker(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
-        return _PartsEvaluator(predictions, self.binning, _corrected)
+        return _BrierPartsEvaluator(predictions, self.binning, _corrected)
 
 
-class _PartsEvaluator(Evaluator):
+class _BrierPartsEvaluator(Evaluator):
     shape = (5,)
 
     def __init__(self, predictions: Predictions, binning: Binning, parts: Callable[[Tally], list[Floats]]) -> None:

@@ -11,9 +11,9 @@ from scipy.optimize import isotonic_regression
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators._ordered import Ordered
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator
 from calibstat.estimators.scores import BrierScore, Score
+from calibstat.estimators.walks import Ordered
 
 
 @final
@@ -90,10 +90,10 @@ class CORP(Estimator):
                 f"{self!r} maps the prediction itself, but {predictions.condition} is conditioned on; leave out Given, "
                 "or use IsotonicCurve() for the outcome as an increasing function of a variable."
             )
-        return _PartsEvaluator(self.score, ordered, self.score.prepare(predictions))
+        return _CORPEvaluator(self.score, ordered, self.score.prepare(predictions))
 
 
-class _PartsEvaluator(Evaluator):
+class _CORPEvaluator(Evaluator):
     shape = (4,)
 
     def __init__(self, score: Score, ordered: Ordered, given: Evaluator) -> None:
@@ -180,11 +180,11 @@ class IsotonicCurve(Estimator):
     has_headline: ClassVar[bool] = False
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Sort."""
-        return _CurveEvaluator(Ordered(self, predictions))
+        """Sort the rows."""
+        return _IsotonicEvaluator(Ordered(self, predictions))
 
 
-class _CurveEvaluator(Evaluator):
+class _IsotonicEvaluator(Evaluator):
     def __init__(self, ordered: Ordered) -> None:
         self.ordered = ordered
         self.shape = (len(ordered.values),)

@@ -23,7 +23,7 @@ from calibstat.estimators.base import (
     all_weights,
     in_batches,
     is_chances,
-    residuals,
+    residual_vectors,
 )
 from calibstat.estimators.kernels import Kernel, LaplaceKernel, expect_kernel, features, median_distance, on_a_line
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law
@@ -261,7 +261,7 @@ class KernelEvaluator(Evaluator):
         masses = self._masses(weights)
         chances, weighted = is_chances(outcomes), weights is not None or self.predictions.weights is not None
         placed = np.take(outcomes, self.sums.rows, axis=1) if chances else self._placed(outcomes)
-        vectors = residuals(self.predictions, placed)  # for two classes of the event: half of the products
+        vectors = residual_vectors(self.predictions, placed)  # for two classes of the event: half of the products
         if weighted:
             vectors *= masses[:, None, :]
         if len(placed) > 1 or chances or weighted or self.predictions.n_classes == 2:
@@ -359,6 +359,7 @@ class KCE(Estimator):
     bandwidth: str | float = "median"
     kernel: Kernel = field(default_factory=LaplaceKernel)
     quantity: ClassVar[str] = "kernel calibration error (all classes)"
+    largest: ClassVar[tuple[float, float]] = (math.sqrt(2), math.sqrt(2))
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def __post_init__(self) -> None:
@@ -370,16 +371,12 @@ class KCE(Estimator):
     def _squared(self) -> SKCE:
         return SKCE(self.bandwidth, "biased", self.kernel)
 
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return that of two residuals of opposite corners, of all classes."""
-        return math.sqrt(2)
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare its square."""
-        return _RootEvaluator(self._squared.prepare(predictions))
+        return _KernelRootEvaluator(self._squared.prepare(predictions))
 
 
-class _RootEvaluator(Evaluator):
+class _KernelRootEvaluator(Evaluator):
     def __init__(self, squared: Evaluator) -> None:
         self.squared = squared
 

@@ -349,7 +349,7 @@ def at_locations(
     else:
         points = np.zeros((locations, rows.shape[1]))
     width = median_distance(predictions, rows, kernel) if isinstance(bandwidth, str) else float(bandwidth)
-    return kernel.matrices(points, rows, (width,))[0], _codes(estimator, predictions, targets, len(points))
+    return kernel.matrices(points, rows, (width,))[0], _target_codes(estimator, predictions, targets, len(points))
 
 
 def _points(estimator: Estimator, predictions: Predictions, rows: Floats, given: Points) -> Floats:
@@ -397,7 +397,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _codes(
+def _target_codes(
     estimator: Estimator, predictions: Predictions, targets: tuple[Hashable, ...] | None, n_locations: int
 ) -> list[int]:
     if targets is None:

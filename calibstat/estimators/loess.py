@@ -14,8 +14,8 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators._local_fits import (
     LocalCells,
+    LocalFit,
     LocalOperator,
-    Smooth,
     checked_loess,
     error_scales,
     nearest_widths,
@@ -104,7 +104,7 @@ class LOESS(Estimator):
         """Cut x into cells and compute the fit as a matrix."""
         two_classes(self, predictions)
         cells = LocalCells.cut(self, predictions, self.n_cells)
-        return _CurveEvaluator(cells, self) if cells else NoRows(_shape(self))
+        return _LocalCurveEvaluator(cells, self) if cells else NoRows(_shape(self))
 
     def headline(self, values: Floats) -> Floats:
         """Take the largest absolute difference; what comes after these is the mean squared residual."""
@@ -147,7 +147,7 @@ def _shape(parameters: LOESS) -> tuple[int]:
     return (parameters.n_points + (parameters.band == "outcome"),)
 
 
-class _CurveEvaluator(Evaluator):
+class _LocalCurveEvaluator(Evaluator):
     """The differences (..., n_points), followed by the mean squared residual where the band is the outcome's."""
 
     def __init__(self, cells: LocalCells, parameters: LOESS) -> None:
@@ -275,7 +275,7 @@ class LocalCurve:
 
 
 def band(
-    cells: Pooled, smooth: Smooth, n: float, mean_square: float, rows: Floats | None = None
+    cells: Pooled, smooth: LocalFit, n: float, mean_square: float, rows: Floats | None = None
 ) -> tuple[float, float]:
     """Return the residual standard error and its degrees of freedom (NaN where no residual is left).
 
@@ -313,10 +313,10 @@ class GapsOfCells:
     Parameters
     ----------
     cells : LocalCells or None
-    parameters : Smooth
+    parameters : LocalFit
     """
 
-    def __init__(self, cells: LocalCells | None, parameters: Smooth) -> None:
+    def __init__(self, cells: LocalCells | None, parameters: LocalFit) -> None:
         self.cells = cells
         if cells:
             self.operator: LocalOperator = cells.operator(cells.centres, parameters)

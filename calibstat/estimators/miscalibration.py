@@ -59,7 +59,7 @@ class TotalVariation(Distance):
 
     @property
     def largest(self) -> float:
-        """One."""
+        """No two laws are further apart than one."""
         return 1.0
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -82,7 +82,7 @@ class SquaredEuclidean(Distance):
 
     @property
     def largest(self) -> float:
-        """Two, of opposite corners."""
+        """Opposite corners of the simplex are the furthest apart, two."""
         return 2.0
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -117,7 +117,7 @@ class Lp(Distance):
 
     @property
     def largest(self) -> float:
-        """That of opposite corners."""
+        """Opposite corners of the simplex are the furthest apart."""
         return 2.0 ** (1 / self.p)
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -160,7 +160,7 @@ class ExpectedMiscalibration(CellwiseEstimator):
 
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return the largest distance."""
-        return _largest(self.distance)
+        return _largest_distance(self.distance)
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
@@ -205,7 +205,7 @@ class MaximumMiscalibration(CellwiseEstimator):
 
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return the largest distance."""
-        return _largest(self.distance)
+        return _largest_distance(self.distance)
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
@@ -243,11 +243,8 @@ class ECE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "expected calibration error of cell means (total variation, binned)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     residual_form: ClassVar[ResidualForm] = "seminorm"
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     @property
     def squared_form(self) -> DebiasedL2:
@@ -264,7 +261,7 @@ def _is_norm(distance: Callable[[Floats, Floats], Floats]) -> bool:
     return isinstance(distance, Distance) and distance.norm
 
 
-def _largest(distance: Callable[[Floats, Floats], Floats]) -> float:
+def _largest_distance(distance: Callable[[Floats, Floats], Floats]) -> float:
     return distance.largest if isinstance(distance, Distance) else math.inf
 
 

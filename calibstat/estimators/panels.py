@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.bridge import BrownianBridge
 from calibstat.estimators.combined import EachClass, Family
-from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
 from calibstat.estimators.kernel import SKCE
 from calibstat.estimators.miscalibration import ECE, MaximumMiscalibration
 from calibstat.estimators.recalibration_scores import CubicScore, VectorScalingScore
 from calibstat.estimators.score_tests import LogLossZ, Spiegelhalter
 from calibstat.estimators.standardized_cells import MultiscaleL2
+from calibstat.estimators.walks import BrownianBridge, KolmogorovSmirnov, Kuiper
 from calibstat.lenses.relabel import TopLabel
 
 

@@ -68,11 +68,8 @@ class BrierScore(Score):
     """
 
     quantity: ClassVar[str] = "mean squared distance of outcome and prediction (Brier score)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     unconditional: ClassVar[bool] = True
-
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the squared distance of two corners."""
-        return 1.0 if n_classes == 2 else 2.0
 
     def losses(self, rows: Floats) -> Floats:
         """Return squared distances."""
@@ -186,11 +183,8 @@ class ZeroOneLoss(Score):
 
     threshold: float = 0.5
     quantity: ClassVar[str] = "share of wrong decisions"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     unconditional: ClassVar[bool] = True
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def losses(self, rows: Floats) -> Floats:
         """Return one but for the class decided for."""
@@ -249,19 +243,16 @@ class RMSE(Estimator):
     """
 
     quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
+    largest: ClassVar[tuple[float, float]] = (1.0, math.sqrt(2))
     smallest_value: ClassVar[float] = 0.0
     unconditional: ClassVar[bool] = True
 
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the distance of two corners."""
-        return 1.0 if n_classes == 2 else math.sqrt(2)
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Work out the squared distances."""
-        return _RootEvaluator(BrierScore().prepare(predictions))
+        return _RootMeanLoss(BrierScore().prepare(predictions))
 
 
-class _RootEvaluator(Evaluator):
+class _RootMeanLoss(Evaluator):
     def __init__(self, inner: Evaluator) -> None:
         self.inner = inner
 
@@ -294,14 +285,11 @@ class AUC(Estimator):
     """
 
     quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     smallest_value: ClassVar[float] = 0.0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort by the prediction, whatever is conditioned on."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -11,7 +12,6 @@ from scipy.sparse import csc_array, csr_array
 
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.sample import Predictions
-from calibstat.estimators._ordered import Ordered, on_unit_interval
 from calibstat.estimators.base import (
     Capabilities,
     Estimator,
@@ -22,6 +22,7 @@ from calibstat.estimators.base import (
     two_classes,
 )
 from calibstat.estimators.tally import ratio
+from calibstat.estimators.walks import Ordered, WalkEvaluator, on_unit_interval
 
 # Numbers held in memory at once by replicates of a mesh.
 _NUMBERS = 2**20
@@ -57,42 +58,26 @@ class SmoothCE(Estimator):
     """
 
     quantity: ClassVar[str] = "worst mean residual over weights that are 1-Lipschitz in the prediction (smooth CE)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the gaps between predictions."""
         ordered = Ordered(self, predictions)
         places = on_unit_interval(self, predictions)[ordered.order[ordered.stops[1:] - 1]]
-        return _WalkRegression(ordered, np.diff(places))
+        return WalkEvaluator(ordered, partial(_flow_distance, gaps=np.diff(places)))
 
 
-class _WalkRegression(Evaluator):
-    def __init__(self, ordered: Ordered, gaps: Floats) -> None:
-        self.ordered = ordered
-        self.gaps = gaps
-
-    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        return self._distance(self.ordered.walk(outcomes, weights))
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return Capabilities(
-            signed=lambda outcomes, signs: self._distance(self.ordered.walk(outcomes, signs=signs)),
-        )
-
-    def _distance(self, walk: Floats) -> Floats:
-        end = walk[..., -1]
-        if not len(self.gaps):
-            return np.abs(end)
-        upward = walk[..., 1:-1] * np.where(end < 0, -1.0, 1.0)[..., None]
-        between = np.clip(upward, 0.0, np.abs(end)[..., None])
-        outside = (np.abs(upward - between) * self.gaps).sum(axis=-1)
-        return np.abs(end) + outside + isotonic_median_distance(between, self.gaps)
+def _flow_distance(walk: Floats, gaps: Floats) -> Floats:
+    """Regress walks (..., L + 1) on monotone flows between zero and their ends, given the gaps of places (L - 1,)."""
+    end = walk[..., -1]
+    if not len(gaps):
+        return np.abs(end)
+    upward = walk[..., 1:-1] * np.where(end < 0, -1.0, 1.0)[..., None]
+    between = np.clip(upward, 0.0, np.abs(end)[..., None])
+    outside = (np.abs(upward - between) * gaps).sum(axis=-1)
+    return np.abs(end) + outside + isotonic_median_distance(between, gaps)
 
 
 @final
@@ -130,6 +115,7 @@ class SmoothECE(Estimator):
 
     bandwidth: float | None = None
     quantity: ClassVar[str] = "mean absolute residual after smoothing over the prediction (smooth ECE)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -140,10 +126,6 @@ class SmoothECE(Estimator):
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """With a fixed bandwidth a seminorm of the residuals; with its own, a function of them."""
         return "function" if self.bandwidth is None else "seminorm"
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Place the predictions on the coarsest mesh."""
@@ -341,14 +323,14 @@ def isotonic_median_distance(values: Floats, weights: Floats) -> Floats:
     low, high = np.zeros_like(rank), np.full_like(rank, size - 1)
     for _ in range((size - 1).bit_length()):
         middle = (low + high) >> 1
-        above = _upper_ends(rank > middle, weights, _borders(low))
+        above = _upper_ends(rank > middle, weights, _starts_of_segments(low))
         above &= low < high
         low, high = np.where(above, middle + 1, low), np.where(above, high, np.maximum(middle, low))
     fit = np.take_along_axis(rows, np.take_along_axis(order, low.astype(np.intp), axis=1), axis=1)
     return (np.abs(rows - fit) * weights).sum(axis=1).reshape(values.shape[:-1])
 
 
-def _borders(low: Array) -> Ints:
+def _starts_of_segments(low: Array) -> Ints:
     """Return where segments begin in the flattened array: at rows, and where the candidates change."""
     new = np.ones(low.shape, dtype=bool)
     np.not_equal(low[:, 1:], low[:, :-1], out=new[:, 1:])

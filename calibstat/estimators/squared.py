@@ -45,11 +45,8 @@ class SquaredCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "squared calibration error of cell means (plug-in, binned)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "function"
-
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the squared distance of two corners."""
-        return 1.0 if n_classes == 2 else 2.0
 
     @property
     def squared_form(self) -> DebiasedL2:
@@ -90,11 +87,8 @@ class RMSCE(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     link: ClassVar[np.ufunc] = np.sqrt
     quantity: ClassVar[str] = "root mean squared calibration error of cell means (plug-in, binned)"
+    largest: ClassVar[tuple[float, float]] = (1.0, math.sqrt(2))
     residual_form: ClassVar[ResidualForm] = "seminorm"
-
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the distance of two corners."""
-        return 1.0 if n_classes == 2 else math.sqrt(2)
 
     @property
     def squared_form(self) -> DebiasedL2:
@@ -144,14 +138,11 @@ class DebiasedCE(CellwiseEstimator):
     single_rows: Literal["zero", "plugin", "raise"] = "zero"
     needs: ClassVar[tuple[str, ...]] = ("weight2",)
     quantity: ClassVar[str] = "squared calibration error of cell means (debiased, signed, binned)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
 
     def __post_init__(self) -> None:
         if self.single_rows not in ("zero", "plugin", "raise"):
             raise ValueError(f"single_rows is {self.single_rows!r}; it must be 'zero', 'plugin' or 'raise'.")
-
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the squared distance of two corners."""
-        return 1.0 if n_classes == 2 else 2.0
 
     @property
     def squared_form(self) -> DebiasedL2:
@@ -209,12 +200,9 @@ class DebiasedL2(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "pairs"
     smallest_value: ClassVar[float] = 0.0
-
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the squared distance of two corners."""
-        return 1.0 if n_classes == 2 else 2.0
 
     @property
     def squared_form(self) -> DebiasedL2:

@@ -13,7 +13,6 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
-from calibstat.estimators._ordered import one_column
 from calibstat.estimators.base import (
     Capabilities,
     Estimator,
@@ -21,7 +20,8 @@ from calibstat.estimators.base import (
     ResidualForm,
     all_weights,
     in_batches,
-    residuals,
+    numeric_column,
+    residual_vectors,
 )
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
 from calibstat.estimators.squared import SquaredCE
@@ -125,11 +125,11 @@ class ScalesEvaluator(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
         scales = self.fixed if weights is None else self._scales(masses)
-        vectors = residuals(self.predictions, np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
+        vectors = residual_vectors(self.predictions, np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
         sums, squares = _prefix(vectors), _prefix((vectors**2).sum(axis=1))
         best = np.full(len(vectors), -np.inf)
         for starts, (factor, deviation) in zip(self.scales, scales, strict=True):
-            products = (_between(sums, starts) ** 2).sum(axis=1) - _between(squares, starts)
+            products = (_sums_of_cells(sums, starts) ** 2).sum(axis=1) - _sums_of_cells(squares, starts)
             best = np.maximum(best, (factor * products).sum(axis=-1) / deviation)
         return np.where(masses.sum(axis=-1) > 0, best, np.nan)
 
@@ -139,12 +139,12 @@ class ScalesEvaluator(Evaluator):
         spread, spread2 = self._spreads(masses**2)
         found = []
         for starts, spreads in zip(self.scales, spread, strict=True):
-            whole = _between(weight, starts)
-            pairs = whole**2 - _between(weight2, starts)
+            whole = _sums_of_cells(weight, starts)
+            pairs = whole**2 - _sums_of_cells(weight2, starts)
             below = pairs if self.denominator == "pairs" else whole**2
             # a single row has no pairs, whatever rounding says
             factor = ratio(ratio(whole, total), np.where(pairs > ROUNDING * whole**2, below, 0.0))
-            variance = 2 * (factor**2 * np.maximum(spreads - _between(spread2, starts), 0.0)).sum(axis=-1)
+            variance = 2 * (factor**2 * np.maximum(spreads - _sums_of_cells(spread2, starts), 0.0)).sum(axis=-1)
             found.append((factor, np.where(variance > 0, np.sqrt(variance), 1.0)))
         return found
 
@@ -162,7 +162,7 @@ class ScalesEvaluator(Evaluator):
             single += times * entry**2
             sums = _prefix(entry)
             for spread, starts in zip(spreads, self.scales, strict=True):
-                spread += times * _between(sums, starts) ** 2
+                spread += times * _sums_of_cells(sums, starts) ** 2
         return spreads, _prefix(single)
 
 
@@ -173,7 +173,7 @@ def _prefix(values: Floats) -> Floats:
     return sums
 
 
-def _between(sums: Floats, starts: Ints) -> Floats:
+def _sums_of_cells(sums: Floats, starts: Ints) -> Floats:
     return np.diff(np.take(sums, starts, axis=-1), axis=-1)
 
 
@@ -223,7 +223,7 @@ class MultiscaleL2(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort once and find where the cells of each scale begin."""
         order = predictions.order
-        values = one_column(self, predictions)[order]
+        values = numeric_column(self, predictions)[order]
         weights = None if predictions.weights is None else predictions.weights[order]
         scales = [_starts(values, weights, m) for m in scales_of(len(values))]
         return ScalesEvaluator(predictions, order, scales, self.denominator)

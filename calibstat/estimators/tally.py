@@ -160,7 +160,7 @@ class TallyPlan:
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
         """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
-        combined = _product(self.predictions.weights, weights)
+        combined = _both_weights(self.predictions.weights, weights)
         floating = np.issubdtype(outcomes.dtype, np.floating)
         if floating:
             weight, outcome = self._sum_weights(combined), self._sum_chances(outcomes, combined)
@@ -254,7 +254,7 @@ def _weighted(values: Array, weights: Array | None) -> Array:
     return values if weights is None else values * weights
 
 
-def _product(first: Array | None, second: Array | None) -> Array | None:
+def _both_weights(first: Array | None, second: Array | None) -> Array | None:
     if first is None or second is None:
         return second if first is None else first
     return first * second
@@ -368,7 +368,7 @@ def count_codes(index: Ints, codes: Array, size: int, n_codes: int) -> Floats:
     for rows in _some_rows(len(index), length):
         cell = index[rows] * n_codes
         for some in _some_replicates(len(codes), len(index), length):
-            spots = _apart(cell + codes[some, rows], length)
+            spots = _stretches_of_replicates(cell + codes[some, rows], length)
             counts[some] += np.bincount(spots, minlength=counts[some].size).reshape(-1, length)
     return counts.reshape(len(codes), size, n_codes)
 
@@ -380,7 +380,7 @@ def weigh_codes(index: Ints, codes: Array, weights: Array, size: int, n_codes: i
     for rows in _some_rows(len(index), length):
         cell = index[rows] * n_codes
         for some in _some_replicates(len(codes), len(index), length):
-            spots = _apart(cell + codes[some, rows], length)
+            spots = _stretches_of_replicates(cell + codes[some, rows], length)
             _add_to(sums[some].reshape(-1), spots, weights[some, rows].ravel(), len(index))
     return sums.reshape(len(codes), size, n_codes)
 
@@ -391,7 +391,7 @@ def add_up(index: Ints, values: Array, size: int) -> Floats:
     for rows in _some_rows(len(index), size):
         for some in _some_replicates(len(values), len(index), size):
             part = values[some, rows].astype(float, copy=False)
-            spots = _apart(np.broadcast_to(index[rows], part.shape), size)
+            spots = _stretches_of_replicates(np.broadcast_to(index[rows], part.shape), size)
             _add_to(sums[some].reshape(-1), spots, part.ravel(), len(index))
     return sums
 
@@ -438,7 +438,7 @@ def _slices(n: int, step: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _apart(spots: Ints, length: int) -> Ints:
+def _stretches_of_replicates(spots: Ints, length: int) -> Ints:
     """Give each replicate (r, m) its own stretch of a table: (r m,)."""
     if len(spots) > 1:
         spots = spots + length * np.arange(len(spots))[:, None]

@@ -13,8 +13,15 @@ from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Predictions
-from calibstat.estimators._ordered import one_column
-from calibstat.estimators.base import Estimator, Evaluator, in_batches, is_chances, two_classes, unweighted
+from calibstat.estimators.base import (
+    Estimator,
+    Evaluator,
+    in_batches,
+    is_chances,
+    numeric_column,
+    two_classes,
+    unweighted,
+)
 
 # Two probabilities this close are equal, and counted as such by the two-sided binomial test.
 _EQUAL = 1e-7
@@ -84,7 +91,7 @@ class _TestEvaluator(Evaluator):
         self.starts: Ints | None = None
         if estimator.binning is None:
             self.order = predictions.order
-            values = one_column(estimator, predictions)[self.order]
+            values = numeric_column(estimator, predictions)[self.order]
             self.ties = np.flatnonzero(np.diff(values, prepend=np.nan) != 0)
         else:
             cells = estimator.binning.cut(predictions)
@@ -187,11 +194,11 @@ def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
         open_ = outer - inner > 1
         outer, inner = np.where(open_ & rare, middle, outer), np.where(open_ & ~rare, middle, inner)
     counted = np.full(len(chances), count)
-    found = _tail(counted, n, chances, ~below) + _tail(start + step * outer, n, chances, below)
+    found = _binomial_tail(counted, n, chances, ~below) + _binomial_tail(start + step * outer, n, chances, below)
     return np.minimum(np.where(count == mean, 1.0, found), 1.0)
 
 
-def _tail(counts: Ints, n: int, chances: Floats, upper: Bools) -> Floats:
+def _binomial_tail(counts: Ints, n: int, chances: Floats, upper: Bools) -> Floats:
     """P(at least so many events) where `upper`, else P(at most so many)."""
     found = np.where(upper, 1.0, 0.0)
     least, most = upper & (counts > 0), ~upper & (counts >= 0)

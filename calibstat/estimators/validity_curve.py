@@ -13,8 +13,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators._local_fits import smoothed_column
-from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, two_classes
+from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, numeric_column, two_classes
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.miscalibration import ECE
 from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
@@ -81,11 +80,8 @@ class AUCV(BinnedEstimator):
 
     binning: Binning = UniqueValues()
     quantity: ClassVar[str] = "area under the validity curve of cell means (higher is better)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     extreme: ClassVar[Extreme] = "small"
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return one."""
-        return 1.0
 
     def functional(self, tally: Tally) -> Floats:
         """Subtract the mean deviation from one."""
@@ -162,9 +158,9 @@ class _NeighborEvaluator(Evaluator):
     def __init__(self, estimator: NeighborAUCV, predictions: Predictions) -> None:
         self.predictions = predictions
         self.others_only = not estimator.include_self
-        values = smoothed_column(estimator, predictions)[predictions.order]
+        values = numeric_column(estimator, predictions, "smooths along")[predictions.order]
         wanted = estimator.n_neighbors + self.others_only
-        self.first, self.last = _neighbours(values, min(wanted, len(values)))
+        self.first, self.last = _runs_of_neighbours(values, min(wanted, len(values)))
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         gaps, mass = self.deviations(outcomes, weights)
@@ -190,7 +186,7 @@ class _NeighborEvaluator(Evaluator):
         return found - values if self.others_only else found
 
 
-def _neighbours(values: Floats, wanted: int) -> tuple[Ints, Ints]:
+def _runs_of_neighbours(values: Floats, wanted: int) -> tuple[Ints, Ints]:
     """Return, for sorted values, the first and one past the last of the nearest `wanted` and what ties with them."""
     n = len(values)
     rows = np.arange(n)

@@ -178,8 +178,7 @@ class _GenericEvaluator(Evaluator):
         rows = replicates(np.broadcast_to(outcomes, shape))
         masses = None if weights is None else replicates(np.broadcast_to(weights, shape))
         values = [self._one(row, None if masses is None else masses[i]) for i, row in enumerate(rows)]
-        self.shape = values[0].shape
-        return np.reshape(values, (*shape[:-1], *self.shape))
+        return np.reshape(values, (*shape[:-1], *values[0].shape))
 
     def _one(self, outcomes: Array, weights: Array | None) -> Floats:
         predictions = self.predictions

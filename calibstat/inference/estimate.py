@@ -116,7 +116,7 @@ def estimate(
 
 def _mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
     """Return the mean under the null: the exact one of a number where it can be computed, as in `calibration_test`."""
-    if evaluator.shape:
+    if redraws.samples.ndim > 1:
         return redraws.mean
     return float((exact_law(core, seen, evaluator) or redraws).mean)
 

@@ -10,9 +10,9 @@ from sklearn.metrics import roc_auc_score
 
 import calibstat as cs
 from calibstat.binnings.base import first_of_ties
-from calibstat.estimators.cumulative import Kuiper
 from calibstat.estimators.isotonic import CORP
 from calibstat.estimators.scores import AUC
+from calibstat.estimators.walks import Kuiper
 
 ULP = 2.0**-52
 numbers = st.one_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pytest
@@ -176,3 +176,31 @@ def test_an_interval_ends_where_values_end(entry):
         limit = entry.thing.largest_value(entry.thing.lens(sample).predictions.n_classes)
         assert found.low <= found.high <= limit
         assert np.isfinite(limit)
+
+
+# Two methods are enough.
+
+
+class Bare(cs.Evaluator):
+    def __init__(self, predictions):
+        self.event = predictions.event
+
+    def __call__(self, outcomes, weights=None):
+        mass = np.ones(len(self.event)) if weights is None else weights
+        happened = outcomes[..., 1] if np.issubdtype(outcomes.dtype, np.floating) else outcomes
+        return np.abs((mass * (happened - self.event)).sum(axis=-1) / mass.sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class BareEstimator(cs.Estimator):
+    def prepare(self, predictions):
+        return Bare(predictions)
+
+
+def test_an_author_needs_two_methods():
+    sample = make_sample(2, seed=3, n=120)
+    for estimator in (BareEstimator(), cs.TopLabel() | BareEstimator(), cs.Within("sex", BareEstimator())):
+        assert 0 < cs.calibration_test(sample, estimator, null=cs.Consistency(19), rng=0).pvalue <= 1
+    assert cs.estimate(sample, BareEstimator(), n_resamples=19, rng=0).null_mean > 0
+    assert BareEstimator().estimand == BareEstimator()
+    assert BareEstimator().quantity

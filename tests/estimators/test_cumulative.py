@@ -9,18 +9,19 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, kstwobign, norm
 
 import calibstat as cs
-from calibstat.estimators.bridge import BrownianBridge, MeanAndBridge
-from calibstat.estimators.cumulative import (
+from calibstat.estimators.panels import ACE, KS, MCE
+from calibstat.estimators.walks import (
     AverageTwoBin,
+    BrownianBridge,
     KolmogorovSmirnov,
     Kuiper,
+    MeanAndBridge,
+    WorstInterval,
     kolmogorov_smirnov_sf,
     kuiper_sf,
     log_bridge_sf,
     log_two_sided,
 )
-from calibstat.estimators.panels import ACE, KS, MCE
-from calibstat.estimators.worst_interval import WorstInterval
 from calibstat.generators import FinitePredictions
 from strategies import samples
 

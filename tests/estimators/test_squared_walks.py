@@ -12,7 +12,7 @@ from scipy.special import binom, erfc
 from scipy.stats import kstest
 
 import calibstat as cs
-from calibstat.estimators.squared_walks import (
+from calibstat.estimators.walks import (
     AndersonDarling,
     CramerVonMises,
     anderson_darling_sf,

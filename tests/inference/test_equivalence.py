@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.cumulative import Kuiper
+from calibstat.estimators.walks import Kuiper
 from calibstat.inference.band import calibration_band
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.nulls.multiplier import Multiplier

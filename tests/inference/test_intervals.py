@@ -7,7 +7,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.estimators.combined import EachClass
-from calibstat.estimators.cumulative import Kuiper
+from calibstat.estimators.walks import Kuiper
 from calibstat.inference import differences as tv
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import NoInterval, NormalInterval, UniformInterval

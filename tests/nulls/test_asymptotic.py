@@ -12,8 +12,8 @@ import calibstat as cs
 from calibstat.estimators import _kernel_sums as cumulants
 from calibstat.estimators._kernel_sums import third_cumulant
 from calibstat.estimators.belt import belt_law, belt_survival
-from calibstat.estimators.cumulative import KOLMOGOROV_SMIRNOV_MEAN, KUIPER_MEAN, kolmogorov_smirnov_sf, kuiper_sf
 from calibstat.estimators.large_sample import chi_square_law, normal_law, pearson_law, scaled_law, upper_point
+from calibstat.estimators.walks import KOLMOGOROV_SMIRNOV_MEAN, KUIPER_MEAN, kolmogorov_smirnov_sf, kuiper_sf
 from calibstat.nulls.asymptotic import Asymptotic, LargeSampleNull
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier

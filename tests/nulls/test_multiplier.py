@@ -11,8 +11,8 @@ import pytest
 import calibstat as cs
 from calibstat.estimators.base import Headline
 from calibstat.estimators.combined import EachClass, Family, Within
-from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper
 from calibstat.estimators.smooth import SmoothCE
+from calibstat.estimators.walks import KolmogorovSmirnov, Kuiper
 from calibstat.nulls.multiplier import Multiplier, signed_values
 from registry import make_sample
 

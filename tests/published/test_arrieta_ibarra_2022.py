@@ -7,8 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 import calibstat as cs
-from calibstat.estimators.cumulative import KolmogorovSmirnov, Kuiper, kolmogorov_smirnov_sf, kuiper_sf
-from calibstat.estimators.worst_interval import WorstInterval
+from calibstat.estimators.walks import KolmogorovSmirnov, Kuiper, WorstInterval, kolmogorov_smirnov_sf, kuiper_sf
 from published.enumeration import law_of_labels
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)

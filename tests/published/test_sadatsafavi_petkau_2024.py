@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.estimators.bridge import BrownianBridge, MeanAndBridge
+from calibstat.estimators.walks import BrownianBridge, MeanAndBridge
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)
 

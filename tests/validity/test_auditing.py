@@ -18,7 +18,7 @@ from calibstat.auditing.curves import equal_curves_test
 from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.joint import InGroup
 from calibstat.auditing.scan import scan_variables
-from calibstat.estimators.cumulative import kuiper_sf
+from calibstat.estimators.walks import kuiper_sf
 from calibstat.inference.multiplicity import moments
 
 SEED = 20261121

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import calibstat as cs
-from calibstat.estimators.cumulative import Kuiper
+from calibstat.estimators.walks import Kuiper
 from calibstat.inference.compare import comparison_test
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.multiple import omnibus_test

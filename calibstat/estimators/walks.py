@@ -1,0 +1,944 @@
+"""Cumulative errors: how far the walk of residuals strays when rows come in the order of the prediction.
+
+The largest distances (`Kuiper`, `KolmogorovSmirnov`) and where they are reached (`WorstInterval`), mean and shape apart
+(`BrownianBridge`), the mean square (`CramerVonMises`, `AndersonDarling`), and the laws of all of them in large samples.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import ClassVar, TypeAlias, final
+
+import numpy as np
+from scipy.special import chdtrc, kolmogorov, log_ndtr, ndtr
+
+from calibstat.binnings.base import borders, first_of_ties
+from calibstat.data.arrays import Array, Floats
+from calibstat.data.sample import Predictions
+from calibstat.estimators.base import (
+    NUMBERS_IN_CACHE,
+    Capabilities,
+    Estimator,
+    Evaluator,
+    Extreme,
+    ResidualForm,
+    in_batches,
+    is_chances,
+    numeric_column,
+    two_classes,
+)
+from calibstat.estimators.large_sample import LargeSampleLaw, chi_square_law, scaled_law
+from calibstat.estimators.tally import ratio
+
+# The shares of the first 0, 1, ..., L blocks of rows in the sum of variances, and those of all others.
+Clock: TypeAlias = tuple[Floats, Floats]
+
+
+@final
+@dataclass(frozen=True)
+class Kuiper(Estimator):
+    r"""Cutoff calibration error: the worst mean residual over an interval of predictions (Kuiper's statistic).
+
+    .. math:: \max_k C_k - \min_k C_k, \qquad C_k = \frac1n \sum_{i \le k} (y_{(i)} - p_{(i)}), \quad C_0 = 0
+
+    with rows in the order of the prediction, and the walk read at the ends of ties only (the order inside a tie is
+    arbitrary). It is :math:`\sup_I |E[(Y - p) 1(p \in I)]|` over intervals I, in probability units: ECCE-R of
+    Arrieta-Ibarra et al. (2022), identified with the cutoff calibration error of Rossellini et al. (2025), which bounds
+    what decisions by cutoffs can lose. Tests also give it divided by :math:`\sqrt{\sum v_i} / n` (with weights
+    :math:`\sqrt{\sum w_i^2 v_i} / \sum w_i`), v = p (1 - p), which follows `brownian.kuiper_sf` under calibration in
+    large samples.
+
+    No bins and no bandwidth; O(n log n) once, then O(n). At calibration about 1.6 of that scale is expected. It loses
+    errors that change sign often. `WorstInterval` says where the interval lies. Two classes; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> round(cs.Kuiper()(sample), 6)
+    0.275
+    """
+
+    quantity: ClassVar[str] = "worst mean residual over an interval of predictions (Kuiper, cutoff calibration error)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows."""
+        ordered = Ordered(self, predictions)
+        law = scaled_law("range of a Brownian motion", kuiper_sf, KUIPER_MEAN, ordered.scale or 0.0)
+        return WalkEvaluator(ordered, _range_of_walk, law, remark=partial(describe_worst, ordered))
+
+
+@final
+@dataclass(frozen=True)
+class KolmogorovSmirnov(Estimator):
+    r"""Largest mean residual over a lower range of predictions: ECCE-MAD (Arrieta-Ibarra et al. 2022).
+
+    .. math:: \max_k |C_k|, \qquad C_k = \frac1n \sum_{i \le k} (y_{(i)} - p_{(i)})
+
+    with rows in the order of the prediction, read at the ends of ties only; in probability units (the KS calibration
+    error of Gupta et al. 2021). Never above `Kuiper`, and at least half of it. Standardised as there; then it follows
+    `brownian.kolmogorov_smirnov_sf` under calibration in large samples. O(n log n) once, then O(n).
+
+    It weighs errors at low predictions as the start of the walk; `Kuiper` treats all intervals alike. It loses errors
+    that change sign often. Two classes; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(cs.KolmogorovSmirnov()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    0.25
+    """
+
+    quantity: ClassVar[str] = "largest mean residual over a lower range of predictions (Kolmogorov-Smirnov)"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows."""
+        ordered = Ordered(self, predictions)
+        mean = KOLMOGOROV_SMIRNOV_MEAN
+        law = scaled_law("height of a Brownian motion", kolmogorov_smirnov_sf, mean, ordered.scale or 0.0)
+        return WalkEvaluator(ordered, _farthest, law)
+
+
+@final
+@dataclass(frozen=True)
+class AverageTwoBin(Estimator):
+    r"""Average squared error of two bins, over all places of the edge (Hartline, Hu & Wu 2025).
+
+    .. math:: \int_0^1 \big[ C(q)^2 + (C(1) - C(q))^2 \big] dq, \qquad C(q) = \frac1n \sum_{p_i \le q} (y_i - p_i)
+
+    in squared probability units. Truthful: a forecaster who knows the chances cannot lower its expectation by saying
+    something else. Its expectation under calibration is :math:`\sum v_i / n^2`, v = p (1 - p), and not zero. A variable
+    instead of the prediction is measured in parts of its range. O(n log n) once, then O(n).
+
+    It loses errors that change sign often. Two classes; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(cs.AverageTwoBin()(cs.Sample([0, 1], [0.5, 0.5])), 6)
+    0.0
+    """
+
+    quantity: ClassVar[str] = "squared mean residual of two bins, averaged over the place of their edge"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort, and measure the gaps between predictions."""
+        ordered = Ordered(self, predictions)
+        places = on_unit_interval(self, predictions)[ordered.order[ordered.stops[1:] - 1]]
+        gaps = np.diff(places, prepend=0.0, append=1.0)
+        return WalkEvaluator(ordered, lambda walk: _two_bins(walk, gaps))
+
+
+class WalkEvaluator(Evaluator):
+    """A function of the walk of residuals.
+
+    Parameters
+    ----------
+    ordered : Ordered
+    functional : callable
+        Takes walks (..., L + 1) and returns values (...,).
+    law : LargeSampleLaw, optional
+        With it the value is standardised by the standard deviation of the mean residual.
+    remark : callable, optional
+        As in `Capabilities`.
+    """
+
+    def __init__(
+        self,
+        ordered: Ordered,
+        functional: Callable[[Floats], Floats],
+        law: LargeSampleLaw | None = None,
+        remark: Callable[[Array], str] | None = None,
+    ) -> None:
+        self.ordered = ordered
+        self.remark = remark
+        self.functional = functional
+        self.law = law
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        """Evaluate replicates: (...,)."""
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        return self.functional(self.ordered.walk(outcomes, weights))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Signs, and what comes with a law."""
+        law = self.law
+        return Capabilities(
+            signed=lambda outcomes, signs: self.functional(self.ordered.walk(outcomes, signs=signs)),
+            large_sample=None if law is None else lambda _: law,
+            standard_deviation=None if law is None else lambda: self.ordered.scale,
+            remark=self.remark,
+        )
+
+
+def _range_of_walk(walk: Floats) -> Floats:
+    return walk.max(axis=-1) - walk.min(axis=-1)
+
+
+def _farthest(walk: Floats) -> Floats:
+    return np.maximum(walk.max(axis=-1), -walk.min(axis=-1))
+
+
+def _two_bins(walk: Floats, gaps: Floats) -> Floats:
+    return ((walk**2 + (walk[..., -1:] - walk) ** 2) * gaps).sum(axis=-1)
+
+
+# Where the largest distance is reached.
+
+
+@final
+@dataclass(frozen=True)
+class IntervalDeviation:
+    """An interval of predictions, ends included, and how outcomes deviate there.
+
+    ``float`` gives the deviation, which a test is about.
+
+    Parameters
+    ----------
+    deviation : float
+        Sum of residuals in the interval over the total weight; positive where more happens than predicted. Its size
+        is `Kuiper`.
+    low, high : float
+        The smallest and the largest conditioned value in the interval; NaN if the walk never leaves the origin.
+    share : float
+        Share of the rows (of the weight) in the interval: deviation / share is the mean residual there.
+    """
+
+    deviation: float
+    low: float
+    high: float
+    share: float
+
+    def __float__(self) -> float:
+        return self.deviation
+
+
+@final
+@dataclass(frozen=True)
+class WorstInterval(Estimator):
+    r"""The interval of predictions where `Kuiper` is attained: from the lowest to the highest point of the walk.
+
+    .. math:: \operatorname{arg\,max}_I \Big| \frac1n \sum_{p_i \in I} (y_i - p_i) \Big|
+
+    The value is a record with the fields deviation (signed), low, high and share; a test is about its size, which is
+    `Kuiper`. The ends are rough: read them with the deviation of the same interval on other rows. O(n log n) once.
+    Two classes; any weights. (Arrieta-Ibarra et al. 2022; Rossellini et al. 2025.)
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> worst = cs.WorstInterval()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9]))
+    >>> round(worst.deviation, 6), worst.low, worst.high, worst.share
+    (0.275, 0.4, 0.9, 0.75)
+    """
+
+    quantity: ClassVar[str] = "signed mean residual of the worst interval of predictions, its ends and its share"
+    headline_place: ClassVar[int | None] = 0
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows."""
+        return _IntervalEvaluator(Ordered(self, predictions))
+
+
+class _IntervalEvaluator(Evaluator):
+    shape = (4,)
+
+    def __init__(self, ordered: Ordered) -> None:
+        self.ordered = ordered
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(standard_deviation=lambda: self.ordered.scale)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        ordered = self.ordered
+        walk = ordered.walk(outcomes, weights)
+        top, bottom = walk.argmax(axis=-1), walk.argmin(axis=-1)
+        deviation = np.where(top > bottom, 1.0, -1.0) * (walk.max(axis=-1) - walk.min(axis=-1))
+        first, last = np.minimum(top, bottom), np.maximum(top, bottom)
+        mass = ordered.cumulate(ordered.weights(weights))
+        mass = np.broadcast_to(mass, (*walk.shape[:-1], mass.shape[-1]))
+        inside = _taken_at(mass, last) - _taken_at(mass, first)
+        share = np.divide(inside, mass[..., -1], out=np.full(inside.shape, np.nan), where=mass[..., -1] > 0)
+        values = np.append(ordered.values, np.nan)
+        nowhere = (first == last) | np.isnan(deviation)
+        low = np.where(nowhere, np.nan, values[first])
+        high = np.where(nowhere, np.nan, values[last - 1])
+        return np.stack([deviation, low, high, share], axis=-1)
+
+    def present(self, value: Floats) -> IntervalDeviation:
+        """Name the numbers."""
+        return IntervalDeviation(*value.tolist())
+
+
+def describe_worst(ordered: Ordered, outcomes: Array) -> str:
+    """Say in words where the walk of these outcomes is worst; nothing if it never leaves the origin."""
+    evaluator = _IntervalEvaluator(ordered)
+    worst = evaluator.present(evaluator(outcomes))
+    if np.isnan(worst.low):
+        return ""
+    sign = "more" if worst.deviation > 0 else "less"
+    return (
+        f"worst from {worst.low:.4g} to {worst.high:.4g} ({100 * worst.share:.3g} % of the rows), where "
+        f"{abs(worst.deviation) / worst.share:.4g} {sign} happens than is predicted, on average"
+    )
+
+
+def _taken_at(rows: Floats, index: Array) -> Floats:
+    return np.take_along_axis(rows, index[..., None], axis=-1)[..., 0]
+
+
+# Mean and shape of the walk, apart and combined.
+
+
+@final
+@dataclass(frozen=True)
+class BridgeComponents:
+    """The two parts of the Brownian bridge test, and their combination.
+
+    ``float`` gives the statistic, which a test is about.
+
+    Parameters
+    ----------
+    mean : float
+        Mean residual, in probability units: calibration in the large.
+    bridge : float
+        Largest distance of the walk from the line to its end, in probability units: the shape.
+    statistic : float
+        Fisher's combination of both p-values, chi-squared with 4 degrees of freedom in large samples.
+    standardized_mean, standardized_bridge : float
+        S_n and B*: mean and bridge divided by their scale.
+    pvalue_mean, pvalue_bridge, pvalue : float
+        What large samples would say of each part and of both (`calibration_test` gives the exact one of both).
+    """
+
+    mean: float
+    bridge: float
+    statistic: float
+    standardized_mean: float
+    standardized_bridge: float
+    pvalue_mean: float
+    pvalue_bridge: float
+    pvalue: float
+
+    def __float__(self) -> float:
+        return self.statistic
+
+
+@final
+@dataclass(frozen=True)
+class BrownianBridge(Estimator):
+    r"""Brownian bridge test: mean calibration and the shape of the walk (Sadatsafavi & Petkau 2024).
+
+    With rows in the order of the prediction, v = p (1 - p), :math:`V = \sum_i v_i` and
+    :math:`S_k = \sum_{i \le k} (y_i - p_i) / \sqrt V`, :math:`t_k = \sum_{i \le k} v_i / V` (at the ends of ties),
+
+    .. math:: S_n, \qquad B^* = \max_k |S_k - t_k S_n|, \qquad
+              F = -2 \big[ \ln P(|Z| > |S_n|) + \ln P(\max |B| > B^*) \big]
+
+    In large samples S_n and B* are independent under calibration, and F is chi-squared with 4 degrees of freedom. The
+    value has the numbers mean and bridge (:math:`S_n` and :math:`B^*` times :math:`\sqrt V / n`, so in probability
+    units) and F; a test is about F. It presents itself as a record with all of them. With weights v becomes w^2 v.
+    Where all predictions are 0 or 1 there is no V, and F is 0 (nothing wrong) or infinite; predictions that
+    rounding has carried out of [0, 1] are taken for 0 or 1.
+
+    O(n log n) once, then O(n). Loses errors that change sign often. Two classes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> found = cs.BrownianBridge()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9]))
+    >>> round(found.mean, 6), round(found.bridge, 6), round(found.statistic, 6)
+    (0.25, 0.059091, 3.043277)
+    """
+
+    quantity: ClassVar[str] = "mean residual, distance of the walk from its line, and Fisher's combination of both"
+    headline_place: ClassVar[int | None] = 2
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    @property
+    def estimand(self) -> MeanAndBridge:
+        """Mean and bridge of a population."""
+        return MeanAndBridge()
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows."""
+        return _BridgeEvaluator(Ordered(self, predictions).clipped())
+
+
+@final
+@dataclass(frozen=True)
+class MeanAndBridge(Estimator):
+    r"""Mean residual and largest distance of the walk from its line: the estimand of `BrownianBridge`.
+
+    .. math:: E[Y - p], \qquad \sup_q |C(q) - t(q)\, C(1)|, \quad C(q) = E[(Y - p) 1(p \le q)],
+              \quad t(q) = E[v\, 1(p \le q)] / E[v]
+
+    Two numbers in probability units, mean and bridge, as an array (Sadatsafavi & Petkau 2024); a test is about the
+    larger one in size. Weights are masses here, so that populations are served. Errors that change sign often are lost
+    in the walk. O(n log n) once, then O(n).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> cs.MeanAndBridge()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])).round(6)
+    array([0.25    , 0.059091])
+    """
+
+    quantity: ClassVar[str] = "mean residual, and distance of the walk from its line"
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows."""
+        return _MassEvaluator(Ordered(self, predictions))
+
+    def headline(self, values: Floats) -> Floats:
+        """Return the larger of the two, in size."""
+        return np.abs(values).max(axis=-1)
+
+
+class _MassEvaluator(Evaluator):
+    shape = (2,)
+
+    def __init__(self, ordered: Ordered) -> None:
+        self.ordered = ordered
+        self.clock = self._clock(None)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        clock = self.clock if weights is None else self._clock(weights)
+        return _mean_and_bridge(self.ordered.walk(outcomes, weights), clock)
+
+    def _clock(self, weights: Array | None) -> Floats:
+        return _clock_of(self.ordered, self.ordered.weights(weights) * self.ordered.variances)
+
+
+class _BridgeEvaluator(Evaluator):
+    shape = (3,)
+
+    def __init__(self, ordered: Ordered) -> None:
+        self.ordered = ordered
+        self.fixed = self._clock_and_scale(None)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        clock, scale = self.fixed if weights is None else self._clock_and_scale(weights)
+        both = _mean_and_bridge(self.ordered.walk(outcomes, weights), clock)
+        fisher = _fisher(_standardise(both, np.broadcast_to(scale, both.shape[:-1])))
+        return np.concatenate([both, fisher[..., None]], axis=-1)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(large_sample=lambda _: chi_square_law(4))
+
+    def present(self, value: Floats) -> BridgeComponents:
+        """Name the numbers."""
+        z = _standardise(value[:2], self.fixed[1])
+        parts = np.exp([log_two_sided(z[0]), log_bridge_sf(z[1])])
+        return BridgeComponents(*map(float, [*value, *z, *parts, chdtrc(4, value[2])]))
+
+    def _clock_and_scale(self, weights: Array | None) -> tuple[Floats, Floats]:
+        mass = self.ordered.weights(weights)
+        return _clock_of(self.ordered, mass**2 * self.ordered.variances), self.ordered.standard_deviation(mass)
+
+
+def _clock_of(ordered: Ordered, spread: Floats) -> Floats:
+    """Return the share of the first 0, 1, ..., L blocks in `spread` (..., n), given in order: (..., L + 1)."""
+    sums = ordered.cumulate(spread)
+    return ratio(sums, sums[..., -1:])
+
+
+def _mean_and_bridge(walk: Floats, clock: Floats) -> Floats:
+    """Return mean and bridge (..., 2) of walks (..., L + 1)."""
+    line = clock * walk[..., -1:]
+    np.subtract(walk, line, out=line)
+    bridge = np.abs(line).max(axis=-1)
+    return np.stack([walk[..., -1], bridge], axis=-1)
+
+
+def _standardise(values: Floats, scale: Floats) -> Floats:
+    """Divide by the scale; where that is zero, anything but zero is infinitely far."""
+    without = np.where(np.isnan(values), np.nan, np.where(np.abs(values) > 1e-15, np.inf, 0.0))
+    return np.divide(values, scale[..., None], out=without, where=np.asarray(scale)[..., None] > 0)
+
+
+def _fisher(standardised: Floats) -> Floats:
+    return np.abs(2 * (log_two_sided(standardised[..., 0]) + log_bridge_sf(standardised[..., 1])))
+
+
+# The mean square of the walk, with even or with greater care at both ends.
+
+
+@final
+@dataclass(frozen=True)
+class CramerVonMises(Estimator):
+    r"""Mean square of the walk of residuals: the statistic of Cramer (1928) and von Mises (1931).
+
+    .. math:: \int_0^1 C(t)^2\, dt, \qquad C_k = \frac1n \sum_{i \le k} (y_{(i)} - p_{(i)}), \quad
+              t_k = \sum_{i \le k} v_i \Big/ \sum_i v_i, \quad v = p (1 - p)
+
+    with rows in the order of the prediction, and the walk read at the ends of ties only (the order inside a tie is
+    arbitrary), by the trapezoid rule for its squares; in squared probability units. `KolmogorovSmirnov` is the largest
+    height of the same walk. Divided by :math:`\sum v_i / n^2` it has the mean 1/2 under calibration, exactly and for
+    every n, and follows the integral of a squared Brownian motion in large samples
+    (`quadratic_laws.cramer_von_mises_sf`). With weights the mean is weighted and v becomes w v; the law in large
+    samples is given for unweighted rows only, and redrawn labels serve for all. Where all predictions are 0 or 1 the
+    clock t counts rows.
+
+    No bins and no bandwidth; O(n log n) once, then O(n). It loses errors that change sign often, and sees little of
+    those at the highest predictions, where the walk ends: `AndersonDarling` treats both ends alike. Two classes; any
+    weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(cs.CramerVonMises()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    0.022756
+    """
+
+    quantity: ClassVar[str] = "mean squared residual over lower ranges of predictions (Cramer-von Mises)"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort, and measure the stretches of the clock."""
+        law = ("integral of a squared Brownian motion", cramer_von_mises_sf, CRAMER_VON_MISES_MEAN)
+        return _QuadraticEvaluator(Ordered(self, predictions), _stretches, _mean_square, law)
+
+
+@final
+@dataclass(frozen=True)
+class AndersonDarling(Estimator):
+    r"""Squared mean residual, and mean square of the walk around its line in units of its variance at each place.
+
+    .. math:: C_n^2 + \int_0^1 \frac{(C(t) - t\, C_n)^2}{t (1 - t)}\, dt
+
+    with the walk C and the clock t of `CramerVonMises`; in squared probability units. The integral is the statistic of
+    Anderson & Darling (1952): errors near the lowest and the highest predictions count as much as those between. Each
+    point of the walk stands for the stretch of the clock that is nearer to it than to others, over which
+    :math:`1 / (t (1 - t))` is integrated exactly, so that an unexpected outcome of a row that is almost certain does
+    not outweigh all others. Divided by :math:`\sum v_i / n^2` it follows in large samples the sum of a squared normal
+    variable and, independent of it, the law of Anderson and Darling, the mean of which is 2
+    (`quadratic_laws.anderson_darling_sf`). With weights the mean is weighted and v becomes w v; the law in large
+    samples is given for unweighted rows only, and redrawn labels serve for all.
+
+    No bins and no bandwidth; O(n log n) once, then O(n). It loses errors that change sign often. `BrownianBridge`
+    looks at the largest distance instead, and gives mean and shape apart. With 400 rows of uniform predictions we
+    measured, at level 5 %, a power of 49 % against shifted logits, 43 % against stretched ones and 46 % against errors
+    beyond 0.1 and 0.9 only, where `Kuiper` has 50, 17 and 12 and `BrownianBridge` 42, 45 and 24 % (300 runs, standard
+    error 3). Two classes; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(cs.AndersonDarling()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    0.069123
+    """
+
+    quantity: ClassVar[str] = "squared mean residual and weighted mean square of the walk around its line"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort, and measure the stretches of the clock."""
+        law = ("squared normal variable and Anderson-Darling law", anderson_darling_sf, ANDERSON_DARLING_MEAN)
+        return _QuadraticEvaluator(Ordered(self, predictions), _logit_stretches, _mean_and_weighted_bridge, law)
+
+
+class _QuadraticEvaluator(Evaluator):
+    def __init__(
+        self,
+        ordered: Ordered,
+        measure: Callable[[Clock], Floats],
+        functional: Callable[[Floats, Clock, Floats], Floats],
+        law: tuple[str, Callable[[float], Floats], float],
+    ) -> None:
+        self.ordered, self.measure, self.functional, self.law = ordered, measure, functional, law
+        self.scale = None if ordered.own is not None or ordered.scale is None else ordered.scale**2
+        self.clock = _clock_both_ways(ordered, None)
+        self.stretches = measure(self.clock)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        walk = self.ordered.walk(outcomes, weights)
+        if weights is None:
+            return self.functional(walk, self.clock, self.stretches)
+        clock = _clock_both_ways(self.ordered, weights)
+        return self.functional(walk, clock, self.measure(clock))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        unweighted = self.ordered.own is None
+        return Capabilities(
+            signed=self._signed,
+            large_sample=(lambda _: scaled_law(*self.law, self.scale or 0.0)) if unweighted else None,
+            standard_deviation=lambda: self.scale,
+        )
+
+    def _signed(self, outcomes: Array, signs: Array) -> Floats:
+        return self.functional(self.ordered.walk(outcomes, signs=signs), self.clock, self.stretches)
+
+
+def _clock_both_ways(ordered: Ordered, weights: Array | None) -> Clock:
+    """Return the shares of the first 0, 1, ..., L blocks and of the others: twice (..., L + 1).
+
+    Both are sums of their own: differences from one would lose the variances of rows that are almost certain.
+    """
+    mass = ordered.weights(weights)
+    spread = mass * ordered.variances
+    spread = np.where(spread.sum(axis=-1, keepdims=True) > 0, spread, mass)
+    before, after = ordered.cumulate(spread), np.zeros((*spread.shape[:-1], spread.shape[-1] + 1))
+    np.cumsum(spread[..., ::-1], axis=-1, out=after[..., 1:])
+    after = np.take(after, spread.shape[-1] - ordered.stops, axis=-1)
+    return ratio(before, before[..., -1:]), ratio(after, after[..., :1])
+
+
+def _middles(share: Floats) -> Floats:
+    return (share[..., 1:] + share[..., :-1]) / 2
+
+
+def _stretches(clock: Clock) -> Floats:
+    """Return how much of the clock is nearest to each point: (..., L + 1)."""
+    return np.diff(_middles(clock[0]), axis=-1, prepend=0.0, append=1.0)
+
+
+def _logit_stretches(clock: Clock) -> Floats:
+    """Return the integral of 1 / (t (1 - t)) over the stretch of each point: (..., L + 1); zero at both ends."""
+    before, after = clock
+    found = np.zeros_like(before)
+    inside = (before > 0) & (after > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        places = np.log(_middles(before)) - np.log(_middles(after))
+        found[..., 1:-1] = np.where(inside[..., 1:-1], np.diff(places, axis=-1), 0.0)
+    return found
+
+
+def _mean_square(walk: Floats, clock: Clock, stretches: Floats) -> Floats:  # noqa: ARG001
+    return (walk**2 * stretches).sum(axis=-1)
+
+
+def _mean_and_weighted_bridge(walk: Floats, clock: Clock, stretches: Floats) -> Floats:
+    mean = walk[..., -1]
+    line = clock[0] * mean[..., None]
+    np.subtract(walk, line, out=line)
+    line *= line
+    line *= stretches
+    return line.sum(axis=-1) + mean**2
+
+
+# Rows in the order of the one column that is conditioned on, and the walk of their residuals.
+
+
+def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
+    """Return the conditioned column as numbers in [0, 1]: a probability as it is, a variable divided by its range."""
+    values = numeric_column(estimator, predictions)
+    if not len(values):
+        return values
+    low, high = borders(predictions)
+    return np.clip((values - low) / ((high - low) or 1.0), 0.0, 1.0)
+
+
+class Ordered:
+    """The rows of a two-class sample in increasing order of the conditioned column; equal values are one block.
+
+    Which values are equal, `first_of_ties` says.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        Who asks, for messages.
+    predictions : Predictions
+
+    Attributes
+    ----------
+    stops : (L + 1,) ints
+        How many rows lie in the first 0, 1, ..., L blocks.
+    values : (L,) floats
+        The conditioned value of each block.
+    """
+
+    def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
+        two_classes(estimator, predictions)
+        column = numeric_column(estimator, predictions)
+        self.order = predictions.order
+        placed = column[self.order]
+        self.stops = np.append(first_of_ties(placed), len(placed))
+        self.values = placed[self.stops[1:] - 1]
+        self.event = predictions.event[self.order]
+        self.own = None if predictions.weights is None else predictions.weights[self.order]
+
+    def clipped(self) -> Ordered:
+        """Return the same, with residuals of the predictions clipped to [0, 1], as where a null draws labels."""
+        other = copy(self)
+        other.event = np.clip(self.event, 0.0, 1.0)
+        return other
+
+    @property
+    def variances(self) -> Floats:
+        """(n,) variance of each outcome in a calibrated world, in order."""
+        chance = np.clip(self.event, 0.0, 1.0)
+        return chance * (1 - chance)
+
+    @property
+    def scale(self) -> float | None:
+        """The standard deviation of the mean residual in a calibrated world; None if it is zero."""
+        scale = float(self.standard_deviation(self.weights(None)))
+        return scale if scale > 0 else None
+
+    def standard_deviation(self, weights: Floats) -> Floats:
+        """Return the standard deviation of the mean residual under weights (..., n) in order: (...,)."""
+        total = weights.sum(axis=-1)
+        return ratio(np.sqrt((weights**2 * self.variances).sum(axis=-1)), total, empty=np.nan)
+
+    def weights(self, weights: Array | None) -> Floats:
+        """Return the sample's weights times further ones (..., n), in order: (..., n) or (n,)."""
+        own = np.ones(len(self.order)) if self.own is None else self.own
+        return own if weights is None else own * np.take(weights, self.order, axis=-1)
+
+    def happened(self, outcomes: Array) -> Floats:
+        """Return the indicator of the event (..., n), or its chance, in order."""
+        # not [..., order]: that would lie in memory the other way round, slow all that follows, and be added up in an
+        # order that depends on the number of replicates
+        if is_chances(outcomes):
+            return np.take(outcomes[..., 1], self.order, axis=-1)
+        return np.take(outcomes, self.order, axis=-1).astype(float)
+
+    def cumulate(self, values: Array) -> Floats:
+        """Return the sums of values (..., n), given in order, over the first 0, 1, ..., L blocks: (..., L + 1)."""
+        sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+        np.cumsum(values, axis=-1, out=sums[..., 1:])
+        return sums if len(self.stops) == sums.shape[-1] else np.take(sums, self.stops, axis=-1)
+
+    def walk(self, outcomes: Array, weights: Array | None = None, signs: Array | None = None) -> Floats:
+        r"""Return the walk of mean residuals, origin included: (..., L + 1).
+
+        .. math:: C_k = \sum_{i \le k} w_i (y_i - p_i) \Big/ \sum_i w_i, \qquad C_0 = 0
+
+        in probability units and at the ends of blocks only, since the order inside a block is arbitrary. Residuals are
+        multiplied by `signs` (..., n), if there are any. NaN without weight.
+        """
+        residual = self.happened(outcomes)
+        residual -= self.event
+        if signs is not None:
+            residual = residual * np.take(signs, self.order, axis=-1)
+        if self.own is None and weights is None:
+            walk = self.cumulate(residual)
+            walk /= len(residual.T) or np.nan
+            return walk
+        mass = self.weights(weights)
+        total = np.asarray(mass.sum(axis=-1))
+        return ratio(self.cumulate(residual * mass), total[..., None], empty=np.nan)
+
+
+# The laws that the walk of residuals gives rise to in large samples: survival functions of Brownian motion.
+
+# Below, the series in exp(-1 / x^2) are used; above, those in exp(-x^2), which keep their digits in the tail.
+_SWITCH = 2.0
+_TERMS = np.arange(12)
+# Means of the two laws of a Brownian motion.
+KUIPER_MEAN = 2 * math.sqrt(2 / math.pi)
+KOLMOGOROV_SMIRNOV_MEAN = math.sqrt(math.pi / 2)
+
+
+def kuiper_sf(x: float | Floats) -> Floats:
+    r"""Return P(max W - min W > x) for a Brownian motion W on [0, 1] (Feller 1951).
+
+    .. math:: 1 - \sum_{k \ge 0} \Big(\frac{8}{x^2} + \frac{2}{(k + 1/2)^2 \pi^2}\Big) e^{-2 (k + 1/2)^2 \pi^2 / x^2}
+              = 8 \sum_{k \ge 1} (-1)^{k-1} k\, \bar\Phi(k x)
+
+    The law of the standardised `Kuiper` statistic (ECCE-R) of a calibrated model in large samples
+    (Arrieta-Ibarra et al. 2022). Its mean is :math:`2\sqrt{2/\pi} = 1.5958`. Absolute error below 1e-14.
+
+    Parameters
+    ----------
+    x : float or array
+
+    Examples
+    --------
+    >>> print(f"{kuiper_sf(1.5):.6f}")
+    0.512941
+    """
+    near, far = _split_series(x)
+    half = (_TERMS + 0.5)[:, None] ** 2 * np.pi**2
+    series = (8 / near**2 + 2 / half) * np.exp(-2 * half / near**2)
+    k = (_TERMS + 1)[:, None]
+    tail = 8 * ((-1.0) ** (k - 1) * k * ndtr(-k * far)).sum(axis=0)
+    return _joined_series(x, 1 - series.sum(axis=0), tail)
+
+
+def kolmogorov_smirnov_sf(x: float | Floats) -> Floats:
+    r"""Return P(max \|W\| > x) for a Brownian motion W on [0, 1].
+
+    .. math:: 1 - \frac{4}{\pi} \sum_{k \ge 0} \frac{(-1)^k}{2k+1} e^{-(2k+1)^2 \pi^2 / (8 x^2)}
+              = 4 \sum_{k \ge 0} (-1)^k\, \bar\Phi((2k+1) x)
+
+    The law of the standardised `KolmogorovSmirnov` statistic (ECCE-MAD) of a calibrated model in large samples
+    (Arrieta-Ibarra et al. 2022). Its mean is :math:`\sqrt{\pi/2} = 1.2533`. Absolute error below 1e-14.
+
+    Parameters
+    ----------
+    x : float or array
+
+    Examples
+    --------
+    >>> print(f"{kolmogorov_smirnov_sf(1.0):.6f}")
+    0.629223
+    """
+    near, far = _split_series(x)
+    odd = (2 * _TERMS + 1)[:, None]
+    sign = (-1.0) ** _TERMS[:, None]
+    series = 4 / np.pi * sign / odd * np.exp(-(odd**2) * np.pi**2 / (8 * near**2))
+    return _joined_series(x, 1 - series.sum(axis=0), 4 * (sign * ndtr(-odd * far)).sum(axis=0))
+
+
+def log_bridge_sf(x: Floats) -> Floats:
+    """Return the logarithm of P(max |B| > x) for a Brownian bridge B (Kolmogorov 1933), without underflow."""
+    far = np.maximum(x, 1.0)
+    tail = np.log(2) - 2 * far**2 + np.log1p(-np.exp(-6 * far**2) + np.exp(-16 * far**2))
+    return np.where(x < 1.0, np.log(kolmogorov(np.minimum(x, 1.0))), tail)
+
+
+def log_two_sided(z: Floats) -> Floats:
+    """Return the logarithm of P(|Z| > |z|) for a standard normal Z, without underflow."""
+    return np.log(2) + log_ndtr(-np.abs(z))
+
+
+def _split_series(x: float | Floats) -> tuple[Floats, Floats]:
+    """Return x where the first series serves and x where the second one does, each kept away from the other side."""
+    flat = np.ravel(np.asarray(x, dtype=float))
+    # The first series is one minus something smaller than 1e-300 for x below 0.1.
+    return np.clip(flat, 0.1, _SWITCH), np.maximum(flat, _SWITCH)
+
+
+def _joined_series(x: float | Floats, near: Floats, far: Floats) -> Floats:
+    values = np.asarray(x, dtype=float)
+    joined = np.where(np.ravel(values) < _SWITCH, near, far)
+    joined = np.where(np.isnan(np.ravel(values)), np.nan, np.clip(joined, 0.0, 1.0))
+    return np.reshape(joined, values.shape)[()]
+
+
+# The laws of squared walks in large samples: integrals of squared Brownian motions and bridges.
+#
+# Each is a sum of independent squared normal variables, :math:`Q = \sum_j Z_j^2 / \mu_j` with :math:`\mu_1 < \mu_2 <
+# \dots`, and for such sums (Smirnov 1937)
+#
+# .. math:: P(Q > x) = \frac1\pi \sum_{k \ge 1} (-1)^{k+1} \int_{\mu_{2k-1}}^{\mu_{2k}}
+#           \frac{e^{-x u / 2}}{u \sqrt{|D(u)|}}\, du, \qquad D(u) = \prod_j (1 - u / \mu_j)
+#
+# The integrands are infinite at both ends like inverse roots, which the rule of Gauss and Chebyshev takes into
+# account. All terms but the first are small in the tail, so small probabilities keep their digits.
+
+# Means of the two laws: the integral of t, and that of 1 with a squared normal variable.
+CRAMER_VON_MISES_MEAN = 0.5
+ANDERSON_DARLING_MEAN = 2.0
+_INTERVALS = 30
+_POINTS = 256
+# Below, the laws have less than 1e-14 of their mass, and the series would need more terms.
+_SMALLEST_HEIGHT, _SMALLEST_BRIDGE = 0.004, 0.025
+
+
+def cramer_von_mises_sf(x: float | Floats) -> Floats:
+    r"""Return P(:math:`\int_0^1 W(t)^2 dt` > x) for a Brownian motion W (Cameron & Martin 1944).
+
+    The law of the standardised `CramerVonMises` statistic of a calibrated model in large samples: the sum of
+    :math:`Z_j^2 / ((j - 1/2)^2 \pi^2)`, whose mean is 1/2. Absolute error below 1e-13.
+
+    Parameters
+    ----------
+    x : float or array
+
+    Examples
+    --------
+    >>> print(f"{cramer_von_mises_sf(1.0):.6f}")
+    0.136102
+    """
+    return survival_of(x, *_height_rule(), _SMALLEST_HEIGHT)
+
+
+def anderson_darling_sf(x: float | Floats) -> Floats:
+    r"""Return P(:math:`\int_0^1 B(t)^2 / (t (1 - t)) dt + Z^2` > x), B a Brownian bridge, Z normal, independent.
+
+    The law of the standardised `AndersonDarling` statistic of a calibrated model in large samples: the sum of
+    :math:`Z_j^2 / (j (j + 1))` (Anderson & Darling 1952) and one more :math:`Z^2`; its mean is 2. Absolute error
+    below 1e-13.
+
+    Parameters
+    ----------
+    x : float or array
+
+    Examples
+    --------
+    >>> print(f"{anderson_darling_sf(2.0):.6f}")
+    0.365112
+    """
+    return survival_of(x, *_bridge_rule(), _SMALLEST_BRIDGE)
+
+
+@cache
+def _height_rule() -> tuple[Floats, Floats]:
+    """Of a Brownian motion: D(u) = cos(sqrt u)."""
+    j = np.arange(1, 2 * _INTERVALS + 1, dtype=float)
+    return quadratic_rule(np.square((j - 0.5) * np.pi), lambda u: np.cos(np.sqrt(u)))
+
+
+@cache
+def _bridge_rule() -> tuple[Floats, Floats]:
+    """Of a weighted bridge and one more variable: D(u) = (u - 1) cos(sqrt(1 + 4 u) pi / 2) / (pi u)."""
+    j = np.arange(1, 2 * _INTERVALS)
+    roots = np.append(1.0, j * (j + 1.0))
+    return quadratic_rule(roots, lambda u: (u - 1) * np.cos(np.pi / 2 * np.sqrt(1 + 4 * u)) / (np.pi * u))
+
+
+def quadratic_rule(roots: Floats, determinant: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+    """Return points u and weights with which P(Q > x) is the sum of weights times exp(-x u / 2).
+
+    Parameters
+    ----------
+    roots : (2 m,) floats
+        The smallest of the numbers mu, all different, in increasing order.
+    determinant : callable
+        D.
+    """
+    low, high = roots[::2, None], roots[1::2, None]
+    half = (high - low) / 2
+    angle = (np.arange(_POINTS) + 0.5) * np.pi / _POINTS
+    points = low + half * (1 - np.cos(angle))
+    smooth = half * np.sin(angle) / np.sqrt(np.abs(determinant(points))) / points
+    sign = (-1.0) ** np.arange(len(low))[:, None]
+    return points.ravel(), (sign * smooth / _POINTS).ravel()
+
+
+def survival_of(x: float | Floats, points: Floats, weights: Floats, smallest: float) -> Floats:
+    """Return P(Q > x) by the points and weights of `quadratic_rule`; one below `smallest`."""
+    values = np.asarray(x, dtype=float)
+    flat = np.maximum(np.ravel(values), smallest)
+    found = np.array([weights @ np.exp(-0.5 * each * points) for each in flat])
+    found = np.where(np.ravel(values) < smallest, 1.0, np.clip(found, 0.0, 1.0))
+    return np.reshape(found, values.shape)[()]
