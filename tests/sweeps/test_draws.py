@@ -130,7 +130,7 @@ def test_more_repeats_keep_the_first(draws):
     assert np.array_equal(first, more.isel(repeat=range(140)))
 
 
-@pytest.mark.parametrize("draws", slow_but(["rows"], WAYS))
+@pytest.mark.parametrize("draws", slow_but([], WAYS))
 def test_many_borders_are_evaluated_in_smaller_groups(draws):
     """Their sums need more memory; values are those of the estimators, and whatever blocks they are computed in."""
     changes = {"n": [50], "n_bins": [10, 3000, 4000], "n_repeats": 60, "estimators": estimators((cs.ECE,))}

@@ -110,7 +110,7 @@ def size(make, n, null, runs=250):
     return float(np.mean(np.array(found) <= 0.05))
 
 
-@pytest.mark.parametrize("n", [100, 500])
+@pytest.mark.parametrize("n", slow_but([100], [100, 500]))
 @pytest.mark.parametrize("make", [weak_world, rare_world])
 def test_size_of_the_weak_null(make, n):
     assert size(make, n, Weak(99)) <= 0.065 + share_error(0.065, 250)
