@@ -139,7 +139,7 @@ class CalibratorComparison(Result):
         return [self.verdict, *apart_lines(self.pairs), f"  {self._rows_text()}"]
 
     def _table(self) -> list[list[str]]:
-        return table(self.models, self.confidence_level)
+        return error_table(self.models, self.confidence_level)
 
     def _details(self) -> list[tuple[str, str]]:
         own, pair = self.hypotheses
@@ -385,7 +385,7 @@ def _apart(pair: PairResult) -> str:
     return f"adjusted p = {pair.pvalue_adjusted:.3g}{note}"
 
 
-def table(models: Sequence[CalibratorResult], confidence_level: float) -> list[list[str]]:
+def error_table(models: Sequence[CalibratorResult], confidence_level: float) -> list[list[str]]:
     """Return the cells of a table of errors, p-values and scores, a row for each calibrator."""
     head = ["", "squared", "root", f"{100 * confidence_level:g} %", "p", "Brier", "refinement", "log"]
     values = [each.value for each in models]

@@ -55,7 +55,7 @@ def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: 
     return Split(np.setdiff1d(np.arange(len(prob)), test_rows), test_rows)
 
 
-def folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
+def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
     """Deal the rows out into folds, each spread evenly over the predictions; each is tested on once.
 
     Parameters
@@ -162,7 +162,7 @@ def _folds(
         raise ValueError(f"cv is {cv!r}, but a number of folds from 2 to {len(sample) // 2} is expected, such as 5.")
     if len(sample) < FEWEST_TEST_ROWS:
         raise ValueError(f"there are {len(sample)} rows, but at least {FEWEST_TEST_ROWS} are needed to test on.")
-    return list(folds(sample.predictions.probabilities, int(cv), rng))
+    return list(spread_folds(sample.predictions.probabilities, int(cv), rng))
 
 
 def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: Mapping[str, Any] | None) -> Bools:
@@ -253,7 +253,7 @@ def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitte
             model.fit(table[split.fit_rows], sample.outcomes[split.fit_rows], **more)
         except ValueError as error:
             raise ValueError(f"calibrator {name!r} cannot be fitted on {len(split.fit_rows)} rows: {error}") from error
-    return checked(model.predict_proba(table[split.test_rows]), name, len(sample.labels))
+    return checked_probabilities(model.predict_proba(table[split.test_rows]), name, len(sample.labels))
 
 
 def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool) -> tuple[Any, Array]:
@@ -283,7 +283,7 @@ def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool)
     return model, table
 
 
-def checked(said: Any, name: str, n_classes: int) -> Floats:
+def checked_probabilities(said: Any, name: str, n_classes: int) -> Floats:
     """Return probabilities (m, K), or say what a calibrator has returned instead."""
     rows = np.asarray(said, dtype=float)
     if rows.ndim != 2 or rows.shape[1] != n_classes:

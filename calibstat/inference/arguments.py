@@ -7,7 +7,7 @@ from typing import Any
 
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.inference.results import Question
+from calibstat.inference.results import Inquiry
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -15,10 +15,10 @@ from calibstat.nulls.exact import Exact
 from calibstat.nulls.multiplier import Multiplier, Weak
 
 
-def look(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Question, Sample]:
+def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Inquiry, Sample]:
     """Look at a sample through a lens and then that of the estimator; return what is asked, and what is seen.
 
-    ``look(sample, estimator, lens)`` is the same as ``look(sample, lens | estimator)``.
+    ``look_through(sample, estimator, lens)`` is the same as ``look_through(sample, lens | estimator)``.
 
     Raises
     ------
@@ -31,7 +31,7 @@ def look(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Questio
     seen = through(sample)
     refuse_empty(seen, through)
     predictions = seen.predictions
-    return Question(asked, len(seen), predictions.n_classes, predictions.given, predictions.source), seen
+    return Inquiry(asked, len(seen), predictions.n_classes, predictions.given, predictions.source), seen
 
 
 def behind(lens: Lens | None, estimator: Any) -> Estimator:

@@ -16,7 +16,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.arguments import behind, check_share, look
+from calibstat.inference.arguments import behind, check_share, look_through
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
@@ -34,7 +34,7 @@ from calibstat.inference.results import (
     CONFIDENCE_LEVEL,
     LEVEL,
     CalibrationTest,
-    Question,
+    Inquiry,
     Result,
     interval_text,
     noted,
@@ -131,7 +131,7 @@ def comparison_test(
     true_or_false("paired", paired)
     _check_names(names)
     estimator = comparable(behind(lens, estimator))
-    looked = look(a, estimator), look(b, estimator)
+    looked = look_through(a, estimator), look_through(b, estimator)
     seen = looked[0][1], looked[1][1]
     same_labels(a, b)
     if paired:
@@ -270,7 +270,7 @@ class ComparisonTest(Result):
         Beside squared errors.
     paired : bool
     names : (str, str)
-    questions : (Question, Question)
+    questions : (Inquiry, Inquiry)
     n_resamples : int
         Of the exact p-values.
     level : float
@@ -290,7 +290,7 @@ class ComparisonTest(Result):
     score_difference: ScoreDifference | None
     paired: bool
     names: tuple[str, str]
-    questions: tuple[Question, Question]
+    questions: tuple[Inquiry, Inquiry]
     n_resamples: int
     level: float = LEVEL
 

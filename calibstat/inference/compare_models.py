@@ -16,12 +16,12 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import random_signs, replicate
 from calibstat.estimators.base import Estimator
-from calibstat.inference.arguments import behind, check_sample, check_share, look
+from calibstat.inference.arguments import behind, check_sample, check_share, look_through
 from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized
 from calibstat.inference.multiplicity import holm, single_step
-from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Question, Result, counted, noted, number
+from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Inquiry, Result, counted, noted, number
 from calibstat.lenses.base import Lens
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -100,7 +100,7 @@ def compare_models(
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_resamples", n_resamples)
     seen = [estimator.lens(models[name]) for name in names]
-    questions = tuple(look(models[name], estimator)[0] for name in names)
+    questions = tuple(look_through(models[name], estimator)[0] for name in names)
     values = [expanded(estimator, each, "compare_models") for each in seen]
     generator, squared = as_generator(rng), values[0].squared
     own = np.zeros(len(seen))  # only a squared error may be zero for two models, where a normal law says nothing
@@ -316,7 +316,7 @@ class ModelComparison(Result):
     confidence_level : float
     adjust : str
     n_resamples : int
-    questions : tuple of Question
+    questions : tuple of Inquiry
     level : float
         From which adjusted p-value on there is evidence.
     """
@@ -329,7 +329,7 @@ class ModelComparison(Result):
     confidence_level: float
     adjust: str
     n_resamples: int
-    questions: tuple[Question, ...]
+    questions: tuple[Inquiry, ...]
     level: float = LEVEL
 
     _display: ClassVar[str] = "ComparisonDisplay"

@@ -295,7 +295,7 @@ def unseen_variance(slope: Floats, chance: Floats) -> float:
         By the rule of three (`possible_chance`); zero for rows whose cell shows its noise.
     """
     possible = chance > 0
-    return float((chance * (1 - chance))[possible] @ reach(slope[possible]) ** 2)
+    return float((chance * (1 - chance))[possible] @ largest_move(slope[possible]) ** 2)
 
 
 def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
@@ -356,7 +356,7 @@ def possible_chance(rows: Floats) -> Floats:
     return RULE_OF_THREE / np.maximum(rows, 2 * RULE_OF_THREE)
 
 
-def reach(slope: Floats) -> Floats:
+def largest_move(slope: Floats) -> Floats:
     """(m,) how much another label adds, of (m, c): it moves one component by one, or two in opposite directions."""
     return np.abs(slope[:, 0]) if slope.shape[1] == 1 else np.ptp(slope, axis=1)
 

@@ -10,10 +10,10 @@ import numpy as np
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.arguments import check_number, check_share, look
+from calibstat.inference.arguments import check_number, check_share, look_through
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
-from calibstat.inference.results import CONFIDENCE_LEVEL, Question, Result, noted, number, small_pvalue
+from calibstat.inference.results import CONFIDENCE_LEVEL, Inquiry, Result, noted, number, small_pvalue
 from calibstat.inference.test import (
     cluster_count,
     cluster_note,
@@ -43,7 +43,7 @@ class EquivalenceTest(Result):
     confidence_level : float
     method : str
         What the bound is for, and how it was computed.
-    question : Question
+    question : Inquiry
     multiplier : Multiplier
         What the noise was drawn by.
     fewest : int
@@ -58,7 +58,7 @@ class EquivalenceTest(Result):
     upper_bound: float
     confidence_level: float
     method: str
-    question: Question
+    question: Inquiry
     multiplier: Multiplier
     fewest: int
     n_clusters: int | None = None
@@ -162,7 +162,7 @@ def equivalence_test(
     >>> equivalence_test(sample, cs.ECE(cs.EqualMass(10)), 0.05, rng=0).within
     True
     """
-    question, seen = look(sample, estimator, lens)
+    question, seen = look_through(sample, estimator, lens)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     _check(margin, interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval

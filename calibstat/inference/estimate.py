@@ -11,7 +11,7 @@ from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.tally import Tally
-from calibstat.inference.arguments import check_share, look
+from calibstat.inference.arguments import check_share, look_through
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.intervals import NO_NOISE, ConfidenceInterval, Interval, NoInterval, UniformInterval
 from calibstat.inference.results import CONFIDENCE_LEVEL, Estimate
@@ -85,7 +85,7 @@ def estimate(
     >>> found.confidence_interval.low
     0.0
     """
-    question, seen = look(sample, estimator, lens)
+    question, seen = look_through(sample, estimator, lens)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     if not (interval is None or isinstance(interval, (Bootstrap, Multiplier))):
         raise TypeError(

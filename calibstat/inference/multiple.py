@@ -13,9 +13,9 @@ from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
-from calibstat.inference.results import LEVEL, Question, Result, counted, number
+from calibstat.inference.results import LEVEL, Inquiry, Result, counted, number
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull, Null
@@ -87,7 +87,7 @@ def multiple_test(
     >>> found.names, (found.adjusted <= 0.05).tolist()
     (('a', 'b', 'c'), [False, True, False])
     """
-    question, seen = look(sample, estimator, lens)
+    question, seen = look_through(sample, estimator, lens)
     null = Consistency() if null is None else check_null(null)
     check_choices(adjust, standardize)
     estimator, core = question.estimator, question.estimator.core
@@ -165,7 +165,7 @@ class MultipleTest(Result):
     n_resamples : int
     hypothesis : str
     null : Null
-    question : Question
+    question : Inquiry
     level : float
         At which texts reject.
     """
@@ -180,7 +180,7 @@ class MultipleTest(Result):
     n_resamples: int
     hypothesis: str
     null: Null
-    question: Question
+    question: Inquiry
     level: float = LEVEL
 
     _row: ClassVar[str] = "name"

@@ -222,7 +222,7 @@ class CalibrationTest(Result):
         Which null was tested.
     null : Null
         How its distribution was computed or drawn.
-    question : Question
+    question : Inquiry
         Estimator, lens, number of rows.
     level : float
         From which p-value on there is evidence.
@@ -240,7 +240,7 @@ class CalibrationTest(Result):
     pvalue_interval: tuple[float, float]
     hypothesis: str
     null: Null
-    question: Question
+    question: Inquiry
     level: float = LEVEL
     standardized: float | None = None
     remark: str = ""
@@ -317,7 +317,7 @@ class Estimate(Result):
         The level that was asked for.
     interval_note : str
         What the interval is for and how it was computed, or why there is none.
-    question : Question
+    question : Inquiry
         Estimator, lens, number of rows.
     headline : float or None
         The one number of the estimate that a test is about; None where there is none.
@@ -332,7 +332,7 @@ class Estimate(Result):
     confidence_interval: ConfidenceInterval | None
     confidence_level: float
     interval_note: str
-    question: Question
+    question: Inquiry
     headline: float | None = None
     headline_null_mean: float | None = None
     notes: tuple[str, ...] = ()
@@ -385,7 +385,7 @@ class Estimate(Result):
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Inquiry:
     """What was asked of which data: the part that every result shares.
 
     Parameters

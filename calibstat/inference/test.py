@@ -8,7 +8,7 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.arguments import check_null, check_share, look
+from calibstat.inference.arguments import check_null, check_share, look_through
 from calibstat.inference.results import LEVEL, CalibrationTest
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, tie_slack, typical_size
@@ -76,7 +76,7 @@ calibration error of cell means, total variation, binned), where 0.04501 is expe
 many rows.
     >>> statistic, pvalue = result
     """
-    question, seen = look(sample, estimator, lens)
+    question, seen = look_through(sample, estimator, lens)
     estimator = question.estimator
     check_share("level", level, LEVEL)
     if null is not None:

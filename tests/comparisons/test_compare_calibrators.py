@@ -14,7 +14,7 @@ import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat import generators
 from calibstat.comparisons.compare import compare_calibrators
-from calibstat.comparisons.results import apart_lines, table
+from calibstat.comparisons.results import apart_lines, error_table
 from calibstat.inference.compare import comparison_test
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.test import calibration_test
@@ -303,8 +303,8 @@ def test_no_calibrators_of_that_name(found):
 def test_what_is_rounded_to_zero_has_no_sign(found):
     beta = found["beta"]
     odd = replace(beta, scores=replace(beta.scores, brier=-1e-9, refinement=-4e-6, log=-0.0))
-    assert table([odd], 0.95)[1][-3:] == ["0.00000", "0.00000", "0.00000"]
-    assert table([replace(beta, scores=replace(beta.scores, log=-0.1234567))], 0.95)[1][-1] == "-0.12346"
+    assert error_table([odd], 0.95)[1][-3:] == ["0.00000", "0.00000", "0.00000"]
+    assert error_table([replace(beta, scores=replace(beta.scores, log=-0.1234567))], 0.95)[1][-1] == "-0.12346"
 
 
 def test_a_certain_mistake_is_told_beside_the_log_score(off, said):

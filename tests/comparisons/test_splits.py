@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from calibstat.comparisons.results import corrected_standard_error, twice_median
-from calibstat.comparisons.splits import folds, random_split
+from calibstat.comparisons.splits import random_split, spread_folds
 
 
 def rows_of(n, n_classes=2, seed=0):
@@ -25,7 +25,7 @@ def test_parts_share_no_row_and_have_their_sizes(n, n_test, n_classes):
 
 def test_no_function_sees_a_label():
     assert list(inspect.signature(random_split).parameters) == ["prob", "n_test", "rng", "eligible"]
-    assert list(inspect.signature(folds).parameters) == ["prob", "n_folds", "rng"]
+    assert list(inspect.signature(spread_folds).parameters) == ["prob", "n_folds", "rng"]
 
 
 def test_parts_are_spread_evenly_over_the_predictions():
@@ -57,7 +57,7 @@ def test_rows_that_are_not_eligible_are_never_tested_on():
 @pytest.mark.parametrize(("n", "n_folds"), [(100, 5), (103, 5), (9, 4)])
 def test_folds_test_every_row_once(n, n_folds):
     prob = rows_of(n, 3)
-    found = list(folds(prob, n_folds, np.random.default_rng(0)))
+    found = list(spread_folds(prob, n_folds, np.random.default_rng(0)))
     assert len(found) == n_folds
     np.testing.assert_array_equal(np.sort(np.concatenate([each.test_rows for each in found])), np.arange(n))
     for each in found:
