@@ -18,7 +18,7 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
-from calibstat.inference.arguments import check_lens, check_share
+from calibstat.inference.arguments import check_lens, check_null, check_share
 from calibstat.inference.results import LEVEL, Result
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
@@ -46,7 +46,7 @@ def required_n(
     lens: Lens | None = None,
     power: float = 0.8,
     level: float = LEVEL,
-    null: Null | None = None,
+    null: Null | str | None = None,
     max_n: int = 1_000_000,
     n_runs: int = 1000,
     rng: RNG = None,
@@ -117,7 +117,7 @@ def minimum_detectable(
     bounds: tuple[float, float] | None = None,
     power: float = 0.8,
     level: float = LEVEL,
-    null: Null | None = None,
+    null: Null | str | None = None,
     n_runs: int = 1000,
     rng: RNG = None,
 ) -> MinimumDetectable:
@@ -168,7 +168,9 @@ def minimum_detectable(
     return MinimumDetectable(planned, power, crossing, model, *_true_error(model, planned.lens), size)
 
 
-def _planned(test: Estimator | PValue, lens: Lens | None, level: float, power: float, null: Null | None) -> PlannedTest:
+def _planned(
+    test: Estimator | PValue, lens: Lens | None, level: float, power: float, null: Null | str | None
+) -> PlannedTest:
     planned = PlannedTest(test, level, null, Canonical() if lens is None else check_lens(lens))
     if not level < power < 1:
         raise ValueError(f"power is {power!r}, but it must lie between the level, {level:g}, and 1: for example 0.8")
@@ -218,7 +220,7 @@ class PlannedTest:
 
     test: Estimator | PValue
     level: float
-    null: Null | None = None
+    null: Null | str | None = None
     before: Lens = field(default_factory=Canonical)
 
     def __post_init__(self) -> None:
@@ -234,7 +236,7 @@ class PlannedTest:
     @property
     def redraws(self) -> Null:
         """The null of the p-values."""
-        return Consistency(ceil(_EXCEEDANCES / self.level) - 1) if self.null is None else self.null
+        return Consistency(ceil(_EXCEEDANCES / self.level) - 1) if self.null is None else check_null(self.null)
 
     def pvalue(self, sample: Sample, rng: np.random.Generator) -> float:
         """Test a sample."""

@@ -22,7 +22,7 @@ NOTATION: dict[str, tuple[set[str], set[Any]]] = {
     "sample": ({"Sample", "Any"}, {inspect.Parameter.empty, None}),
     "estimator": ({"Estimator", "Estimator | None"}, {inspect.Parameter.empty, None}),
     "lens": ({"Lens | None"}, {None}),
-    "null": ({"Null | None"}, {None}),
+    "null": ({"Null | str | None", "Null | str"}, {None, "weak"}),  # a scan asks whether means are off
     "interval": ({"Bootstrap | Multiplier | None", "Multiplier | None"}, {None}),
     "level": ({"float"}, {LEVEL}),
     "confidence_level": ({"float"}, {CONFIDENCE_LEVEL}),
@@ -43,7 +43,7 @@ HELPERS = {
     "step_down",
 }
 # Not yet so.
-EXCEPTIONS = {("scan_variables", "null")}
+EXCEPTIONS: set[tuple[str, str]] = set()
 
 
 @every_verb
