@@ -86,15 +86,11 @@ def threads() -> int:
 
 
 def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let `accelerate` put a compiled function in the place of the decorated one: in its module, or in its class.
+    """Let `accelerate` put the compiled function at "module:name" in the place of the decorated one.
 
-    While nothing is accelerated the decorated function is left as it is. Call it under the name that it is defined by:
-    what another module has imported by name stays as it was.
-
-    Parameters
-    ----------
-    twin : str
-        Where it is, "module:name". It may return ``NotImplemented`` for arguments that it does not serve.
+    It takes its place in its module, or in its class; it may return ``NotImplemented`` for arguments that it does not
+    serve. While nothing is accelerated the decorated function is left as it is. Call it under the name that it is
+    defined by: what another module has imported by name stays as it was.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

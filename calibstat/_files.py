@@ -17,20 +17,6 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
     If the block ends by an error or Ctrl-C, `path` is as it was before, and nothing is left beside it. What is no file,
     such as ``/dev/stdout``, is written to directly.
-
-    Parameters
-    ----------
-    path : str or path
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from calibstat._files import written_whole
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with written_whole(f"{folder}/plan.txt") as place:
-    ...         _ = place.write_text("all of it")
-    ...     print([each.name for each in Path(folder).iterdir()])
-    ['plan.txt']
     """
     if Path(path).exists() and not Path(path).is_file():
         yield Path(path)
@@ -48,15 +34,10 @@ def written_whole(path: str | Path) -> Iterator[Path]:
 
 
 class Interrupts:
-    """Takes note of Ctrl-C inside a ``with`` block, which raises KeyboardInterrupt as ever.
+    """Takes note of whether Ctrl-C `came` inside a ``with`` block, which raises KeyboardInterrupt as ever.
 
     A parser written in C, for one, calls a file damaged when reading it is interrupted. Handlers of others are left
     alone, and so are threads, to which no signal comes.
-
-    Attributes
-    ----------
-    came : bool
-        Whether there was one.
     """
 
     def __init__(self) -> None:

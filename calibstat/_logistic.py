@@ -38,16 +38,10 @@ def clipped_logit(p: Floats) -> Floats:
 @final
 @dataclass(frozen=True, eq=False)
 class LogisticFits:
-    """Logistic regressions of R replicates.
+    """Logistic regressions of R replicates: coefficients (R, d), and the largest log-likelihood less the penalty (R,).
 
-    Parameters
-    ----------
-    coefficients : (R, d) floats
-    value : (R,) floats
-        The largest log-likelihood, less the penalty.
-    exists : (R,) booleans
-        Whether there is a maximum. Where outcomes are separated the likelihood grows without end: coefficients are then
-        large and finite, and the value is its supremum up to rounding.
+    There `exists` a maximum unless outcomes are separated. Then the likelihood grows without end: coefficients are
+    large and finite, and the value is its supremum up to rounding.
     """
 
     coefficients: Floats
@@ -71,18 +65,8 @@ def fit_logistic(
     Each replicate is fitted on its own: no bit depends on which others are there. Of columns that depend on each other
     the least combination is taken, so that columns of zeros get coefficients of zero.
 
-    Parameters
-    ----------
-    design : (n, d) floats
-    happened : (R, n) numbers
-        Outcomes, or their chances.
-    mass : (n,) or (R, n) floats
-        Weights.
-    offset : (n,) floats, optional
-    penalty : (d, d) floats, optional
-        P, positive semidefinite.
-    start : (d,) floats, optional
-        Where to begin; by default at zero.
+    Shapes: the design is (n, d), outcomes or their chances (R, n), weights `mass` (n,) or (R, n), the offset (n,), the
+    penalty P, positive semidefinite, (d, d), and the start (d,), by default zero.
     """
     n, d = design.shape
     columns = np.ascontiguousarray(design.T)
@@ -187,12 +171,7 @@ def _each(rows: Floats, matrix: Floats) -> Floats:
 def inverse_roots(matrices: Floats, least: float) -> tuple[Floats, int]:
     """Return A (R, d, d) with A A' a generalised inverse of each covariance, and the rank of the first.
 
-    Parameters
-    ----------
-    matrices : (R, d, d) floats
-        Positive semidefinite.
-    least : float
-        Directions with less than this share of the largest variance, of columns scaled to equal ones, are none.
+    Directions with less than the share `least` of the largest variance, of columns scaled to equal ones, are none.
     """
     deviation = np.sqrt(np.maximum(np.diagonal(matrices, axis1=-2, axis2=-1), 0.0))
     deviation = np.where(deviation > 0, deviation, 1.0)
@@ -203,14 +182,9 @@ def inverse_roots(matrices: Floats, least: float) -> tuple[Floats, int]:
 
 
 def orthonormal(design: Floats) -> tuple[Floats, Floats]:
-    """Make columns orthogonal, each with mean square 1, one after the other.
+    """Make columns orthogonal, each with mean square 1, one after the other: ``basis == design @ transform``.
 
-    Returns
-    -------
-    basis : (n, d) floats
-        Columns that bring no new direction (less than 1e-9 of their size) are zero.
-    transform : (d, d) floats
-        ``basis == design @ transform``.
+    Columns that bring no new direction (less than 1e-9 of their size) are zero.
     """
     n, d = design.shape
     basis, transform = np.zeros((n, d)), np.zeros((d, d))

@@ -24,22 +24,7 @@ _listener: ContextVar[Listener | None] = ContextVar("calibstat_progress", defaul
 def listening(listener: Listener) -> Iterator[None]:
     """Have `listener` called with the fraction done (0 to 1) of what runs inside the ``with`` block.
 
-    Where several loops follow each other, each may begin again at 0.
-
-    Parameters
-    ----------
-    listener : callable
-        Takes the fraction. What it raises stops the work.
-
-    Examples
-    --------
-    >>> from calibstat._progress import listening, track
-    >>> with listening(print):
-    ...     total = sum(track([10, 20, 30, 40], 4))
-    0.0
-    0.25
-    0.5
-    0.75
+    Where several loops follow each other, each may begin again at 0. What the listener raises stops the work.
     """
     before = _listener.get()
     _listener.set(listener)
@@ -56,23 +41,7 @@ def listener_of_this_thread() -> Listener | None:
 
 @contextmanager
 def part(begin: float, end: float) -> Iterator[None]:
-    """Have what runs inside the ``with`` block fill the stretch from `begin` to `end` of the whole.
-
-    Parameters
-    ----------
-    begin, end : float
-        Fractions of the whole, 0 to 1.
-
-    Examples
-    --------
-    >>> from calibstat._progress import listening, part, track
-    >>> with listening(print):
-    ...     with part(0.5, 1.0):
-    ...         total = sum(track([10, 20], 2))
-    0.5
-    0.5
-    0.75
-    """
+    """Have what runs inside the ``with`` block fill the stretch from `begin` to `end`, fractions of the whole."""
     before = _listener.get()
     if before is None:
         yield
@@ -86,26 +55,9 @@ def part(begin: float, end: float) -> Iterator[None]:
 
 
 def track(items: Iterable[T], total: int) -> Iterator[T]:
-    """Yield the items and tell the listener, if there is one, how far the loop has come.
+    """Yield the `total` items and tell the listener, if there is one, how far the loop has come.
 
-    Parameters
-    ----------
-    items : iterable
-    total : int
-        How many there are.
-
-    Examples
-    --------
-    Loops inside the loop fill the share of their item:
-
-    >>> from calibstat._progress import listening, track
-    >>> with listening(print):
-    ...     for word in track(["a", "b"], 2):
-    ...         letters = list(track(word, 1))
-    0.0
-    0.0
-    0.5
-    0.5
+    Loops inside the loop fill the share of their item.
     """
     if _listener.get() is None:
         yield from items
@@ -127,24 +79,9 @@ REDRAW = 0.2
 class TerminalBar:
     """A bar that a thread of its own draws again and again inside a ``with`` block: silent where there is no terminal.
 
-    So its seconds go on even where the work says nothing for a while. Change `done`, `total` and `note` at any time.
-
-    Parameters
-    ----------
-    doing : str
-        What is done, in a word.
-    total : float, optional
-        How much there is to do; None while that is not known.
-    patience : float
-        Seconds before it is drawn first: shorter work has none.
-    stays : bool
-        Whether the line stays when the block has ended well; otherwise it goes.
-    visible : bool
-        Nothing is drawn or said otherwise.
-    stream : text stream, optional
-        By default standard error.
-    layout : str
-        As of tqdm's ``bar_format``.
+    So its seconds go on even where the work says nothing for a while. Change `done`, `total` (None while it is not
+    known) and `note` at any time. It is first drawn after `patience` seconds, as shorter work has none; it `stays` or
+    goes when the block has ended well; `layout` is as tqdm's ``bar_format``; the stream is by default standard error.
     """
 
     def __init__(

@@ -21,15 +21,7 @@ from calibstat.data.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How logits depend on the parameters.
-
-    Parameters
-    ----------
-    logits : callable
-        Maps parameters (d,) to logits (n, K), linearly.
-    pullback : callable
-        Its transpose: maps rows (n, K) to (d,).
-    """
+    """How logits (n, K) depend linearly on the parameters (d,); `pullback`, the transpose, maps rows (n, K) to (d,)."""
 
     logits: Callable[[Floats], Floats]
     pullback: Callable[[Floats], Floats]

@@ -251,12 +251,8 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
 def probability_prefix(names: Collection[str]) -> str:
     """Return what the names of calibrated probabilities begin with, and no other name does.
 
-    Examples
-    --------
-    >>> probability_prefix(["age", "site"]), probability_prefix(["prob_raw"])
-    ('prob_', 'calibrated_')
-    >>> probability_prefix(["prob_raw", "calibrated_by"])
-    'calibrated_2_'
+    >>> probability_prefix(["age"]), probability_prefix(["prob_raw"]), probability_prefix(["prob_raw", "calibrated_by"])
+    ('prob_', 'calibrated_', 'calibrated_2_')
     """
     starts = chain(("prob_", "calibrated_"), (f"calibrated_{number}_" for number in count(2)))
     return next(start for start in starts if not any(name.startswith(start) for name in names))
@@ -265,8 +261,6 @@ def probability_prefix(names: Collection[str]) -> str:
 def free_name(name: str, names: Collection[str]) -> str:
     """Return the name, with a number behind it if it is taken.
 
-    Examples
-    --------
     >>> free_name("row", ["age"]), free_name("row", ["row", "age"])
     ('row', 'row_2')
     """

@@ -74,13 +74,7 @@ def short_names() -> list[str]:
 
 
 def estimator_name(text: str) -> str:
-    """Return the public name of an estimator that needs nothing but a sample, whatever its case and hyphens.
-
-    Examples
-    --------
-    >>> estimator_name("debiased-ce"), estimator_name("smooth_ece")
-    ('DebiasedCE', 'SmoothECE')
-    """
+    """Return the public name of an estimator that needs nothing but a sample, whatever its case and hyphens."""
     for name in options.public_names():
         if _plain(name) == _plain(text) and _makes_estimator(getattr(cs, name)) and has_short_name(name):
             return name
@@ -117,8 +111,6 @@ def for_two_outcomes(estimator: cs.Estimator) -> bool:
 def variables_of(found: Any) -> list[str]:
     """Return the names of variables that an estimator or a lens looks at.
 
-    Examples
-    --------
     >>> variables_of(cs.Given("age") | cs.Within("sex", cs.ECE()))
     ['age', 'sex']
     """

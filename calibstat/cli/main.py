@@ -35,18 +35,10 @@ COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line on its arguments, by default those of the process, and return its exit code.
 
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        The arguments; by default those of the process.
-
-    Returns
-    -------
-    code : int
-        0 whatever the verdict, but 3 when ``calibstat monitor`` raises the alarm; 2 for bad input (with one line on
-        standard error), 130 when interrupted, 141 when the reader of the output has left.
+    It is 0 whatever the verdict, but 3 when ``calibstat monitor`` raises the alarm; 2 for bad input (with one line on
+    standard error), 130 when interrupted, 141 when the reader of the output has left.
     """
     # What a terminal cannot show is shown as a question mark.
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -104,8 +96,6 @@ def _module(command: str) -> ModuleType:
 def one_line(error: Exception) -> str:
     """Write an error in one line that names options instead of arguments.
 
-    Examples
-    --------
     >>> one_line(ValueError('fill them in, or pass nan_policy="omit"'))
     'fill them in, or pass --nan-policy omit'
     >>> one_line(ValueError("for example labels=['cat', 'dog']"))

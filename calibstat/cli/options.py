@@ -56,8 +56,6 @@ def share(text: str) -> float:
 def columns(text: str) -> list[str]:
     """Split the names of columns at commas; a name that holds one goes in double quotes.
 
-    Examples
-    --------
     >>> columns('cat, "dog, small"')
     ['cat', 'dog, small']
     """
@@ -70,8 +68,6 @@ def columns(text: str) -> list[str]:
 def column(text: str) -> str:
     """Read the name of one column, which may stand in double quotes; commas belong to it.
 
-    Examples
-    --------
     >>> column('"dog, small"'), column("dog, small")
     ('dog, small', 'dog, small')
     """
@@ -225,8 +221,6 @@ def named_options(options: Mapping[str, str]) -> Iterator[None]:
 
     What ends in " is " is replaced where an error begins.
 
-    Examples
-    --------
     >>> with named_options({"n_bins is ": "--bins is "}):
     ...     raise ValueError("n_bins is 0")
     Traceback (most recent call last):
@@ -268,13 +262,7 @@ def made(option: str, text: Any, kind: type, values: Mapping[str, Any] | None = 
 
 
 def build(text: str, values: Mapping[str, Any] | None = None) -> Any:
-    """Make the object that an expression describes; `values` are what further names stand for.
-
-    Examples
-    --------
-    >>> build("TopLabel() | ECE(EqualMass(n_bins))", {"n_bins": 5})
-    TopLabel() | ECE(binning=EqualMass(n_bins=5))
-    """
+    """Make the object that an expression describes; `values` are what further names stand for."""
     tree = parsed(text)
     try:
         return _read(tree, values or {})

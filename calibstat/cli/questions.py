@@ -93,8 +93,6 @@ def lenses(name: str, classes: Sequence[Hashable]) -> list[View]:
 
     The outcomes of an expression are not counted.
 
-    Examples
-    --------
     >>> [view.lens for view in lenses("class-wise", ["cat", "dog"])]
     [ClassWise(label='cat'), ClassWise(label='dog')]
     """
@@ -291,8 +289,6 @@ def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
 def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | None:
     """Read ``--null``, with so many resamples if it draws any; None leaves both to the test.
 
-    Examples
-    --------
     >>> read_null("consistency", 99), read_null("Asymptotic()")
     (Consistency(n_resamples=99, ...), Asymptotic())
     """
@@ -319,8 +315,6 @@ def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | Non
 def read_given(options: Iterable[Sequence[str]] | None) -> list[Names]:
     """Read what is conditioned on, ``prediction`` beside a variable being the prediction itself.
 
-    Examples
-    --------
     >>> read_given([["age"], ["prediction", "sex"]])
     [('age',), (Ellipsis, 'sex')]
     """

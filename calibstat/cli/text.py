@@ -65,8 +65,6 @@ def narrow(found: object) -> str:
 def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
     """Return each different text once, with the questions it is about unless it is about all.
 
-    Examples
-    --------
     >>> each_once([("top-label", "in cells"), ("canonical", "in nodes"), ("class-wise", "in cells")])
     ['top-label, class-wise: in cells', 'canonical: in nodes']
     """

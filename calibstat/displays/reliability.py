@@ -163,12 +163,7 @@ class SampleDisplay(ABC):
 def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) -> int:
     """Return k so that the k-th largest of n redraws is exceeded by one more with probability `tail` at most.
 
-    That is k / (n + 1), without interpolation.
-
-    Raises
-    ------
-    ValueError
-        If there are too few redraws.
+    That is k / (n + 1), without interpolation. Too few redraws are a ValueError.
     """
     rank = rounded_down((n_resamples + 1) * tail)
     if rank < 1:
@@ -439,26 +434,12 @@ def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> t
     """Return the ends of the bars from the law of the number of events in each cell (Poisson-binomial).
 
     Below the lower end and above the upper one the number of events falls with probability (1 - coverage) / 2 each, at
-    most: ends are possible numbers of events, so a bar holds its point with probability `coverage` at least.
+    most: ends are possible numbers of events, so a bar holds its point with probability `coverage` at least. Ends (L,)
+    are shares of events, NaN in cells without rows; rows have no weights.
 
-    Parameters
-    ----------
-    predictions : Predictions
-        Of two classes, without weights.
-    binning : Binning
-    coverage : float
-
-    Returns
-    -------
-    low, high : (L,) floats
-        Shares of events; NaN in cells without rows.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> import calibstat as cs
-    >>> low, high = exact_bars(cs.Sample([0, 1] * 50, np.full(100, 0.3)).predictions, cs.EqualMass(1), 0.9)
-    >>> low, high
+    >>> exact_bars(cs.Sample([0, 1] * 50, np.full(100, 0.3)).predictions, cs.EqualMass(1), 0.9)
     (array([0.23]), array([0.38]))
     """
     cells, tail = binning.cut(predictions), (1 - coverage) / 2
@@ -486,18 +467,9 @@ def _ends(first: int, masses: Floats, tail: float) -> tuple[float, float]:
 @final
 @dataclass(frozen=True, eq=False)
 class CellAxis:
-    """The axis that cells are laid out on.
+    """The axis that cells are laid out on, and the `event` if it shows predicted probabilities.
 
-    Parameters
-    ----------
-    position : (L,) floats
-        The mean, in each cell, of what is conditioned on; for categories 0, 1, 2, ...
-    label : str
-        What the axis shows.
-    event : str
-        What an axis of predicted probabilities shows.
-    categories : tuple of str, optional
-        Names of the cells of a categorical variable.
+    `position` (L,) is the mean, in each cell, of what is conditioned on; for categories, which have names, 0, 1, 2, ...
     """
 
     position: Floats
@@ -514,13 +486,7 @@ class CellAxis:
 
 
 def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxis:
-    """Lay out the cells of one conditioned column.
-
-    Raises
-    ------
-    ValueError
-        If several columns are conditioned on.
-    """
+    """Lay out the cells of one conditioned column; several are a ValueError."""
     if len(predictions.keys) != 1:
         raise ValueError(
             f"a diagram has one axis, but {len(predictions.keys)} columns are conditioned on "
@@ -542,19 +508,7 @@ def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxi
 
 
 def side_by_side(displays: Sequence[ReliabilityDisplay], title: str | None = None) -> Figure:
-    """Draw deviations side by side; no window opens.
-
-    Parameters
-    ----------
-    displays : sequence of ReliabilityDisplay
-        Their names become titles.
-    title : str, optional
-        Of the whole picture.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
+    """Draw deviations side by side, under the names of the displays; no window opens."""
     figure = Figure(figsize=(5.4 * len(displays), 4.6), layout="constrained")
     axes = figure.subplots(1, len(displays), squeeze=False)[0]
     for display, ax in zip(displays, axes, strict=True):

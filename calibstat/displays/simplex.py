@@ -222,16 +222,8 @@ def _draw_cells(ax: Axes, display: SimplexDisplay) -> Collection:
 def grid_cell(prediction: Floats, n_bins: int) -> Floats:
     """Return the corners (3, 3) of the cell of a regular grid that holds a prediction (3,).
 
-    Steps of the three coordinates add up to n_bins - 1 in a triangle that points to where the outer one does, to
-    n_bins - 2 in one that points away, and to n_bins - 3 in a cell that is nothing but a corner of the grid.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> grid_cell(np.array([0.7, 0.2, 0.1]), 2)
-    array([[1. , 0. , 0. ],
-           [0.5, 0.5, 0. ],
-           [0.5, 0. , 0.5]])
+    Steps of the three coordinates add up to n_bins - 1 in a triangle that points to where the outer one does, to n_bins
+    - 2 in one that points away, and to n_bins - 3 in a cell that is nothing but a corner of the grid.
     """
     steps = closed_right(prediction - ROUNDING, np.arange(n_bins + 1) / n_bins)
     missing = n_bins - int(steps.sum())
@@ -256,14 +248,7 @@ def _draw_legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
 
 
 def on_plane(probabilities: Floats) -> Floats:
-    """Place probabilities (..., 3) in the triangle with corners (0, 0), (1, 0) and (1/2, sqrt(3)/2): (..., 2).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> on_plane(np.array([0.0, 0.0, 1.0])).round(6)
-    array([0.5     , 0.866025])
-    """
+    """Place probabilities (..., 3) in the triangle with corners (0, 0), (1, 0) and (1/2, sqrt(3)/2): (..., 2)."""
     return probabilities @ np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
 
 

@@ -105,22 +105,10 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
     """Build a population whose panels end at the borders of the regions of a lens and of the cells of a binning.
 
     Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold a
-    round. Cells that still change in number then depend on the number of rows, and have no limit.
+    round. Cells that still change in number then depend on the number of rows, and have no limit (ValueError).
 
-    Parameters
-    ----------
-    build : callable
-        Maps additional borders to a population: values of the event's probability under ``...``, and values of
-        variables under their names. Borders of a folded prediction hold for its mirror too.
-    lens : Lens
-    binning : Binning, optional
-    first : dict, optional
-        Borders to begin with: fewer rounds, if cells change there.
-
-    Raises
-    ------
-    ValueError
-        If the cells do not settle.
+    `build` maps additional borders to a population: values of the event's probability under ``...``, of variables under
+    their names. Borders of a folded prediction hold for its mirror too. `first` are borders to begin with.
     """
     found, borders = dict(first or {}), dict[Axis, Floats]()
     size = -1

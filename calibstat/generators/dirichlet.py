@@ -222,15 +222,9 @@ _N_NODES = 8
 
 @dataclass(frozen=True, eq=False)
 class ThreeClasses:
-    """Predictions of three classes with a Dirichlet law.
+    """Predictions of three classes with a Dirichlet law; `recalibration` maps rows to chances.
 
-    Parameters
-    ----------
-    alpha : three floats
-    recalibration : callable
-        Maps rows to chances.
-    jumps : SimplexMap, optional
-        The map again, if it knows where it jumps.
+    `jumps` is the map again, if it knows where it jumps.
     """
 
     alpha: Sequence[float]
@@ -340,16 +334,9 @@ _FINE = logit(np.arange(1, 16) / 16)
 
 @dataclass(frozen=True, eq=False)
 class StickBreaking:
-    """The fan of rows in which class `first` has given log-odds.
+    """The fan of rows in which class `first`, broken off first, has given log-odds; `alpha` is of the Dirichlet law.
 
-    Parameters
-    ----------
-    alpha : three floats
-        Of the Dirichlet law.
-    first : int
-        The class that is broken off first.
-    top : bool
-        Whether only rows are wanted in which that class is the most probable.
+    With `top` only rows are wanted in which that class is the most probable.
     """
 
     alpha: Sequence[float]

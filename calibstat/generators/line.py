@@ -241,15 +241,8 @@ N_LEVELS = 65_536
 class QuantileTable:
     """The law of the event's probability at 65 536 levels, with the chance of the event at each; straight in between.
 
-    The distribution function is right at each level, so that it is nowhere off by more than 1/65 536. Predictions and
-    chances are interpolated alike: a calibrated model stays exactly calibrated.
-
-    Parameters
-    ----------
-    score, chance : (N_LEVELS + 1,) floats
-        At the levels 0, 1/N, ..., 1.
-    calibrated : bool
-        Whether chances are the scores.
+    The distribution function is right at each level, so that it is nowhere off by more than 1/65 536. `score` and
+    `chance`, at the levels 0, 1/N, ..., 1, are interpolated alike: a calibrated model stays exactly calibrated.
     """
 
     score: Floats

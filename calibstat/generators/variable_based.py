@@ -172,13 +172,7 @@ class ModelPair:
 @final
 @dataclass(frozen=True)
 class MemberOfPair(LineModel):
-    """One classifier of a pair.
-
-    Parameters
-    ----------
-    pair : ModelPair
-    which : {0, 1}
-    """
+    """One classifier of a pair: `which` is 0 or 1."""
 
     pair: ModelPair
     which: int

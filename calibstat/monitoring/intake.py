@@ -26,10 +26,7 @@ _MOST_REASONS = 100
 class Intake:
     """Checks a call as a whole before anything changes, and hands out rows when it is their turn.
 
-    Parameters
-    ----------
-    labels, order, max_waiting, when_full, bad_rows
-        As for `Monitor`.
+    The arguments are those of `Monitor`.
     """
 
     def __init__(self, labels: Sequence[Hashable], order: str, max_waiting: int, when_full: str, bad_rows: str) -> None:
@@ -178,12 +175,8 @@ class Complaint:
 def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complaint]]:
     """Return (n, K) floats, and what is wrong with rows: missing values, values outside [0, 1], sums that are not one.
 
-    One dimension is P(the last label) of two; of more labels, a single row. Nor need a single number be in a list.
-
-    Raises
-    ------
-    ValueError
-        If the shape or the type is wrong.
+    One dimension is P(the last label) of two; of more labels, a single row. Nor need a single number be in a list. A
+    wrong shape or type is a ValueError.
     """
     array = as_array("y_prob", _listed(y_prob))
     raw = as_rows(array[None] if array.ndim == 1 and n_classes > 2 else array)
@@ -223,12 +216,7 @@ def _complaints(given: Array, missing: Bools, outside: Bools, sums: Bools) -> li
 def codes_of_labels(y_true: Any, labels: Mapping[Hashable, int]) -> tuple[Ints, list[Complaint]]:
     """Return codes (n,), `WAITING` where a label is missing, `UNKNOWN` and a complaint where it is none of the labels.
 
-    Parameters
-    ----------
-    y_true : (n,) labels, or a single one
-        None, NaN and an empty text are missing.
-    labels : mapping
-        The column of each label.
+    None, NaN and an empty text are missing; `labels` maps each label to its column.
     """
     values = as_array("y_true", _listed(y_true))
     if values.ndim != 1:
@@ -261,11 +249,7 @@ class Ready:
 class WaitingRows:
     """Predictions in the order in which they were made, with the labels that have arrived.
 
-    Parameters
-    ----------
-    n_classes : int
-    in_order : bool
-        Whether a row without a label holds those after it.
+    If `in_order`, a row without a label holds those after it.
     """
 
     def __init__(self, n_classes: int, in_order: bool) -> None:
@@ -373,13 +357,7 @@ _SHOWN = 5
 
 @final
 class FedRows:
-    """The number of rows that were fed with an id, and the ids of the last ones.
-
-    Parameters
-    ----------
-    most : int
-        So many ids are remembered.
-    """
+    """The number of rows that were fed with an id, and the ids of the last `most` ones."""
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self.n = 0
@@ -394,10 +372,7 @@ class FedRows:
     def seen_before(self, ids: Sequence[Any]) -> int:
         """Return how many of these ids, which increase, are of rows that were fed.
 
-        Raises
-        ------
-        ValueError
-            If some are not after the last one that was fed, and were not fed; or if that cannot be told.
+        Ids that are not after the last one fed, and were not fed or may not have been, are a ValueError.
         """
         if not self.ids:
             return 0
@@ -476,13 +451,7 @@ def induced_classes(lens: Lens, labels: Sequence[Hashable]) -> int:
 
 
 def read_ids(given: Any, n_rows: int | None) -> list[Hashable]:
-    """Return the ids as plain integers, numbers or texts; None for each row if there are none.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they are something else, missing, or not one for each row.
-    """
+    """Return the ids as plain integers, numbers or texts, one for each row; None for each row if there are none."""
     if given is None:
         return [None] * (n_rows or 0)
     array: Array = np.asarray([given] if isinstance(given, str) or np.ndim(given) == 0 else given)

@@ -116,10 +116,6 @@ class Restarts:
 
     At most `most` of them bet. When one more starts, the one with the least capital stops, and its capital is kept: a
     martingale that is stopped is a martingale.
-
-    Parameters
-    ----------
-    most : int
     """
 
     def __init__(self, most: int) -> None:
@@ -184,16 +180,10 @@ Features = Callable[["TwoOutcomes"], Floats]
 
 @dataclass(frozen=True, eq=False)
 class TwoOutcomes:
-    """TwoOutcomes of two outcomes, with the logarithms that every expert needs.
+    """Predictions of two outcomes (n,), with the logarithms that every expert needs.
 
-    Parameters
-    ----------
-    event : (n,) floats
-        Predicted chance of the event.
-    log_odds : (n,) floats
-        Within [-700, 700].
-    log_chances : (2, n) floats
-        Logarithms of the chances of no event, and of the event; minus infinity where it is zero.
+    `log_odds` lie within [-700, 700]; `log_chances` (2, n) of no event and of the event are minus infinity where it is
+    zero.
     """
 
     event: Floats
@@ -233,15 +223,8 @@ def cell_features(n_cells: int) -> Features:
 class Expert:
     """A recalibration logit q = logit p + theta . features(p), and the capital of betting on it.
 
-    After each block theta takes one Newton step on the rows of the block, with the curvature of all rows so far and
-    of the ridge.
-
-    Parameters
-    ----------
-    features : callable
-        Returns (d, n) floats for n rows.
-    ridge : (d,) floats
-        Precisions about zero.
+    After each block theta takes one Newton step on the rows of the block, with the curvature of all rows so far and of
+    the ridge. `features` returns (d, n) for n rows; `ridge` (d,) holds precisions about zero.
     """
 
     def __init__(self, features: Features, ridge: list[float]) -> None:

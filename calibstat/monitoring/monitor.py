@@ -333,8 +333,6 @@ _FEW = 3
 def evidence_text(log_e: float) -> str:
     """Write evidence out, as a power of ten where it is large.
 
-    Examples
-    --------
     >>> evidence_text(0.0), evidence_text(50.0), evidence_text(float("inf"))
     ('1', '10^21.7', 'infinite')
     """
@@ -386,12 +384,7 @@ class EvidencePath:
     """Log evidence after every `stride`-th row; the stride doubles when points become too many.
 
     Which points are kept depends on the number of rows alone. The largest value and the first crossing of the
-    threshold are kept exactly.
-
-    Parameters
-    ----------
-    threshold : float
-        Of the log evidence.
+    threshold, of the log evidence, are kept exactly.
     """
 
     def __init__(self, threshold: float) -> None:

@@ -47,27 +47,14 @@ def write_state(path: str | Path, settings: Mapping[str, Any], arrays: Mapping[s
 
 
 def expect_folder(path: str | Path) -> None:
-    """Refuse a place for a state in a folder that is not there.
-
-    Raises
-    ------
-    FileNotFoundError
-    """
+    """Refuse a place for a state in a folder that is not there."""
     folder = Path(path).parent
     if not folder.is_dir():
         raise FileNotFoundError(f"the state cannot be kept in {path}: there is no folder {folder}; make it first")
 
 
 def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read settings and arrays.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If it is not the state of a monitor.
-    """
+    """Read settings and arrays; a file that is not the state of a monitor is refused."""
     if Path(path).is_file() and not zipfile.is_zipfile(path):
         raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: name the file that save() wrote")
     try:
@@ -91,13 +78,7 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def expect_same(path: str | Path, stored: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Refuse the state of a monitor that bets otherwise.
-
-    Raises
-    ------
-    ValueError
-        With all settings that differ.
-    """
+    """Refuse the state of a monitor that bets otherwise, naming all settings that differ."""
     differing = [
         f"{name} {stored.get(name)!r} (here {own[name]!r})"
         for name in own
@@ -110,13 +91,8 @@ def expect_same(path: str | Path, stored: Mapping[str, Any], own: Mapping[str, A
 def made_of(text: str) -> Any:
     """Make the lens, or the bets, that printed itself as `text`; only those of this package, with plain values.
 
-    Raises
-    ------
-    ValueError
-        If it is anything else, such as a region given by a function.
+    Anything else, such as a region given by a function, is a ValueError.
 
-    Examples
-    --------
     >>> made_of("TopLabel()"), made_of("ClassWise(label=2)")
     (TopLabel(), ClassWise(label=2))
     """

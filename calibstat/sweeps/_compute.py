@@ -62,19 +62,7 @@ class SharedCells:
 
 
 class Estimates:
-    """The values of all estimators on the repeats of one group.
-
-    Parameters
-    ----------
-    items : Items
-    n : int
-        Rows of each data set.
-
-    Attributes
-    ----------
-    lanes : int
-        Of a group.
-    """
+    """The values of all estimators on the repeats of one group of `lanes`, with n rows in each data set."""
 
     def __init__(self, items: Items, n: int) -> None:
         self.items = items
@@ -93,12 +81,7 @@ class Estimates:
 
 
 class GroupOfRepeats:
-    """What the repeats of a group have left to be evaluated together.
-
-    Parameters
-    ----------
-    estimates : Estimates
-    """
+    """What the repeats of a group have left to be evaluated together."""
 
     def __init__(self, estimates: Estimates) -> None:
         self.estimates = estimates
@@ -127,14 +110,7 @@ class GroupOfRepeats:
         self.waiting[:] = True
 
     def finish(self) -> tuple[Floats, dict[int, Exception]]:
-        """Evaluate what waits.
-
-        Returns
-        -------
-        values : (items, lanes) floats
-        errors : dict of int to Exception
-            By lane, for those in which an estimator raises.
-        """
+        """Evaluate what waits: values (items, lanes), and the errors by lane where an estimator raises."""
         errors: dict[int, Exception] = {}
         for each, sums in zip(self.estimates.shared, self.sums, strict=True):
             if sums is not None:
@@ -261,21 +237,7 @@ def compute(
 ) -> tuple[dict[str, Floats], dict[int, Exception]]:
     """Draw the data sets of a group of repeats and evaluate everything on them.
 
-    Parameters
-    ----------
-    study : Study
-    model : str
-    n : int
-    repeats : range
-        All in one group.
-    estimates : Estimates
-
-    Returns
-    -------
-    values : dict of str to (names, bins, repeats) floats
-        NaN where a repeat failed.
-    errors : dict of int to Exception
-        By repeat.
+    Returned are values (names, bins, repeats) by variable, NaN where a repeat failed, and errors by repeat.
     """
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
     group, errors = GroupOfRepeats(estimates), dict[int, Exception]()
@@ -338,13 +300,7 @@ def _intervals(study: Study, sample: Sample, model: str, repeat: int) -> Floats:
 
 @dataclass
 class WhileAnyone:
-    """Enters a context when the first thread comes, and leaves it when the last one goes.
-
-    Parameters
-    ----------
-    make : callable
-        Returns the context.
-    """
+    """Enters the context that `make` returns when the first thread comes, and leaves it when the last one goes."""
 
     make: Callable[[], AbstractContextManager[Any]]
     lock: threading.Lock = field(default_factory=threading.Lock)

@@ -30,10 +30,7 @@ from calibstat.lenses.relabel import Canonical
 class CellLaw:
     """What is known of the predictions of a model between any two borders.
 
-    Parameters
-    ----------
-    model : SyntheticModel
-        Of two classes; knows the quantiles of its predictions, all different.
+    The model has two classes, and knows the quantiles of its predictions, all different.
     """
 
     def __init__(self, model: SyntheticModel) -> None:
@@ -218,15 +215,7 @@ class SortedScores(RepeatData):
 def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Any]:
     """Return what draws from each model: a function of n and a Generator, or a `CellLaw`.
 
-    Parameters
-    ----------
-    models : mapping of str to SyntheticModel
-    draws : {"rows", "sorted", "cells"}
-
-    Raises
-    ------
-    ValueError
-        If there is no such way, or a model does not know the quantiles of its predictions.
+    `draws` is "rows", "sorted" or "cells"; the last two need models that know the quantiles of their predictions.
     """
     made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": _rows, "sorted": _sorted_rows, "cells": CellLaw}
     if draws not in made:
@@ -260,19 +249,8 @@ def cut_by_one_sort(binning: Binning) -> bool:
 class Cuts:
     """All borders that the equal-mass and equal-width cells of several binnings have in samples of n rows.
 
-    Parameters
-    ----------
-    binnings : iterable of EqualMass and EqualWidth
-    n : int
-    squares : bool
-        Whether squared residuals are asked for.
-
-    Attributes
-    ----------
-    ranks : (r,) ints
-        How many rows lie below each border of equal mass, with 0 and n.
-    edges : (e,) floats
-        The borders of equal width, without 0 and 1.
+    `ranks` (r,) say how many rows lie below each border of equal mass, with 0 and n; `edges` (e,) are the borders of
+    equal width, without 0 and 1. Squared residuals are summed only if `squares` asks for them.
     """
 
     def __init__(self, binnings: Iterable[Binning], n: int, *, squares: bool = True) -> None:
@@ -297,22 +275,11 @@ class Cuts:
         return len(self.ranks) + len(self.edges) + 2
 
     def sums(self, scores: Floats, events: Floats) -> tuple[Floats, Bools]:
-        """Add up all rows below each border.
+        """Add up all rows below each border: of increasing scores (n,), and those of them (m,) with the event.
 
-        Parameters
-        ----------
-        scores : (n,) increasing floats
-            The event's probability.
-        events : (m,) increasing floats
-            Those of them to which the event happened.
-
-        Returns
-        -------
-        sums : (4, r + 1 + e + 1) floats
-            Of rows, predictions, events, and squared residuals (NaN unless asked for): below ranks, below 0, below
-            edges, and of all.
-        apart : (r,) booleans
-            Whether the rows on both sides of a rank differ: equal scores would have to stay together.
+        Returned are sums (4, r + 1 + e + 1) of rows, predictions, events, and squared residuals (NaN unless asked for):
+        below ranks, below 0, below edges, and of all; and whether the rows on both sides of each rank (r,) differ:
+        equal scores would have to stay together.
         """
         inner = self.ranks[1:-1]
         firsts = scores[inner]

@@ -35,20 +35,9 @@ _ROWS_IN_A_FINGERPRINT = 64
 class Study:
     """What is to be computed.
 
-    Parameters
-    ----------
-    models : dict of str to SyntheticModel
-    n, n_bins : tuples of int
-    estimators, tests : Items
-    interval : callable or None
-        Takes a sample, an estimator and a Generator; returns the two ends, or None where there is no interval.
-    n_repeats : int
-    entropy : tuple of int
-        The root of all streams.
-    draws : {"rows", "sorted", "cells"}
-        How data sets are drawn.
-    seed : int, optional
-        The integer that the streams were made from, to be shown.
+    `interval` takes a sample, an estimator and a Generator, and returns the two ends, or None where there is no
+    interval. `entropy` is the root of all streams, and `seed` the integer that they were made from, to be shown.
+    `draws` ("rows", "sorted" or "cells") is how data sets are drawn.
     """
 
     models: dict[str, SyntheticModel]
@@ -207,15 +196,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All things to evaluate, and where their values belong.
-
-    Parameters
-    ----------
-    names : tuple of str
-    each : tuple of Item
-    where : (names, bins) ints
-        The item of each name at each number of bins.
-    """
+    """All things to evaluate, and `where` their values belong: the item of each name at each number of bins."""
 
     names: tuple[str, ...]
     each: tuple[Item, ...]
@@ -228,15 +209,8 @@ class Items:
 def items_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kind: Callable[[str, Any], Any]) -> Items:
     """Work out what each name stands for at each number of bins.
 
-    Parameters
-    ----------
-    argument : str
-        Its name, for messages.
-    given : mapping
-        Of names to things, or to functions of the number of bins that return things.
-    n_bins : sequence of int
-    kind : callable
-        Checks a thing; takes its name and the thing.
+    `given` maps names to things, or to functions of the number of bins that return things; `kind` checks a thing, given
+    its name and the thing; `argument` is for messages.
     """
     expect_names(argument, given)
     found: list[Item] = []

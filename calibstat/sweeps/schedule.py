@@ -86,14 +86,9 @@ def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[BlockVal
 
 @contextmanager
 def connected(client: Client | str | None = None, n_workers: int | None = None) -> Iterator[Client | None]:
-    """Give a client for a client, an address, or a number of processes on this machine; None for threads.
+    """Give a client for a client, an address, or a number of processes (one thread each) here; None for threads.
 
-    Parameters
-    ----------
-    client : Client, str or None
-        What is made here from an address is closed afterwards; a client is left open.
-    n_workers : int, optional
-        Start a cluster of as many processes, one thread each.
+    What is made here from an address is closed afterwards; a client is left open.
     """
     if n_workers is not None:
         with _dask.config.set(_KEEP_MEMORY), _interrupts_held():

@@ -30,15 +30,7 @@ if TYPE_CHECKING:
 
 
 class Blocks:
-    """The arrays that blocks are written into; one process writes, from any of its threads.
-
-    Parameters
-    ----------
-    study : Study
-    block : int
-    arrays : mapping of str to array
-        By variable, numpy or Zarr.
-    """
+    """The arrays, numpy or Zarr, that blocks are written into; one process writes, from any of its threads."""
 
     def __init__(self, study: Study, block: int, arrays: Mapping[str, Any]) -> None:
         self.study = study
@@ -76,15 +68,7 @@ def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
 
 
 def in_zarr(study: Study, path: Path, block: int) -> Blocks:
-    """Open a store of this study, or make one.
-
-    Parameters
-    ----------
-    study : Study
-    path : Path
-    block : int
-        Repeats in a block; that of the store, if there is one.
-    """
+    """Open a store of this study, or make one; `block` repeats make a block, as in the store if there is one."""
     if not path.exists():
         _create(study, block, path)
     group = _opened(path)
@@ -109,17 +93,7 @@ def lazily(path: Path) -> xr.Dataset:
 
 
 def read(path: Path) -> xr.Dataset:
-    """Open the results of a sweep: a Zarr store, or a NetCDF file made from one.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        If it is none, or is damaged.
-    """
+    """Open the results of a sweep: a Zarr store, or a NetCDF file made from one; a damaged one is a ValueError."""
     import xarray as xr
 
     if not path.exists():
@@ -223,14 +197,7 @@ _LONG_NAMES = {
 
 
 def empty_dataset(study: Study, block: int) -> xr.Dataset:
-    """Build the dataset that is filled block by block; what is to come is lazy and NaN.
-
-    Parameters
-    ----------
-    study : Study
-    block : int
-        Repeats in a block, and so in a chunk.
-    """
+    """Build the dataset that is filled block by block, each a chunk; what is to come is lazy and NaN."""
     import xarray as xr
 
     values, reasons = true_values(study)
@@ -301,13 +268,9 @@ _COMPUTED = (*_PIECES, "status", "error")
 
 
 def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
-    """Return the blocks (model, n, block) that are marked as done and lack a chunk; each is written with all of them.
+    """Return the blocks that are marked as done and lack a chunk; each is written with all of them.
 
-    Parameters
-    ----------
-    path : Path
-        Of the store.
-    status : (models, n, blocks) ints
+    They are rows (model, n, block); `status` is (models, n, blocks).
     """
     names = [name for name in _PIECES if (path / name).is_dir()]
     done = [tuple(int(place) for place in where) for where in np.argwhere(np.asarray(status) == DONE)]
@@ -319,13 +282,7 @@ def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
 
 
 def refuse_garbled(path: Path, group: Any) -> None:
-    """Read every chunk once.
-
-    Raises
-    ------
-    ValueError
-        If one cannot be read; it names the file and says what to do.
-    """
+    """Read every chunk once; the error of one that cannot be read names the file and says what to do."""
     for name, file, place in _chunks(path, group.array_keys()):
         try:
             group[name].blocks[place]
@@ -349,15 +306,10 @@ def _chunks(path: Path, names: Iterable[str]) -> Iterator[tuple[str, Path, tuple
 
 
 def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
-    """Return what is known of the models.
+    """Return what is known of the models, NaN where unknown, and for each variable why some are unknown.
 
-    Returns
-    -------
-    values : dict
-        ``truth`` and ``limit`` (models, estimators, bins), and ``miscalibration`` (models, tests, bins): the true
-        ECE through the lens of the test. NaN where unknown.
-    reasons : dict
-        For each of these, why some are unknown.
+    ``truth`` and ``limit`` are (models, estimators, bins); ``miscalibration`` (models, tests, bins) is the true ECE
+    through the lens of the test.
     """
     values: dict[str, Floats] = {}
     reasons: dict[str, str] = {}
