@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,9 +91,14 @@ class LineModel(SyntheticModel):
         return two_columns(event) if given.ndim == 2 else event
 
     @cached_property
-    def _borders_of(self) -> Callable[[Lens], Floats]:
-        """The borders without cells, by the lens: each number of bins asks for them again."""
-        return cache(self._with_kinks)
+    def _found_borders(self) -> dict[Lens, Floats]:
+        """The borders without cells that were found, by the lens: each number of bins asks for them again."""
+        return {}
+
+    def _borders_of(self, lens: Lens) -> Floats:
+        if lens not in self._found_borders:
+            self._found_borders[lens] = self._with_kinks(lens)
+        return self._found_borders[lens]
 
     def _quantiles_of(self, lens: Lens, binning: Binning | None) -> Borders:
         """Return where cells of equal mass end, and points so close on both sides that they need no search."""
