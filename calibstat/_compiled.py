@@ -105,16 +105,12 @@ def _by_twin(function: Callable[P, R], twin: str) -> Callable[P, R]:
 
     @wraps(function)
     def either(*args: P.args, **kwargs: P.kwargs) -> R:
-        result = _load(twin)(*args, **kwargs)
+        _expect_numba()
+        module, name = twin.split(":")
+        result = getattr(import_module(module), name)(*args, **kwargs)
         return function(*args, **kwargs) if result is NotImplemented else result
 
     return either
-
-
-def _load(twin: str) -> Callable[..., Any]:
-    _expect_numba()
-    module, name = twin.split(":")
-    return getattr(import_module(module), name)
 
 
 def _expect_numba() -> None:

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial
 from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
@@ -47,7 +46,7 @@ def part(begin: float, end: float) -> Iterator[None]:
         yield
         return
     before(begin)
-    _listener.set(partial(_tell, before, begin, end))
+    _listener.set(lambda fraction: before(begin + fraction * (end - begin)))
     try:
         yield
     finally:
@@ -65,10 +64,6 @@ def track(items: Iterable[T], total: int) -> Iterator[T]:
     for done, item in enumerate(items):
         with part(done / max(total, 1), (done + 1) / max(total, 1)):
             yield item
-
-
-def _tell(whole: Listener, begin: float, end: float, fraction: float) -> None:
-    whole(begin + fraction * (end - begin))
 
 
 # One line on a terminal, drawn by tqdm while work goes on.

@@ -252,7 +252,9 @@ def choose_ccp_alpha(
             tree = pruned(*grown, float(alpha))
             key = tree["left"].tobytes()
             if key not in tried:
-                tried[key] = _brier(says(tree, train, known), targets[~train], weights[~train])
+                said = says(tree, train, known)
+                squares = (said - np.eye(said.shape[1])[targets[~train]]) ** 2
+                tried[key] = float(weights[~train] @ squares.sum(axis=1))
             loss[position] += tried[key]
     best = loss.min()
     return float(alphas[np.flatnonzero(loss <= best + 1e-12 * abs(best))[-1]])
@@ -304,11 +306,6 @@ def folds_of_equal_rows(rows: Floats, n_folds: int) -> Ints:
     """
     _, distinct = np.unique(rows, axis=0, return_inverse=True)
     return np.asarray(distinct.reshape(-1) % n_folds, dtype=np.intp)
-
-
-def _brier(said: Floats, targets: Ints, weights: Floats) -> float:
-    happened = np.eye(said.shape[1])[targets]
-    return float(weights @ ((said - happened) ** 2).sum(axis=1))
 
 
 @final

@@ -42,15 +42,7 @@ class SampleDisplay(ABC):
     @classmethod
     @abstractmethod
     def _of(
-        cls,
-        seen: Sample,
-        binning: Binning,
-        *,
-        lens: Lens,
-        n_resamples: int,
-        coverage: float,
-        rng: RNG,
-        name: str | None,
+        cls, seen: Sample, binning: Binning, lens: Lens, n_resamples: int, coverage: float, rng: RNG, name: str | None
     ) -> Self:
         """Work out the numbers of the diagram from what was seen through the lens."""
 
@@ -290,15 +282,7 @@ class ReliabilityDisplay(SampleDisplay):
 
     @classmethod
     def _of(
-        cls,
-        seen: Sample,
-        binning: Binning,
-        *,
-        lens: Lens,
-        n_resamples: int,
-        coverage: float,
-        rng: RNG,
-        name: str | None,
+        cls, seen: Sample, binning: Binning, lens: Lens, n_resamples: int, coverage: float, rng: RNG, name: str | None
     ) -> ReliabilityDisplay:
         if seen.predictions.n_classes != 2:
             raise ValueError(

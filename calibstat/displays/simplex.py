@@ -143,15 +143,7 @@ class SimplexDisplay(SampleDisplay):
 
     @classmethod
     def _of(
-        cls,
-        seen: Sample,
-        binning: Binning,
-        *,
-        lens: Lens,
-        n_resamples: int,
-        coverage: float,
-        rng: RNG,
-        name: str | None,
+        cls, seen: Sample, binning: Binning, lens: Lens, n_resamples: int, coverage: float, rng: RNG, name: str | None
     ) -> SimplexDisplay:
         rank = rank_of_limit(n_resamples, 1 - coverage, "limits", coverage)
         _expect_three_classes(seen, lens)

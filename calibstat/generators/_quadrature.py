@@ -129,7 +129,8 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
         if number in (previous, 0) and not any(map(len, borders.values())):
             return population if cells is None else build(_add(found, _means(view, cells, population)))
         # A coarse first grid may leave cells empty, so that their number grows for some rounds.
-        if _depends_on_rows(cells, view) or (turn >= 3 and number > previous):
+        many = cells is not None and cells.moves != "fixed" and cells.size > 0.45 * len(view.predictions)
+        if many or (turn >= 3 and number > previous):
             break
     raise ValueError(
         f"{lens!r} with the cells of {binning!r}: these depend on the number of rows, so that there is no limit with "
@@ -160,10 +161,6 @@ def _close(around: Floats, found: Floats) -> Bools:
     again = np.searchsorted(np.sort(found), around[0] - slack) < np.searchsorted(np.sort(found), around[3] + slack)
     close: Bools = (around[3] - around[0] <= slack) | again
     return close
-
-
-def _depends_on_rows(cells: Cells | None, view: View) -> bool:
-    return cells is not None and cells.moves != "fixed" and cells.size > 0.45 * len(view.predictions)
 
 
 def _region_changes(population: Population, view: View) -> list[tuple[Axis, Floats]]:

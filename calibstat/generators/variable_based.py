@@ -192,11 +192,6 @@ class MemberOfPair(LineModel):
         chance: Floats = special.ndtr(self._gain * signal)
         return chance if (shift, slope) == (0.0, 1.0) else expit((logit(chance) - shift) / slope)
 
-    def _announced_odds(self, signal: Floats) -> Floats:
-        shift, slope = self._law
-        seen = self._gain * signal
-        return (special.log_ndtr(seen) - special.log_ndtr(-seen) - shift) / slope
-
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw signals; the chance is that given the signal."""
         signal = rng.standard_normal(n)
@@ -216,8 +211,9 @@ class MemberOfPair(LineModel):
         return np.exp(jacobian - (seen / self._gain) ** 2 / 2)
 
     def borders(self) -> Floats:
-        """Return a step of a quarter standard deviation of the signal."""
-        return self._announced_odds(np.linspace(-11, 11, 89))
+        """Return the announced log-odds at steps of a quarter standard deviation of the signal."""
+        (shift, slope), seen = self._law, self._gain * np.linspace(-11, 11, 89)
+        return (special.log_ndtr(seen) - special.log_ndtr(-seen) - shift) / slope
 
 
 def _affine(recalibration: Recalibration) -> tuple[float, float]:

@@ -413,11 +413,7 @@ def _never_bet_on(names: list[Any], last: Any) -> str:
 
 # What a monitor is given: settings, and names of rows.
 
-_CHOICES = {
-    "order": ("prediction", "arrival"),
-    "when_full": ("raise", "worst label"),
-    "bad_rows": ("raise", "skip"),
-}
+_CHOICES = {"order": ("prediction", "arrival"), "when_full": ("raise", "worst label"), "bad_rows": ("raise", "skip")}
 
 
 def plain_labels(labels: Sequence[Any]) -> tuple[Any, ...]:

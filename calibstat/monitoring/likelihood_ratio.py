@@ -76,8 +76,10 @@ class _Mixture(Bettor):
         Bettor.__init__(self, 2)
         self.experts = {
             "line": (_LINE, line_expert()),
-            "shift": (_SHIFT, shift_expert()),
-            "cells": (_CELLS, cell_expert(bets.n_cells)),
+            # Events happen more often, or less often, than predicted.
+            "shift": (_SHIFT, Expert(constant_feature, [_SHIFT_SPREAD])),
+            # Each cell of predictions errs in a way of its own.
+            "cells": (_CELLS, Expert(cell_features(bets.n_cells), [_CELL] * bets.n_cells)),
         }
         self.later = Restarts(bets.n_restarts)
         self.every = bets.restart_every
@@ -269,16 +271,6 @@ class Expert:
         self.theta, self.precision, self.log_e = state["theta"], state["precision"], float(state["log_e"])
 
 
-def shift_expert() -> Expert:
-    """Events happen more often, or less often, than predicted."""
-    return Expert(constant_feature, [_SHIFT_SPREAD])
-
-
 def line_expert() -> Expert:
-    """Besides, predictions are too bold, or too timid (Cox 1958)."""
+    """Events happen more or less often than predicted, and predictions are too bold, or too timid (Cox 1958)."""
     return Expert(line_features, [_SHIFT_SPREAD, _SLOPE])
-
-
-def cell_expert(n_cells: int) -> Expert:
-    """Each cell of predictions errs in a way of its own."""
-    return Expert(cell_features(n_cells), [_CELL] * n_cells)

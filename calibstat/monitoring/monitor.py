@@ -229,11 +229,7 @@ class Monitor:
         return (
             {"name": self.name}
             | {each.name: getattr(self, each.name) for each in fields(self)}
-            | {
-                "lens": repr(self.lens),
-                "labels": list(self.labels),
-                "bets": repr(self.bets),
-            }
+            | {"lens": repr(self.lens), "labels": list(self.labels), "bets": repr(self.bets)}
         )
 
     def _found(self) -> dict[str, Any]:
