@@ -17,18 +17,23 @@ from calibstat.data.columns import Column, absent, as_array, column, names_of, o
 class Examined:
     """Input that has passed every check.
 
-    `probabilities` (n, K) are in memory of their own and not writeable; columns lie together for two classes, rows
-    otherwise, and rows of more than two classes stay in single precision if they came so. `outcomes` (n,) are the
-    column of each row's label, `weights` None if not given or all equal, and `source` says in one line what was taken
-    for what.
+    `rows` (n, K) are the probabilities in memory of their own; columns lie together for two classes, rows otherwise,
+    and rows of more than two classes stay in single precision if they came so. They stay writeable, since numpy's
+    argmax copies what is locked; what users see of them is locked. `outcomes` (n,) are the column of each row's label,
+    `weights` None if not given or all equal, and `source` says in one line what was taken for what.
     """
 
-    probabilities: Array
+    rows: Array
     outcomes: Ints
     classes: tuple[Hashable, ...]
     weights: Floats | None
     variables: dict[str, Variable]
     source: str
+
+    @property
+    def probabilities(self) -> Array:
+        """(n, K) the rows, locked."""
+        return locked(self.rows.view())
 
 
 def examine(
@@ -262,7 +267,7 @@ def own(rows: Array, single: bool = False) -> Array:
         owned = np.array(rows, dtype=np.float64, order="F")
     else:
         owned = two_columns(rows)
-    return locked(owned)
+    return owned
 
 
 def check_range(rows: Array) -> None:

@@ -85,7 +85,7 @@ class Sample:
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
         found = examine(**arguments)
-        known = (found.probabilities, found.classes, found.weights, found.variables)
+        known = (found.rows, found.classes, found.weights, found.variables)
         return cls.of(Predictions(*known, source=found.source, seen=seen), found.outcomes)
 
     @classmethod
@@ -305,8 +305,8 @@ class Predictions:
 
     @cached_property
     def probabilities(self) -> Floats:
-        """(n, K) the rows in double precision; those given in single precision are converted, exactly, only once."""
-        return self.rows if self.rows.dtype != np.float32 else locked(self.rows.astype(np.float64))
+        """(n, K) the rows in double precision, locked; single precision is converted, exactly, only once."""
+        return locked(self.rows.view() if self.rows.dtype != np.float32 else self.rows.astype(np.float64))
 
     @property
     def n_classes(self) -> int:

@@ -84,7 +84,7 @@ def test_given_changes_what_is_conditioned_on_and_nothing_else(pets):
     seen = cs.Given("age")(pets)
     assert seen.predictions.given == ("age",)
     np.testing.assert_array_equal(seen.predictions.conditioned, [[1], [2], [3], [4]])
-    assert seen.y_prob is pets.y_prob
+    assert np.shares_memory(seen.y_prob, pets.y_prob)
     np.testing.assert_array_equal(seen.outcomes, pets.outcomes)
     beside = cs.Given(..., "age")(pets).predictions
     np.testing.assert_array_equal(beside.conditioned, np.column_stack([ROWS, [1, 2, 3, 4]]))
