@@ -112,21 +112,14 @@ class GroupOfRepeats:
     def finish(self) -> tuple[Floats, dict[int, Exception]]:
         """Evaluate what waits: values (items, lanes), and the errors by lane where an estimator raises."""
         errors: dict[int, Exception] = {}
-        for each, sums in zip(self.estimates.shared, self.sums, strict=True):
-            if sums is not None:
-                errors |= self._evaluate_all(each, sums)
+        for shared, sums in zip(self.estimates.shared, self.sums, strict=True):
+            for binning, places in shared.on_cells.items():
+                waiting = [place for place in places if self.waiting[place].any()]
+                if sums is not None and waiting:
+                    tally = shared.cuts.tally(binning, sums)
+                    for place in waiting:
+                        errors |= self._evaluate(place, tally)
         return self.values, errors
-
-    def _evaluate_all(self, shared: SharedCells, sums: Floats) -> dict[int, Exception]:
-        """Evaluate what waits on the same cells together."""
-        errors: dict[int, Exception] = {}
-        for binning, places in shared.on_cells.items():
-            waiting = [place for place in places if self.waiting[place].any()]
-            if waiting:
-                tally = shared.cuts.tally(binning, sums)
-                for place in waiting:
-                    errors |= self._evaluate(place, tally)
-        return errors
 
     def _keep(self, number: int, lane: int, sums: Floats) -> None:
         """Put the sums into their lane; the first fill all lanes, so that none is empty."""
@@ -138,20 +131,15 @@ class GroupOfRepeats:
 
     def _evaluate(self, place: int, tally: Tally) -> dict[int, Exception]:
         """Evaluate all lanes; if that raises, each lane with its sums in all lanes."""
-        waiting = self.waiting[place]
+        thing, waiting, errors = self._thing(place), self.waiting[place], dict[int, Exception]()
         try:
-            self.values[place, waiting] = _value(self._thing(place), tally)[waiting]
+            self.values[place, waiting] = _value(thing, tally)[waiting]
         except Exception:
-            return self._one_by_one(place, tally)
-        return {}
-
-    def _one_by_one(self, place: int, tally: Tally) -> dict[int, Exception]:
-        errors: dict[int, Exception] = {}
-        for lane in np.flatnonzero(self.waiting[place]).tolist():
-            try:
-                self.values[place, lane] = _value(self._thing(place), _in_all_lanes(tally, lane))[lane]
-            except Exception as error:
-                errors[lane] = error
+            for lane in np.flatnonzero(waiting).tolist():
+                try:
+                    self.values[place, lane] = _value(thing, _in_all_lanes(tally, lane))[lane]
+                except Exception as error:
+                    errors[lane] = error
         return errors
 
     def _thing(self, place: int) -> Estimator:
@@ -328,12 +316,7 @@ def _no_small_cells() -> Iterator[None]:
         yield
 
 
-def _one_thread() -> AbstractContextManager[Any]:
-    limits: AbstractContextManager[Any] = _threadpoolctl.threadpool_limits(limits=1, user_api="blas")
-    return limits
-
-
 small_cells_ignored = WhileAnyone(_no_small_cells)
 """Thousands of cells are small, and on purpose; filters of warnings belong to the process, not to the thread."""
-one_blas_thread = WhileAnyone(_one_thread)
+one_blas_thread = WhileAnyone(lambda: _threadpoolctl.threadpool_limits(limits=1, user_api="blas"))
 """Products of matrices round differently for other numbers of threads, and threads of ours keep all cores busy."""
