@@ -208,16 +208,7 @@ def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float) -> s
 @final
 @dataclass(frozen=True)
 class Judging:
-    """How models are judged on rows that they were not fitted on.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        With its lens.
-    level, confidence_level : float
-    n_resamples : int
-        For the exact p-value of each model.
-    """
+    """How models are judged on rows that they were not fitted on; resamples are for the exact p-value of each."""
 
     estimator: Estimator
     level: float
@@ -314,11 +305,7 @@ def _root_interval(estimator: Estimator, sample: Sample, level: float) -> Confid
 class LargeCells(Binning):
     """Cells of another binning, neighbours merged until each holds so many rows; no label is seen.
 
-    Parameters
-    ----------
-    binning : Binning
-    rows : float
-        The least number of rows of a cell; with weights, of equally weighted ones that would be as good.
+    With weights, so many rows of equal weight would be as good.
     """
 
     binning: Binning
@@ -336,12 +323,6 @@ def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[E
     """Return the estimator, on merged cells where a cell of a sample is too small for a variance, and a note.
 
     Calibrators that say few values leave cells of a few rows.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        With its lens.
-    samples : iterable of Sample
     """
     core = estimator.core
     binning = core.cut_by

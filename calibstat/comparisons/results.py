@@ -186,16 +186,9 @@ class CalibratorComparison(Result):
 class Scores:
     """Proper scores of the test rows, seen through the lens; smaller is better.
 
-    Parameters
-    ----------
-    brier, log : float
-    calibration : float
-        The part of the Brier score that adding its mean residual to each cell would take off (unbiased, binned).
-    refinement : float
-        The rest of the Brier score: it grows where sharpness is lost.
-    n_clipped : int
-        Rows whose outcome had been called so improbable that the log score counts a larger probability, lest it be
-        infinite; of all splits.
+    `calibration` is the part of the Brier score that adding its mean residual to each cell would take off (unbiased,
+    binned), and `refinement` the rest, which grows where sharpness is lost. `n_clipped` counts rows, of all splits,
+    whose outcome had been called so improbable that the log score counts a larger probability, lest it be infinite.
     """
 
     brier: float
@@ -210,16 +203,8 @@ class Scores:
 class CalibratorResult(Result):
     """What was found of one calibrator on rows that it was not fitted on; means over splits where there are several.
 
-    Parameters
-    ----------
-    name : str
-    calibrator : str
-        Its repr; "" for the predictions as given.
-    tests : tuple of CalibrationTest
-        One for each split: the debiased squared error under its own null.
-    scores : Scores
-    root_interval : ConfidenceInterval or None
-        Of the root error, for a single split.
+    `calibrator` is its repr, "" for the predictions as given. Of each split there is one of `tests`: the debiased
+    squared error under its own null. `root_interval`, of the root error, is there for a single split.
     """
 
     name: str
@@ -270,18 +255,9 @@ class CalibratorResult(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResult(Result):
-    """Two calibrators on the same test rows.
+    """Two calibrators on the same test rows, with one test for each split.
 
-    Parameters
-    ----------
-    first, second : CalibratorResult
-    tests : tuple of ComparisonTest
-        One for each split.
-    pvalue_adjusted : float
-        Over all pairs (Holm).
-    level : float
-        From which adjusted p-value on the two are told apart.
-    n_fit, n_test : int
+    `pvalue_adjusted` is over all pairs (Holm); `level` is from where on the two are told apart.
     """
 
     first: CalibratorResult
@@ -441,17 +417,6 @@ def twice_median(pvalues: Sequence[float]) -> float:
 
     Where every single one is valid, so is the combined one: were all hypotheses true, it is at most alpha with
     probability at most alpha. A single p-value is left as it is.
-
-    Parameters
-    ----------
-    pvalues : sequence of float
-
-    Examples
-    --------
-    >>> twice_median([0.02, 0.01, 0.3])
-    0.04
-    >>> twice_median([0.02])
-    0.02
     """
     if len(pvalues) == 1:
         return float(pvalues[0])
@@ -461,24 +426,8 @@ def twice_median(pvalues: Sequence[float]) -> float:
 def corrected_standard_error(values: Sequence[float], n_fit: int, n_test: int) -> float | None:
     """Standard error of the mean over random splits, widened for the rows that they share (Nadeau & Bengio 2003).
 
-    The root of :math:`(1 / J + n_{test} / n_{fit}) S^2` over J splits. It describes how much the mean would vary over
-    fits and rows; there is no unbiased estimate of that, and no p-value is made of it.
-
-    Parameters
-    ----------
-    values : (J,) sequence of float
-    n_fit, n_test : int
-        Rows of the fit and of the test in each split.
-
-    Returns
-    -------
-    error : float or None
-        None for a single split.
-
-    Examples
-    --------
-    >>> corrected_standard_error([1.0, 2.0, 3.0], 100, 50).__round__(6)
-    0.912871
+    The root of :math:`(1 / J + n_{test} / n_{fit}) S^2` over J splits; None for a single one. It describes how much the
+    mean would vary over fits and rows; there is no unbiased estimate of that, and no p-value is made of it.
     """
     if len(values) < 2:
         return None

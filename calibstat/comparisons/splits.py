@@ -20,31 +20,17 @@ ROWS_OF_A_STRATUM = 20
 @final
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows that calibrators are fitted on, and rows that they are tested on.
-
-    Parameters
-    ----------
-    fit_rows, test_rows : (m,) ints
-        In increasing order; they share no row.
-    """
+    """Rows that calibrators are fitted on, and rows that they are tested on: increasing numbers (m,), none shared."""
 
     fit_rows: Ints
     test_rows: Ints
 
 
 def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: Ints) -> Split:
-    """Draw test rows, spread evenly over the predictions; all others are for the fit.
+    """Draw test rows of those that are eligible, spread evenly over the predictions (n, K); all others are for the fit.
 
     Strata are made of predictions, never of labels. Splitting by label would tie the labels of the test rows to each
     other (their number of events would be known before), and redrawn labels would then have another law than they.
-
-    Parameters
-    ----------
-    prob : (n, K) floats
-    n_test : int
-    rng : Generator
-    eligible : (m,) ints
-        The rows that may be tested on.
     """
     ordered = eligible[_order(prob[eligible], rng)]
     chosen = [
@@ -56,14 +42,7 @@ def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: 
 
 
 def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
-    """Deal the rows out into folds, each spread evenly over the predictions; each is tested on once.
-
-    Parameters
-    ----------
-    prob : (n, K) floats
-    n_folds : int
-    rng : Generator
-    """
+    """Deal the rows out into folds, each spread evenly over the predictions (n, K); each is tested on once."""
     ordered = _order(prob, rng)
     fold = np.empty(len(prob), dtype=np.intp)
     for start in range(0, len(ordered), n_folds):
@@ -185,13 +164,7 @@ def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: M
 
 
 def sample_from(sample: Any, y_true: Any, y_prob: Any, more: Mapping[str, Any]) -> Sample:
-    """Return a sample that is given, or make one of arrays: of labels in its place or by name, with the rest beside.
-
-    Raises
-    ------
-    TypeError
-        If both are given, or neither.
-    """
+    """Return a sample that is given, or make one of arrays: of labels in its place or by name, with the rest beside."""
     arrays = [name for name, each in {"y_prob": y_prob, "y_true": y_true, **more}.items() if each is not None]
     if isinstance(sample, Sample):
         if arrays:
@@ -206,13 +179,7 @@ UNCALIBRATED = "uncalibrated"
 
 
 def check_calibrators(calibrators: Any) -> Mapping[str, Any]:
-    """Return calibrators by name, or say what is missing.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no mapping of names to objects with ``fit`` and ``predict_proba``, or a name is taken.
-    """
+    """Return calibrators by name, each with ``fit`` and ``predict_proba``, or say what is missing or a name taken."""
     if isinstance(calibrators, Mapping) and not calibrators:
         raise ValueError('calibrators is empty: name at least one, for example {"platt": Platt(), "beta": Beta()}.')
     if not isinstance(calibrators, Mapping):
@@ -232,19 +199,7 @@ def check_calibrators(calibrators: Any) -> Mapping[str, Any]:
 
 
 def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitted: bool) -> Floats:
-    """(m, K) what a calibrator says of the test rows; it is fitted on the others unless it is already.
-
-    Parameters
-    ----------
-    calibrator : estimator
-        Left as it is: a copy is fitted.
-    name : str
-        For messages.
-    sample : Sample
-    split : Split
-    fitted : bool
-        Whether it has been fitted already.
-    """
+    """(m, K) what a calibrator says of the test rows; a copy is fitted on the others unless it is `fitted` already."""
     model, table = prepared(calibrator, name, sample.predictions, fitted)
     if not fitted:
         weights = sample.predictions.weights

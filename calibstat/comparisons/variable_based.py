@@ -155,16 +155,7 @@ def default_calibrators(variable: str, n_classes: int) -> dict[str, Any]:
 
 
 def as_published(name: str, given: Sample, said: Sample, variable: str, n_bins: int) -> VariableBasedErrors:
-    """Measure as the paper's tables do.
-
-    Parameters
-    ----------
-    name : str
-    given, said : Sample
-        The test rows uncalibrated and calibrated.
-    variable : str
-    n_bins : int
-    """
+    """Measure as the paper's tables do, on the test rows as `given` and as a calibrator `said`."""
     confidence = given.y_prob.max(axis=1)
     mistaken = given.y_prob.argmax(axis=1) != given.outcomes
     residual = mistaken - (1 - said.y_prob.max(axis=1))
@@ -174,13 +165,7 @@ def as_published(name: str, given: Sample, said: Sample, variable: str, n_bins: 
 
 
 def quantile_cells(values: Floats, n_bins: int) -> Ints:
-    """(n,) the cell of each value between interpolated quantiles, (low, high], the lowest closed; equal edges merge.
-
-    Parameters
-    ----------
-    values : (n,) floats
-    n_bins : int
-    """
+    """(n,) the cell of each value between interpolated quantiles, (low, high], the lowest closed; equal edges merge."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
     return np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
 
@@ -240,17 +225,10 @@ _AS_PUBLISHED = (
 
 
 class VariableBasedErrors(NamedTuple):
-    """Errors of one calibrator on the test rows, for the top label, binned.
+    """Errors of one calibrator on the test rows, for the top label, binned: over the prediction and over the variable.
 
-    Parameters
-    ----------
-    name : str
-    ece, vece : float
-        Over the prediction, and over the variable.
-    ece_null_mean, vece_null_mean : float or None
-        What noise alone gives; None for the paper's convention.
-    ece_pvalue, vece_pvalue : float or None
-        Exact, of calibration given the prediction, and given prediction and variable (the strong null).
+    ``null_mean`` is what noise alone gives. P-values are exact: of calibration given the prediction, and given
+    prediction and variable (the strong null). Both are None for the paper's convention.
     """
 
     name: str

@@ -18,12 +18,8 @@ from calibstat.nulls.multiplier import Multiplier, Weak
 def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Inquiry, Sample]:
     """Look at a sample through a lens and then that of the estimator; return what is asked, and what is seen.
 
-    ``look_through(sample, estimator, lens)`` is the same as ``look_through(sample, lens | estimator)``.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is no sample, estimator or lens, or no row is left to look at.
+    ``look_through(sample, estimator, lens)`` is the same as ``look_through(sample, lens | estimator)``. An error is
+    raised where no row is left to look at.
     """
     check_sample(sample)
     asked = behind(lens, estimator)

@@ -122,12 +122,8 @@ def _refuse(seen: Sample, lens: Lens) -> None:
 class Runs:
     """Rows and events of groups of neighbouring predictions, from which all runs of groups are counted.
 
-    Parameters
-    ----------
-    first, last : (N,) floats
-        The smallest and the largest prediction of each group, increasing.
-    before, events_before : (N + 1,) ints
-        Rows and events in the groups before each.
+    `first` and `last` (N,) are the ends of each group, increasing; `before` and `events_before` (N + 1,) are the rows
+    and the events in the groups before each.
     """
 
     first: Floats

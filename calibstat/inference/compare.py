@@ -542,16 +542,10 @@ def _basis(seen: Sample) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """What a linear recalibration gains each row of a model.
+    """What a linear recalibration gains each row (n,) of a model: its squared residual before, less that after.
 
-    Parameters
-    ----------
-    gains : (n,) floats
-        Squared residual before, less that after.
-    slope : (n, 1) floats
-        How much one more event adds to the sum of the gains: 2 (line - prediction), since the line is optimal.
-    others : int
-        Number of rows that have another outcome than the commonest one.
+    `slope` (n, 1) is how much one more event adds to the sum of the gains: 2 (line - prediction), since the line is
+    optimal. `others` is the number of rows that have another outcome than the commonest one.
     """
 
     gains: Floats

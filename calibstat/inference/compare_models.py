@@ -212,27 +212,13 @@ def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: Pairs) -> Floats:
 
 
 def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> tuple[float, ...]:
-    """Return for each model the level at which it leaves the set of those that may be the best.
+    """Return for each model the level at which it leaves the set of those that may be the best; the last one has 1.
 
-    "All models left have the same error" is tested by the largest difference among them. If it is because all are
-    calibrated, its law is another one; so the p-value is the larger of that and of the smallest exact p-value of a
-    model by itself, times the number of models left. Then the model with the largest standardised excess over another
-    one goes, and the p-value of a model is the largest up to its going.
-
-    Parameters
-    ----------
-    z : (P,) floats
-        Standardised difference of each pair, first minus second.
-    drawn : (R, P) floats
-        The same under equal errors.
-    own : (M,) floats
-        Exact p-value of each model by itself.
-    pairs : list of (int, int)
-
-    Returns
-    -------
-    pvalues : tuple of M floats
-        The last model has 1.
+    "All models left have the same error" is tested by the largest of their standardised differences, `z` (P,), `drawn`
+    (R, P) under equal errors. If it is because all are calibrated, its law is another one; so the p-value is the larger
+    of that and of the smallest exact p-value of a model by itself, `own` (M,), times the number of models left. Then
+    the model with the largest standardised excess over another one goes, and the p-value of a model is the largest up
+    to its going.
     """
     left = set(range(len(own)))
     pvalues, worst = [1.0] * len(own), 0.0

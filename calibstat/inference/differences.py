@@ -33,16 +33,10 @@ MINIMUM_ROWS = 8
 class Expanded:
     """A value with its expansion, and the rows that show its noise.
 
-    Parameters
-    ----------
-    expansion : Expansion
-    slope : (n, c) floats
-        How the value moves with the chance of each row's outcome: of the event alone for two classes.
-    index : (n,) ints
-        Cells in which outcomes are compared: those of the estimator, or rows of which the same outcome is best.
-    weights : (n,) floats
-        One for each row if there are none.
-    happened, prediction : (n, c) floats
+    `slope`, `happened` and `prediction` have one column (n, 1), of the event alone, for two classes, else (n, c): the
+    slope is how the value moves with the chance of each row's outcome. `index` (n,) are the cells in which outcomes are
+    compared: those of the estimator, or rows of which the same outcome is best. `weights` (n,) are ones where there are
+    none.
     """
 
     expansion: Expansion
@@ -200,16 +194,8 @@ def normal_interval(
 ) -> NormalInterval:
     """Return a value with its standard error; of a squared error on the safe side near calibration.
 
-    Parameters
-    ----------
-    core : Estimator
-        Without its lens; plug-in squares stand for their debiased form.
-    seen : Sample
-        As seen through the lens.
-    evaluator : Evaluator, optional
-        Of the headline, where it is prepared already.
-    groups : str, optional
-        The variable that names the cluster of each row.
+    `core` is without its lens, `seen` what that shows; plug-in squares stand for their debiased form. An evaluator of
+    the headline is taken where it is prepared already; `groups` is the variable that names the cluster of each row.
     """
     form = core.squared_form or core
     plug_in = form != core
@@ -254,19 +240,8 @@ FEW_OTHERS = 4
 def redrawn_variance(index: Ints, scaled: Floats, chances: Floats) -> float:
     """Return the exact variance of a sum over i != j in a common cell of s_i s_j <r_i, r_j>, with labels redrawn.
 
-    Parameters
-    ----------
-    index : (n,) ints
-        The cell of each row.
-    scaled : (n,) floats
-        What a row counts in pairs; the product of two is what the pair counts.
-    chances : (n, c) floats
-        Predictions: of the event alone (c = 1), or of all classes.
-
-    Returns
-    -------
-    variance : float
-        2 sum over pairs of s_i^2 s_j^2 <V_i, V_j> with V the covariance of one label.
+    It is 2 sum over pairs of s_i^2 s_j^2 <V_i, V_j> with V the covariance of one label; `index` (n,) are the cells,
+    `scaled` (n,) the s_i, and `chances` (n, c) the predictions, of the event alone (c = 1) or of all classes.
     """
     squared, n_cells = scaled**2, int(index.max()) + 1
     if chances.shape[1] == 1:
@@ -285,14 +260,10 @@ def redrawn_variance(index: Ints, scaled: Floats, chances: Floats) -> float:
 
 
 def unseen_variance(slope: Floats, chance: Floats) -> float:
-    """Return the variance of sum_i <slope_i, outcome_i> if each row may have another outcome with such a chance.
+    """Return the variance of sum_i <slope_i, outcome_i> if each row may have another outcome with such a chance (n,).
 
-    Parameters
-    ----------
-    slope : (n, c) floats
-        How much one more of each outcome adds: of the event alone (c = 1), or of all classes.
-    chance : (n,) floats
-        By the rule of three (`possible_chance`); zero for rows whose cell shows its noise.
+    `slope` (n, c) is how much one more of each outcome adds. Chances are those of the rule of three
+    (`possible_chance`); zero for rows whose cell shows its noise.
     """
     possible = chance > 0
     return float((chance * (1 - chance))[possible] @ largest_move(slope[possible]) ** 2)
@@ -301,33 +272,18 @@ def unseen_variance(slope: Floats, chance: Floats) -> float:
 def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
     """Return the variance of sum_i share_i <slope_i, outcome_i> by the rule of three, if all outcomes are equal.
 
-    Parameters
-    ----------
-    share : (n,) floats
-        What each row counts.
-    slope : (n, c) floats
-    uniform : bool
-        Whether all outcomes are equal; if not the rows show their noise, and nothing is added.
+    If they are not, the rows show their noise, and nothing is added.
     """
     chance = possible_chance(1 / (share**2).sum()) if uniform else 0.0
     return unseen_variance(share[:, None] * slope, np.full(len(share), chance))
 
 
 def midway_variance(share: Floats, slope: Floats, first: Floats, second: Floats) -> float:
-    """Return the variance of sum_i share_i <slope_i, outcome_i> for chances midway between two models' predictions.
+    """Return the variance of sum_i share_i <slope_i, outcome_i> for chances midway between two predictions (n, c).
 
     Of all chances, these are nearest to both predictions while both models have the same squared error in each row. So
     the variance of a difference of two errors under this hypothesis is known even where no outcome shows noise: it is
     the variance of a score test.
-
-    Parameters
-    ----------
-    share : (n,) floats
-        What each row counts.
-    slope : (n, c) floats
-        How much one more of each outcome adds to the difference: of the event alone (c = 1), or of all classes.
-    first, second : (n, c) floats
-        The predictions.
     """
     chances = np.clip((first + second) / 2, 0, 1)
     moments = [(chances * slope**power).sum(axis=1) for power in (1, 2)]
@@ -335,15 +291,7 @@ def midway_variance(share: Floats, slope: Floats, first: Floats, second: Floats)
 
 
 def other_rows(index: Ints, happened: Floats, n_cells: int) -> Ints:
-    """Count the rows of each cell whose outcome is not its commonest one: (L,).
-
-    Parameters
-    ----------
-    index : (n,) ints
-    happened : (n, c) floats
-        1 for the outcome of each row, else 0: of the event alone (c = 1), or of all classes.
-    n_cells : int
-    """
+    """Count the rows of each cell (L,) whose outcome, 1 in its column of (n, c), is not its commonest one."""
     rows = np.bincount(index, minlength=n_cells)
     counts = [np.bincount(index, each, minlength=n_cells) for each in happened.T]
     if len(counts) == 1:
@@ -414,15 +362,6 @@ def wrapped_pvalue(normal: float, own: Sequence[float]) -> float:
     one of the two is off" (a union of two hypotheses, hence the 2), and both parts must be rejected (their
     intersection): intersection-union of union-intersection tests, IUUI (Dimitriadis & Puke 2026).
 
-    Parameters
-    ----------
-    normal : float
-        P-value of the difference, divided by its standard error.
-    own : two floats
-        Exact p-value of "this model is calibrated", of each model.
-
-    Examples
-    --------
     >>> wrapped_pvalue(0.001, (0.4, 0.02)), wrapped_pvalue(0.3, (0.001, 0.001))
     (0.04, 0.3)
     """

@@ -168,19 +168,9 @@ def interval_of(
 ) -> Interval:
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
-    Parameters
-    ----------
-    core : Estimator
-        Without its lens.
-    seen : Sample
-        As seen through the lens.
-    multiplier : Multiplier
-        How many resamples, and the clusters.
-    redraws : (R,) floats, optional
-        Headline values under exact redraws of the labels; None where labels cannot be redrawn.
-    rng : Generator
-    evaluator : Evaluator, optional
-        Of the headline, where it is prepared already.
+    The sample is seen through the lens, and `core` is without it. `multiplier` says how many resamples, and the
+    clusters; `redraws` (R,) are headline values under exact redraws of the labels, None where labels cannot be redrawn.
+    An evaluator of the headline is taken where it is prepared already.
     """
     whole = Headline(core)
     evaluator = evaluator or whole.prepare(seen.predictions)

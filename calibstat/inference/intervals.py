@@ -62,14 +62,8 @@ class Interval(ABC):
 class UniformInterval(Interval):
     """A seminorm of residuals: the distance is at most the seminorm of the noise (triangle inequality).
 
-    Parameters
-    ----------
-    value : float
-    noises : sequence of (R,) floats
-        Values of the seminorm on noise alone, drawn in different ways; the largest quantile counts.
-    method : str
-    largest : float
-        The largest value that there can be: no bound exceeds it.
+    `noises` are values of the seminorm on noise alone (R,), drawn in different ways; the largest quantile counts. No
+    bound exceeds `largest`, the largest value that there can be.
     """
 
     value: float
@@ -101,8 +95,6 @@ class UniformInterval(Interval):
 def lower_end(value: float, reach: float) -> float:
     """Go down from a value, at most to zero; where it is as far as zero but for rounding, to zero.
 
-    Examples
-    --------
     >>> lower_end(0.5, 0.2), lower_end(0.1 + 0.2, 0.3), lower_end(0.1, 0.2)
     (0.3, 0.0, 0.0)
     """
@@ -125,20 +117,11 @@ def _quantile(noise: Floats, level: float) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class NormalInterval(Interval):
-    """An asymptotically normal value.
+    """An asymptotically normal value: unbiased, so that of a squared error may be negative by chance.
 
-    Parameters
-    ----------
-    value : float
-        Unbiased; so that of a squared error may be negative by chance.
-    standard_error : float
-    method : str
-    null_error : float
-        Standard deviation of the value of a squared error, were that zero: the upper end is never below its one-sided
-        quantile, so that a value below zero is not taken for evidence of an error of zero.
-    smallest, largest : float
-        What there can be: the ends lie between them.
-    of_error : bool
+    `null_error` is the standard deviation of the value of a squared error, were that zero: the upper end is never below
+    its one-sided quantile, so that a value below zero is not taken for evidence of an error of zero. Ends lie between
+    `smallest` and `largest`, what there can be.
     """
 
     value: float
@@ -182,28 +165,13 @@ def _tail(distance: float, error: float) -> float:
 def standardized(difference: float, error: float, size: float) -> float:
     """Return a difference in standard errors: 0 where it is what rounding leaves of none, or without an error.
 
-    Parameters
-    ----------
-    difference, error : float
-    size : float
-        How large the numbers are whose difference it is, by which ties are told (`tie_slack`).
-
-    Examples
-    --------
-    >>> standardized(0.04, 0.02, 0.1), standardized(1e-17, 1e-20, 0.1), standardized(0.0, 0.0, 0.1)
-    (2.0, 0.0, 0.0)
+    `size` is how large the numbers are whose difference it is, by which ties are told (`tie_slack`).
     """
     return 0.0 if abs(difference) <= tie_slack(difference, size) or error == 0 else difference / error
 
 
 def normal_pvalue(difference: float, error: float, size: float) -> float:
-    """Return the two-sided p-value of a difference, as from `standardized`; 1 for what rounding leaves of none.
-
-    Examples
-    --------
-    >>> round(normal_pvalue(0.04, 0.02, 0.1), 4), normal_pvalue(0.0, 0.0, 0.1)
-    (0.0455, 1.0)
-    """
+    """Return the two-sided p-value of a difference, as from `standardized`; 1 for what rounding leaves of none."""
     return 2 * _normal_probability(-abs(standardized(difference, error, size)))
 
 

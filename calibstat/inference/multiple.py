@@ -120,19 +120,8 @@ def draw_together(
 ) -> tuple[EmpiricalNull, ...]:
     """Draw several numbers on the same replicates of a null; for each kind of replicates (R, J) or (R, J, ...).
 
-    Parameters
-    ----------
-    core : Estimator
-        Of several numbers, without its lens.
-    seen : Sample
-        As seen through the lens.
-    evaluator : Evaluator
-        Of `core`, prepared on these predictions.
-
-    Raises
-    ------
-    ValueError
-        If the null gives no joint draws.
+    The evaluator of `core` is prepared on these predictions, as seen through the lens. A null without joint draws is
+    refused.
     """
     drawn = () if isinstance(null, Restating) or not null.joint else null.draw(core, seen, rng, evaluator).replicates
     if not drawn or any(each.samples.shape[1:] != evaluator.shape for each in drawn):

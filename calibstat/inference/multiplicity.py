@@ -321,16 +321,10 @@ _ON_PVALUES: dict[str, Callable[[ArrayLike], Floats]] = {
 @final
 @dataclass(frozen=True, eq=False)
 class JointTest:
-    """What draws say of each of J statistics, and of all together.
+    """What draws say of each of J statistics, and of all together; NaN where there is no value.
 
-    Parameters
-    ----------
-    standardized : (J,) floats
-        Evidence, as it was made comparable.
-    pvalues, adjusted : (J,) floats
-        Of each by itself, and adjusted for all; NaN where there is no value.
-    pvalue : float
-        Of all together: the smallest one adjusted by the maximum over all; NaN where there is no value at all.
+    `standardized` (J,) is the evidence as it was made comparable; `pvalues` (J,) are of each by itself, `adjusted` (J,)
+    for all. `pvalue` is of all together: the smallest one adjusted by the maximum over all.
     """
 
     standardized: Floats
@@ -351,14 +345,8 @@ def joint_test(
 ) -> JointTest:
     """Test several statistics on the same draws; where there are several kinds of draws, the larger p-value counts.
 
-    Parameters
-    ----------
-    evidence : (J,) floats
-        Larger is stronger; NaN where a statistic has no value.
-    draws : sequence of (R, J) floats
-        The same under the null, of one kind or of several; NaN counts as the weakest evidence.
-    adjust : one of `ADJUSTMENTS`
-    standardize : one of `STANDARDIZATIONS`
+    Larger `evidence` (J,) is stronger, NaN where a statistic has no value; `draws` (R, J) of each kind are the same
+    under the null, where NaN counts as the weakest evidence.
     """
     sets = [np.concatenate([evidence[None], each]) for each in draws]
     pvalues = np.max([[single_step(c[:1], c[1:, None])[0] for c in each.T] for each in sets], axis=0)
@@ -381,19 +369,11 @@ def simultaneous_half_widths(
 ) -> Floats:
     """Return half-widths (J,) of intervals that hold together: as far as noise reaches in standard deviations.
 
-    An interval excludes zero only where `single_step` with `ByMoments` rejects at the same level: for that the
-    quantile is not below that of the test, whose standard deviations know the data too. In standard deviations of all
-    *other* sets, a set at z among N is at z sqrt(N / (N - 1)) / sqrt(1 - z^2 / (N - 1)), in the same order.
-
-    Parameters
-    ----------
-    evidence : (J,) floats
-    redraws : (R, J) floats
-        Noise on labels drawn anew, on which the test stands.
-    others : sequence of (R, J) floats
-        Noise drawn in another way; the larger half-width counts.
-    quantile : callable
-        Takes the largest noise of each draw (R,).
+    An interval excludes zero only where `single_step` with `ByMoments` rejects at the same level, on the `redraws` (R,
+    J) of labels: for that the quantile, of the largest noise of each draw, is not below that of the test, whose
+    standard deviations know the data too. In standard deviations of all *other* sets, a set at z among N is at z sqrt(N
+    / (N - 1)) / sqrt(1 - z^2 / (N - 1)), in the same order. `others` are noise drawn in other ways, (R, J) each; the
+    larger half-width counts.
     """
     sets = ByMoments()(np.concatenate([evidence[None], redraws]))
     n, among_all = len(sets), quantile(_largest_of_set(sets[1:]))

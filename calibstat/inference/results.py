@@ -386,20 +386,10 @@ class Estimate(Result):
 
 @dataclass(frozen=True, eq=False)
 class Inquiry:
-    """What was asked of which data: the part that every result shares.
+    """What was asked of which data, as seen through the lens of the estimator: the part that every result shares.
 
-    Parameters
-    ----------
-    estimator : Estimator
-        With its lens.
-    n : int
-        Number of rows seen through the lens.
-    n_classes : int
-        Number of outcomes seen through the lens.
-    given : tuple
-        What was conditioned on; ``...`` is the prediction.
-    source : str
-        What was taken for what when the sample was made.
+    `given` is what was conditioned on, where ``...`` is the prediction; `source` is what was taken for what when the
+    sample was made.
     """
 
     estimator: Estimator
@@ -438,19 +428,10 @@ class Inquiry:
 
 
 def plain(value: Any) -> Any:
-    """Return numbers, texts, lists and dicts; a number that is not finite becomes None.
+    """Return numbers, texts, lists and dicts of anything; a number that is not finite becomes None.
 
-    Parameters
-    ----------
-    value : number, array, record (dataclass, or with ``to_dict``), or several of these in a list, tuple or dict
-        Anything else becomes its text.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from calibstat.inference.results import plain
-    >>> plain({"a": np.array([1.0, np.inf]), "b": (np.int64(2), None)})
-    {'a': [1.0, None], 'b': [2, None]}
+    Arrays, records (dataclasses, or with ``to_dict``) and several of these become plain; anything else becomes its
+    text.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -480,15 +461,9 @@ _LEAST = 1e-16
 def number(value: float, *beside: float) -> str:
     """Four significant digits; what rounding leaves of a zero is 0.
 
-    Parameters
-    ----------
-    value : float
-    *beside : float
-        Others of the same kind, whose size says what rounding leaves; none: they are as large as probabilities. Errors
-        of rare events, squared, are smaller than what is left of a zero elsewhere.
+    Numbers `beside` are of the same kind, and their size says what rounding leaves; without any, all are as large as
+    probabilities. Errors of rare events, squared, are smaller than what is left of a zero elsewhere.
 
-    Examples
-    --------
     >>> number(0.123456), number(-1.7e-15), number(-1.7e-15, 0.03), number(3e-15, 1e-14)
     ('0.1235', '0', '0', '3e-15')
     """
@@ -498,13 +473,7 @@ def number(value: float, *beside: float) -> str:
 
 
 def counted(n: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "pair"), counted(3, "pair")
-    ('1 pair', '3 pairs')
-    """
+    """Write a number with its noun: "1 pair", "3 pairs"."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
@@ -523,24 +492,12 @@ def at_floor(pvalue: float, null: NullDistribution) -> bool:
 
 
 def small_pvalue(pvalue: float, floor: float = SMALLEST_PVALUE) -> str:
-    """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero.
-
-    Examples
-    --------
-    >>> small_pvalue(0.001), small_pvalue(3e-40)
-    ('= 0.001', '< 1e-12')
-    """
+    """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero."""
     return f"= {pvalue:.3g}" if pvalue > floor else f"< {floor:g}"
 
 
 def pvalue_cell(pvalue: float) -> str:
-    """Write a p-value for a table: as `small_pvalue` does, without the sign of equality.
-
-    Examples
-    --------
-    >>> pvalue_cell(0.001), pvalue_cell(3e-40)
-    ('0.001', '< 1e-12')
-    """
+    """Write a p-value for a table: as `small_pvalue` does, without the sign of equality."""
     return small_pvalue(pvalue).removeprefix("= ")
 
 
@@ -566,8 +523,6 @@ INDENT = 12
 def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
     """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
 
-    Examples
-    --------
     >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
     ['a   n', 'b  10']
     """
@@ -602,8 +557,6 @@ def hang(name: str, text: str, indent: int = INDENT, width: int = WIDTH) -> list
 def number_cell(value: float) -> str:
     """Four decimals, or four digits of a small number.
 
-    Examples
-    --------
     >>> number_cell(0.01234), number_cell(0.0000123456)
     ('0.0123', '1.235e-05')
     """

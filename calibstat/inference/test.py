@@ -127,17 +127,8 @@ def _distribution(
 def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull | None:
     """Return the distribution under labels drawn from the predictions, or None where it must be drawn.
 
-    Which of the two it is depends on the predictions alone, so that a test which draws where nothing can be computed
-    is as valid as its two parts.
-
-    Parameters
-    ----------
-    core : Estimator
-        Of a number, without its lens.
-    seen : Sample
-        As seen through the lens.
-    evaluator : Evaluator
-        Of `core`, prepared on these predictions.
+    Which of the two it is depends on the predictions alone, so that a test which draws where nothing can be computed is
+    as valid as its two parts. `core` is without its lens, and its evaluator is prepared on what is seen through that.
     """
     try:
         return _EXACT.draw(core, seen, evaluator=evaluator)

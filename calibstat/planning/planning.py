@@ -205,17 +205,10 @@ _EXCEEDANCES = 10
 
 @dataclass(frozen=True)
 class PlannedTest:
-    """A test at a level, as it will be done.
+    """A test at a level, as it will be done: an estimator, or a function (sample, rng) that returns a p-value.
 
-    Parameters
-    ----------
-    test : Estimator or callable
-        The statistic of `calibration_test`, or a function (sample, rng) that returns a p-value.
-    level : float
-    null : Null, optional
-        Of `calibration_test`; by default labels are redrawn as often as the level needs (199 times for five percent).
-    before : Lens
-        Looked through before the test, and before the lens of its estimator.
+    The default null redraws labels as often as the level needs (199 times for five percent). Through `before` is looked
+    before the test, and before the lens of its estimator.
     """
 
     test: Estimator | PValue
@@ -268,21 +261,10 @@ class PlannedTest:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
-    """What every plan holds.
+    """What every plan holds: the wanted power of a test, and where it is reached.
 
-    Parameters
-    ----------
-    test : PlannedTest
-    power : float
-        Wanted.
-    crossing : Crossing
-        Where it is reached, with its Monte Carlo error and everything that was simulated.
-    model : SyntheticModel
-        The model that is to be found out.
-    true_error : float or None
-        Its true error; None where that is not known.
-    which_error : str
-        Which error that is; or why it is not known.
+    `crossing` holds that with its Monte Carlo error and everything that was simulated; `model` is the one that is to be
+    found out. `true_error` is None where it is not known; `which_error` says which one it is, or why it is not known.
     """
 
     test: PlannedTest

@@ -39,18 +39,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where the curve crosses.
-
-    Parameters
-    ----------
-    place : float
-    low, high : float
-        95 % Monte Carlo interval of the place.
-    standard_error : float
-        Of the power at the place.
-    points : Points
-        Everything that was simulated.
-    """
+    """Where the curve crosses, with a 95 % Monte Carlo interval; the standard error of the power there; all points."""
 
     place: float
     low: float
@@ -63,23 +52,11 @@ class Crossing:
 class Search:
     """Find where a curve crosses `power`: bracket it by doubling, then sharpen a probit line.
 
-    Many tests have power Phi(b scale(x) - a) nearly: b is the signal of a unit of scale. The line is fitted to what was
-    simulated near the crossing, and every batch of runs is laid around the crossing found so far.
-
-    Parameters
-    ----------
-    power : float
-        Wanted.
-    low, high : float
-        Where to look, both above zero.
-    n_runs : int
-        In all, at least.
-    root : bool
-        Whether scale(x) is the root of x (numbers of rows) or x itself (sizes of effects).
-    whole : bool
-        Whether places are whole numbers.
-    short : str
-        The error where the power is not reached at the high end; it may name place, share, runs and power.
+    Many tests have power Phi(b scale(x) - a) nearly: b is the signal of a unit of scale, which is the `root` of x
+    (numbers of rows) or x itself (sizes of effects). The line is fitted to what was simulated near the crossing, and
+    every batch of runs, at least `n_runs` in all, is laid around the crossing found so far; `whole` places are whole
+    numbers. Both ends are above zero; `short` is the error where the power is not reached at the high end, and may name
+    place, share, runs and power.
     """
 
     power: float
@@ -91,13 +68,7 @@ class Search:
     short: str = "the power at {place:.6g}, the largest, is {share:.2f} ({runs} runs), but {power:g} is wanted"
 
     def __call__(self, rejections: Callable[[float, int], int], start: float) -> Crossing:
-        """Search from `start`; `rejections(place, runs)` simulates.
-
-        Raises
-        ------
-        ValueError
-            If the wanted power is not reached within the bounds.
-        """
+        """Search from `start`; `rejections(place, runs)` simulates. A power not reached in the bounds is an error."""
         points = self._bracket(rejections, self._allowed(start))
         place = self._fit(points)[0]
         turn = 0
@@ -185,21 +156,7 @@ class Search:
 def probit_line(scale: Floats, runs: Floats, rejections: Floats) -> tuple[Floats, Floats]:
     """Fit P(reject) = Phi(a + b scale) by Fisher scoring, with a slight ridge for when the sides are separate.
 
-    Parameters
-    ----------
-    scale, runs, rejections : (m,) floats
-
-    Returns
-    -------
-    line : (2,) floats
-        a and b.
-    covariance : (2, 2) floats
-
-    Examples
-    --------
-    >>> line, _ = probit_line(np.array([1.0, 2.0]), np.array([1e6, 1e6]), 1e6 * ndtr(np.array([-1.0, 1.0])))
-    >>> line.round(3).tolist()
-    [-3.0, 2.0]
+    Return a and b (2,), and their covariance (2, 2).
     """
     design = np.column_stack([np.ones_like(scale), scale])
     line = np.zeros(2)

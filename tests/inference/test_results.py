@@ -253,3 +253,4 @@ def test_errors_of_rare_events_are_no_zeros():
 def test_no_pvalue_is_zero(pvalue):
     assert small_pvalue(pvalue) == "< 1e-12"
     assert pvalue_cell(pvalue) == "< 1e-12"
+    assert (small_pvalue(0.001), pvalue_cell(0.001)) == ("= 0.001", "0.001")
