@@ -271,14 +271,8 @@ _MOST_CLASSES = 20
 def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
     """Return the third cumulant of the pair sums of w_i (onehot(y_i) - p_i), for the first bandwidth.
 
-    Parameters
-    ----------
-    chances : (n, K) floats
-    masses : (n,) floats
-        The weight w of each row.
-    sums : PairSums
-    rng : Generator
-        For the probes of a trace; not used along a line with two classes, nor where n K is small.
+    From chances (n, K) and weights (n,); `rng` draws the probes of a trace, which neither a line with two classes nor a
+    small n K needs.
     """
     return 8 * _trace(chances, masses, sums, rng) + 4 * _single_pairs(chances, masses, sums)
 

@@ -34,16 +34,9 @@ _TINY = np.finfo(float).tiny
 @final
 @dataclass(frozen=True, eq=False)
 class LocalOperator:
-    """Where to fit, from which cells.
+    """Where to fit, from which cells: polynomials of degree 1 or 2 at points (P,), each with its half-width.
 
-    Parameters
-    ----------
-    points : (P,) floats
-    centres : (M,) floats
-        Place of each cell, increasing.
-    widths : (P,) floats
-        Half-width of the neighbourhood of each point.
-    degree : {1, 2}
+    The places of the cells, `centres` (M,), increase.
     """
 
     points: Floats
@@ -154,14 +147,8 @@ def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
     r"""Return the two traces that turn residuals into standard errors.
 
     With L the (n, n) matrix of a fit, :math:`\delta_1 = \operatorname{tr} (I-L)^T(I-L)` and :math:`\delta_2` the trace
-    of its square; the residual variance is RSS / delta_1 with delta_1^2 / delta_2 degrees of freedom.
-
-    Parameters
-    ----------
-    rows : (M, M) floats
-        `LocalOperator.matrix` at the centres themselves.
-    mass : (M,) floats
-        Number of rows of each cell.
+    of its square; the residual variance is RSS / delta_1 with delta_1^2 / delta_2 degrees of freedom. `rows` (M, M) are
+    `LocalOperator.matrix` at the centres themselves, `mass` (M,) the numbers of rows of the cells.
     """
     # L acts on cell means; with unit vectors for cells it is symmetric in form, and the n - M other directions are
     # left alone by I - L.
@@ -196,16 +183,7 @@ class LocalFit(Protocol):
 @final
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Neighbouring cells put together.
-
-    Parameters
-    ----------
-    starts : (C,) ints
-        The first cell of each group.
-    centres, mass : (C,) floats
-    n : int
-        Number of rows.
-    """
+    """Neighbouring cells put together: where each of C groups starts, its centre and its mass, of n rows in all."""
 
     starts: Ints
     centres: Floats
@@ -220,18 +198,9 @@ class Pooled:
 @final
 @dataclass(frozen=True, eq=False)
 class LocalCells:
-    """Cells in increasing order of x, each with its mean x and its mass.
+    """Cells in increasing order of x, each with its mean x and its mass: (M,) both.
 
-    Parameters
-    ----------
-    plan : TallyPlan
-    values : (n,) floats
-        x itself.
-    centres, mass : (M,) floats
-    n : int
-        Number of rows that have weight.
-    rows : float
-        What the weights make of this number: W^2 / sum w^2.
+    `values` (n,) are x itself, `n` counts the rows that have weight, `rows` is what weights make of it: W^2 / sum w^2.
     """
 
     plan: TallyPlan
@@ -378,10 +347,9 @@ def runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Ints, Ints]:
 
 
 def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
-    """Join intervals of equal width to cells of about equally many rows; None where the intervals are too wide.
+    """Join intervals of equal width to cells of about equally many rows.
 
-    They are where some interval holds as many rows as half a cell: a heavy tie, or a very uneven law. Then a sort
-    tells values apart.
+    None where one interval has as many rows as half a cell (a heavy tie, an uneven law): a sort tells values apart.
     """
     low, high = float(values.min()), float(values.max())
     if not high > low or n_cells > _INTERVALS // 8:

@@ -37,13 +37,8 @@ Extreme: TypeAlias = Literal["large", "small", "either"]
 class CellTerms:
     """How a value is made of one term for each cell of a tally.
 
-    Parameters
-    ----------
-    terms : callable
-        Takes outcome sums (..., L, c) and returns the terms (..., L); each depends on its own cell's outcomes only.
-    combine : {"sum", "max"}
-    link : callable
-        Takes the combined terms (...,) to the value, increasingly.
+    `terms` takes outcome sums (..., L, c) to (..., L), each from its own cell's outcomes only; `link` takes the
+    combined terms (...,) to the value, increasingly.
     """
 
     terms: Callable[[Array], Floats]
@@ -54,23 +49,16 @@ class CellTerms:
 @final
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    r"""How a value moves when the weights of rows do: to first order, and in pairs of rows.
+    r"""How a value (the headline) moves when the weights of rows do: to first order, and in pairs of rows.
 
     .. math:: T(w') - T(w) \approx \sum_i \frac{w'_i - w_i}{w_i}\, \psi_i
 
-    Parameters
-    ----------
-    value : float
-        The headline: the same number as the evaluator's.
-    influence : (n,) floats
-        :math:`\psi_i = w_i\, \partial T / \partial w_i`: what the row adds. Over independent rows the variance of the
-        value is about the sum of their squares; they sum to zero where a common factor of the weights changes nothing.
-    slope : (n, c) floats, optional
-        How the value moves with the chance of each row's outcome: of the event alone for two classes (c = 1), or of
-        each class. Outcomes that are all alike show no noise; the slope says how much there may be. None behind a lens.
-    degenerate : PairsInCells, optional
-        What pairs of rows add beside it, where the value is a sum over pairs. Its variance is what is left where all
-        influences vanish, as those of a squared error do under calibration.
+    The influence (n,), :math:`\psi_i = w_i\, \partial T / \partial w_i`, is what the row adds. Over independent rows
+    the variance of the value is about the sum of their squares; they sum to zero where a common factor of the weights
+    changes nothing. The slope (n, c) says how the value moves with the chance of each row's outcome: of the event alone
+    for two classes (c = 1), or of each class; outcomes that are all alike show no noise, and the slope says how much
+    there may be. None behind a lens. What pairs of rows add, where the value is a sum over pairs, is `degenerate`: its
+    variance is what is left where all influences vanish, as those of a squared error do under calibration.
     """
 
     value: float
@@ -112,14 +100,7 @@ class Expansion:
 class PairsInCells:
     """A sum over pairs of different rows of a common cell: the pair i, j adds <v_i, v_j>.
 
-    Parameters
-    ----------
-    index : (n,) ints
-        The cell of each row.
-    scale : (n,) floats
-        What each row counts.
-    vectors : (n, c) floats
-        Residuals times the scale, of mean zero in each cell.
+    Each row has its cell (n,), what it counts (n,), and v (n, c): residuals times that, of mean zero in each cell.
     """
 
     index: Ints
@@ -157,37 +138,24 @@ class Capabilities:
     What a wrapper (a lens in front, a headline, a group, a family) keeps of it is written here, once for each kind of
     wrapper: `behind`, `mapped`, `stacked`.
 
-    Parameters
-    ----------
-    tally : TallyPlan, optional
-        The sums over cells that suffice, of outcomes as `tally.predictions` has them (behind a lens: as seen there).
-        With `from_tally`, replicates of these sums are drawn whole, at a cost that does not grow with n.
-    from_tally : callable, optional
-        Takes outcome sums (..., L, c) of `tally` and returns values (..., *shape).
-    from_tallies : callable, optional
-        Takes whole tallies, whose predictions moved too, and returns values; where the value depends on nothing more.
-        Resampled rows are then drawn whole.
-    terms : CellTerms, optional
-        How the value (the headline, of several) is made of one term for each cell of `tally`: `Exact` computes its
-        distribution without Monte Carlo error.
-    signed : callable, optional
-        Takes outcomes (..., n) and signs (..., n) and returns the values with outcome - prediction of each row
-        multiplied by its sign (any number, one for each row whatever the number of classes). For estimators that depend
-        on these residuals alone (`Estimator.residual_form`); without it `Multiplier` passes prediction + sign *
-        (outcome - prediction) as chances.
-    large_sample : callable, optional
-        Takes a Generator (for laws whose moments are found from random probes) and returns the law of the headline
-        under calibration, given the predictions, in large samples: `Asymptotic`.
-    standard_deviation : callable, optional
-        Returns what the headline is divided by to be standardised under the null, from the predictions alone; None
-        where there is no such number after all. Called when `scale` is asked for: results show the standardised value.
-    expansion : callable, optional
-        Takes outcomes (n,) and returns the `Expansion` of the headline: intervals and comparisons by influence.
-    batch_size : int
-        How many replicates to pass at once, at least, where they share costly work. It changes no value but the
-        rounding of matrix products.
-    remark : callable, optional
-        Takes outcomes (n,) and says more about where the observed value comes from; an empty text says nothing.
+    - `tally`: the sums over cells that suffice, of outcomes as `tally.predictions` has them (as a lens shows them).
+    - `from_tally`: takes outcome sums (..., L, c) to values (..., *shape). Replicates of the sums are then drawn whole,
+      at a cost that does not grow with n.
+    - `from_tallies`: takes whole tallies, whose predictions moved too, where the value depends on nothing more.
+      Resampled rows are then drawn whole.
+    - `terms`: how the headline is made of one term for each cell: `Exact` computes its law without Monte Carlo error.
+    - `signed`: takes outcomes and signs (..., n) to the values with outcome - prediction of each row multiplied by its
+      sign (any number, one for each row whatever the number of classes), where these residuals are all the value
+      depends on (`Estimator.residual_form`). Without it `Multiplier` passes prediction + sign * (outcome - prediction)
+      as chances.
+    - `large_sample`: takes a Generator (for moments found from random probes) and returns the law of the headline under
+      calibration, given the predictions, in large samples: `Asymptotic`.
+    - `standard_deviation`: returns what the headline is divided by to be standardised under the null, from the
+      predictions alone, or None; called when `scale` is asked for.
+    - `expansion`: takes outcomes (n,) to the `Expansion` of the headline: intervals and comparisons by influence.
+    - `batch_size`: how many replicates to pass at once, at least, where they share costly work. It changes no value but
+      the rounding of matrix products.
+    - `remark`: takes outcomes (n,) and says more about where the observed value comes from, or an empty text.
     """
 
     tally: TallyPlan | None = None
@@ -228,11 +196,10 @@ class Capabilities:
 
     @staticmethod
     def stacked(members: Sequence[Capabilities]) -> Capabilities:
-        """Return what is left when several numbers are evaluated on the same rows.
+        """Return what is left when several numbers are evaluated on the same rows: signs if all take them.
 
-        Signs are left if all members take them, and the largest batch serves all. Whoever puts members together knows
-        whether they have a tally in common. The terms, the scale, the law and the expansion of a headline over members
-        are not those of the members.
+        The largest batch serves all. Whoever puts members together knows whether they have a tally in common. The
+        terms, the scale, the law and the expansion of a headline over members are not those of the members.
         """
         signed = [each.signed for each in members if each.signed is not None]
 
@@ -395,10 +362,7 @@ class Estimator(ABC):
 
 
 def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
-    """Return what holds of a norm of several values of these forms.
-
-    Sums over pairs are functions of residuals by `signed` alone, which others beside them may not have.
-    """
+    """Return what holds of a norm of values of these forms; beside others, `signed` alone does not evaluate pairs."""
     found = set(forms)
     if "none" in found or ("pairs" in found and len(found) > 1):
         return "none"
@@ -625,22 +589,10 @@ def in_batches(
     width: int = 1,
     numbers: int = NUMBERS_IN_A_BATCH,
 ) -> Floats:
-    """Evaluate replicates with one leading axis, a batch at a time, and give the leading axes back.
+    """Evaluate replicates with one leading axis, a batch at a time, and give the leading axes back: (..., *shape).
 
-    Parameters
-    ----------
-    evaluate : callable
-        Takes outcomes (R, n) or chances (R, n, K), and weights (R, n) or None; returns (R, *shape).
-    outcomes : (..., n) ints or (..., n, K) floats
-    weights : (..., n) floats, optional
-    width : int
-        Numbers that each row of a replicate takes up.
-    numbers : int
-        How many may be held at once.
-
-    Returns
-    -------
-    values : (..., *shape) floats
+    `evaluate` takes outcomes (R, n) or chances (R, n, K), and weights (R, n) or None, to (R, *shape). A row of a
+    replicate takes up `width` numbers, of which `numbers` may be held at once.
     """
     tail = 2 if is_chances(outcomes) else 1
     leading, trailing = outcomes.shape[:-tail], outcomes.shape[-tail:]

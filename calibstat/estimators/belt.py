@@ -196,15 +196,10 @@ _NODES, _MASSES = np.polynomial.legendre.leggauss(48)
 
 
 def belt_survival(value: float, degree: int, threshold: float = 0.95) -> float:
-    r"""Return P(T > value | degree m) for large n (Nattino, Finazzi & Bertolini 2014).
+    """Return P(T > value | degree m) for large n (Nattino, Finazzi & Bertolini 2014).
 
     T is a chi-squared variable with two degrees of freedom plus m - 1 increments, each chi-squared with one degree of
     freedom and above the `threshold` quantile that took the selection a degree further.
-
-    Examples
-    --------
-    >>> round(belt_survival(5.991465, 1), 6)
-    0.05
     """
     return max(0.0, 1 - float(_chance_of_sum(np.array([value]), degree - 1, float(chdtri(1, 1 - threshold)))[0]))
 
@@ -219,11 +214,6 @@ def belt_law(max_degree: int, threshold: float = 0.95) -> LargeSampleLaw:
     """Return the law of T whatever the degree: the laws given each degree, mixed as forward selection chooses them.
 
     Under calibration the degree grows beyond m with chance 1 - threshold, whatever happened before.
-
-    Examples
-    --------
-    >>> round(belt_law(1).survival(5.991465), 6)
-    0.05
     """
     degrees = range(1, max_degree + 1)
     beyond = 1 - threshold

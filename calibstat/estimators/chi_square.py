@@ -249,11 +249,7 @@ class PearsonCE(CellwiseEstimator):
 def in_units_of(squares: Floats, variances: Floats, largest: Array | float = 1.0) -> Floats:
     """Divide squared gaps by variances. Without a variance there is no gap: else the impossible happened, infinity.
 
-    Parameters
-    ----------
-    squares, variances : arrays of floats
-    largest : array of floats, or float
-        The largest possible squared gaps: 1e-24 of them is what rounding leaves of none.
+    1e-24 of the largest possible squared gaps is what rounding leaves of none.
     """
     uncertain = variances > 0
     impossible = np.where(squares > ROUNDING**2 * largest, np.inf, 0.0)

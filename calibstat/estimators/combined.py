@@ -165,15 +165,7 @@ _ARRAY = "gives an array, but one number is expected for each name, as of ECE()"
 class SeveralEvaluator(Evaluator):
     """Evaluates several prepared numbers on the same outcomes and weights: values (..., J).
 
-    Parameters
-    ----------
-    names : tuple
-    members : list of Evaluator
-        Each of a single number.
-    estimator : Estimator
-        Whose headline the record shows.
-    common : list of CommonCells
-        Whose outcome sums are one count of the same rows.
+    The headline of `estimator` is shown in the record; the rows of `common` members are counted once.
     """
 
     def __init__(
@@ -226,16 +218,7 @@ class SeveralEvaluator(Evaluator):
 class CommonCells:
     """Cells in which the rows of several members are counted at once.
 
-    Parameters
-    ----------
-    plan : TallyPlan
-        Of the predictions that all members get.
-    places : list of int
-        Of the members.
-    offers : list of Capabilities
-        Theirs.
-    cells : list of slice
-        Which cells are theirs.
+    The plan is of the predictions that all members get; each has its place, its offers, and its share of the cells.
     """
 
     plan: TallyPlan
@@ -310,13 +293,7 @@ def _same_cells(first: TallyPlan | None, second: TallyPlan) -> bool:
 
 
 class NoRows(Evaluator):
-    """What is evaluated when a region leaves no rows: NaN.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Of a single value.
-    """
+    """What is evaluated when a region leaves no rows: NaN, in the shape of a single value."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape

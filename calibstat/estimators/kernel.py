@@ -183,18 +183,10 @@ class KernelErrors:
 
 @final
 class KernelEvaluator(Evaluator):
-    """Evaluate replicates; see `SKCE`.
+    """Evaluates replicates of `SKCE` and its relatives.
 
-    Parameters
-    ----------
-    predictions : Predictions
-        The rows of `sums`, in their order.
-    sums : PairSums
-    bandwidths : tuple of float
-    at_zero : float
-        The kernel of a row with itself.
-    biased, several : bool
-        Whether i = j counts; whether the value is a record of several bandwidths.
+    The predictions are those of `sums`, in its order of rows. `at_zero` is the kernel of a row with itself, which
+    counts if `biased`; `several` says whether the value is a record of several bandwidths.
     """
 
     def __init__(

@@ -153,15 +153,9 @@ class _DensityEvaluator(Evaluator):
         return ratio(total, whole, empty=np.nan) * (2 if self.predictions.n_classes == 2 else 1)
 
     def _restore(self, rows: slice, masses: Floats, weighted: Floats, mass: Floats, sums: Floats) -> None:
-        """Redo, in place, the sums of rows whose near rows all have weight zero in a replicate.
+        """Redo, in place, the sums of `rows` whose near rows all have weight zero in a replicate.
 
-        Parameters
-        ----------
-        rows : slice
-        masses : (R or 1, n) floats
-        weighted : (R, c, n) floats
-        mass : (R or 1, rows) floats
-        sums : (R, c, rows) floats
+        Shapes: masses (R or 1, n), weighted (R, c, n); of this slice, mass (R or 1, rows) and sums (R, c, rows).
         """
         lost = (masses[:, rows] > 0) & (mass <= _LOST_SHARE * masses.sum(axis=1, keepdims=True))
         for column in np.flatnonzero(lost.any(axis=0)):

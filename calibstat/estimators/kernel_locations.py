@@ -112,15 +112,9 @@ def _single_bandwidth(given: Any) -> str | float:
 
 
 class MeanEmbedding:
-    """Weighted sums of residuals near each location; for two classes those of the event.
+    """Weighted sums of residuals near each of J locations; for two classes those of the event.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    near : (J, n) floats
-        The kernel between locations and rows.
-    codes : list of int
-        The class of each location.
+    `near` (J, n) is the kernel between locations and rows, `codes` has the class of each location.
     """
 
     def __init__(self, predictions: Predictions, near: Floats, codes: list[int]) -> None:
@@ -323,22 +317,8 @@ def at_locations(
     """Return the kernel between locations and rows, (J, n), and the column number of the class of each location.
 
     Locations that are given as a number are rows of the predictions, evenly spaced in sorted order, and classes that
-    are not given come in turn: neither depends on outcomes, on chance, or on the order of rows.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        Who asks, for messages.
-    predictions : Predictions
-    locations, targets
-        As checked above.
-    bandwidth : "median" or float
-    kernel : Kernel
-
-    Raises
-    ------
-    ValueError
-        If given locations do not fit what is conditioned on, or are no predictions where it is the prediction.
+    are not given come in turn: neither depends on outcomes, on chance, or on the order of rows. Given locations must
+    fit what is conditioned on, and be predictions where it is the prediction: else an error in the name of `estimator`.
     """
     rows = features(predictions)
     if not isinstance(locations, int):

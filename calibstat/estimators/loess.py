@@ -279,17 +279,8 @@ def band(
 ) -> tuple[float, float]:
     """Return the residual standard error and its degrees of freedom (NaN where no residual is left).
 
-    Parameters
-    ----------
-    cells : Pooled
-        At most some hundreds.
-    smooth : LOESS
-    n : float
-        Number of rows, or what weights make of it.
-    mean_square : float
-        Mean squared residual.
-    rows : (C, C) floats, optional
-        The fit at the centres, `LocalOperator.matrix` of their masses, where it is known already.
+    Of at most some hundreds of cells; n is the number of rows, or what weights make of it. `rows` (C, C), where
+    it is known already, is the fit at the centres: `LocalOperator.matrix` of their masses.
     """
     factor = n / cells.mass.sum()
     mass = cells.mass * factor
@@ -308,13 +299,7 @@ def band(
 
 
 class GapsOfCells:
-    """Absolute differences of the smooth and the prediction in each cell, with the masses of cells.
-
-    Parameters
-    ----------
-    cells : LocalCells or None
-    parameters : LocalFit
-    """
+    """Absolute differences of the smooth and the prediction in each cell, with the masses of cells."""
 
     def __init__(self, cells: LocalCells | None, parameters: LocalFit) -> None:
         self.cells = cells

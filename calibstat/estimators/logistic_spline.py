@@ -67,13 +67,7 @@ class LogisticSpline:
 
 
 class GapsOfRows:
-    """Absolute differences of curve and prediction, with the weights of rows.
-
-    Parameters
-    ----------
-    predictions : Predictions
-    n_knots : int
-    """
+    """Absolute differences of curve and prediction, with the weights of rows."""
 
     def __init__(self, predictions: Predictions, n_knots: int) -> None:
         self.predictions = predictions

@@ -20,16 +20,9 @@ from calibstat.lenses.relabel import TopLabel
 
 @dataclass(frozen=True)
 class Member:
-    """A statistic of a panel.
+    """A statistic of a panel, with the kind of miscalibration it is most sensitive to, in words.
 
-    Parameters
-    ----------
-    name : str
-    estimator : Estimator
-    kind : str
-        The kind of miscalibration it is most sensitive to, in words.
-    negative : str, optional
-        The kind if the value is negative.
+    Where negative values are another kind, `negative` names it.
     """
 
     name: str

@@ -91,8 +91,7 @@ def logit_score(predictions: Predictions, degree: int) -> ScoreForm:
 def _polynomials(values: Floats, masses: Floats, degree: int) -> Floats:
     """Polynomials up to a degree, orthonormal under the masses, zero where a degree brings nothing new: (d + 1, n).
 
-    The statistic does not depend on the basis, its rounding does. Each new column is the last one times the values,
-    made orthogonal to all before (twice, against rounding).
+    The statistic does not depend on the basis, its rounding does: each column is made orthogonal to all before, twice.
     """
     basis = np.zeros((degree + 1, len(values)))
     column = np.ones_like(values)
@@ -157,17 +156,10 @@ _RANK = 1e-10
 class ScoreForm(Evaluator):
     r"""The statistic of sums :math:`U_q = \sum_i w_i (1\{y_i = k_q\} - p_{i k_q}) d_{iq}`.
 
-    Given the predictions, U has mean zero and covariance C = sum_i w_i^2 D_i' V_i D_i under calibration, V_i that of
-    one label; the statistic has mean rank(C) and is asymptotically chi-square with as many degrees of freedom. An
-    outcome of chance zero has no variance to be measured by, and no calibrated world shows it: it makes the statistic
-    infinite.
-
-    Parameters
-    ----------
-    predictions : Predictions
-    codes : sequence of int
-        The class k of each direction.
-    directions : (q, n) floats
+    Each direction, a row of (q, n), has its class k. Given the predictions, U has mean zero and covariance C = sum_i
+    w_i^2 D_i' V_i D_i under calibration, V_i that of one label; the statistic has mean rank(C) and is asymptotically
+    chi-square with as many degrees of freedom. An outcome of chance zero has no variance to be measured by, and no
+    calibrated world shows it: it makes the statistic infinite.
     """
 
     def __init__(self, predictions: Predictions, codes: list[int], directions: Floats) -> None:

@@ -226,13 +226,7 @@ def excess(predictions: Predictions, score: Score) -> Floats:
 class TableEvaluator(Evaluator):
     """Weighted means of a table of numbers (n, K), one for each row and label, or these in standard deviations.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    table : (n, K) floats
-        With mean zero in each row under calibration.
-    standardize : bool
-        Whether to divide by the exact standard deviation under calibration, given the predictions.
+    Each row has mean zero under calibration; the standard deviation is the exact one, given the predictions.
     """
 
     def __init__(self, predictions: Predictions, table: Floats, *, standardize: bool) -> None:

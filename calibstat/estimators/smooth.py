@@ -193,15 +193,7 @@ _ROUNDING = 1e-13  # of transforms and sums, relative
 
 
 class Mesh:
-    """A mesh of M + 1 nodes on [0, 1], and how points are split among the four nodes around them.
-
-    Parameters
-    ----------
-    places : (n,) floats
-        Points in [0, 1].
-    n_cells : int
-        Number of intervals M.
-    """
+    """A mesh of M + 1 nodes on [0, 1], and how points (n,) are split among the four nodes around them."""
 
     def __init__(self, places: Floats, n_cells: int) -> None:
         self.n_cells = n_cells
@@ -222,10 +214,9 @@ class Mesh:
 
 
 def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
-    """Find the bandwidth (R,) that equals the integral it gives.
+    """Find the bandwidth (R,) that equals the integral it gives, which falls as the bandwidth grows.
 
-    The integral falls as the bandwidth grows, so there is one: found by regula falsi with the Illinois rule (Dowell &
-    Jarratt 1971).
+    Regula falsi with the Illinois rule (Dowell & Jarratt 1971).
     """
     low, above = np.zeros(len(coefficients)), mesh.smoothed(coefficients, np.zeros(len(coefficients)))
     high = 1.5 * above  # smoothing only lowers the integral, but without smoothing the mesh is too coarse for it
@@ -295,23 +286,13 @@ def _difference(nodes: Floats, row: Ints, j: Ints) -> Floats:
 
 
 def isotonic_median_distance(values: Floats, weights: Floats) -> Floats:
-    r"""Return how far sequences are from being non-decreasing, in the weighted absolute distance.
+    r"""Return how far sequences (..., m) are from being non-decreasing, in the weighted absolute distance: (...,).
 
     .. math:: \min_h \sum_k d_k |a_k - h_k| \quad\text{over}\quad h_1 \le h_2 \le \dots \le h_m
 
-    by partitioning (Stout 2013): the rows whose fit lies above the median of the candidates form the upper end of
-    their segment, found by one running sum; both ends are then segments with half the candidates. O(m log m), all
-    sequences at once.
-
-    Parameters
-    ----------
-    values : (..., m) floats
-    weights : (m,) floats
-        Non-negative.
-
-    Returns
-    -------
-    distance : (...,) floats
+    by partitioning (Stout 2013), under weights (m,), none negative: the rows whose fit lies above the median of the
+    candidates form the upper end of their segment, found by one running sum; both ends are then segments with half the
+    candidates. O(m log m), all sequences at once.
     """
     if not values.size:
         return np.zeros(values.shape[:-1])

@@ -231,13 +231,7 @@ class DebiasedL2(CellwiseEstimator):
 def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats) -> Expansion:
     """Expand a squared error of cells: row i adds 2 <g, r_i> - |g|^2 - value, g the mean residual of its cell.
 
-    Parameters
-    ----------
-    plan : TallyPlan
-    outcomes : (n,) ints
-    value : float
-    fewer : (L,) floats
-        What products of two rows of a cell are divided by, beside the total weight.
+    Products of two rows of a cell are divided by `fewer` (L,), beside the total weight.
     """
     predictions, index, masses = plan.predictions, plan.cells.index, all_weights(plan.predictions, None)
     columns = predictions.components

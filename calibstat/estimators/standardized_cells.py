@@ -88,14 +88,7 @@ def known_denominator(denominator: str) -> None:
 class ScalesEvaluator(Evaluator):
     """The largest standardised error of several ways to cut the same sorted rows.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    order : (n,) ints
-        The rows, cell after cell.
-    scales : list of (L + 1,) ints
-        Where the cells of each scale begin in `order`.
-    denominator : {"pairs", "counts"}
+    `order` (n,) has the rows, cell after cell; each scale says where its cells begin there, (L + 1,).
     """
 
     def __init__(self, predictions: Predictions, order: Ints, scales: list[Ints], denominator: Denominator) -> None:

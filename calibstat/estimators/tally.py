@@ -117,12 +117,7 @@ def full_vector(components: Floats) -> Floats:
 class TallyPlan:
     """Cells and the sums over them that no outcome changes, ready to be completed by outcomes.
 
-    Parameters
-    ----------
-    predictions : Predictions
-    cells : Cells
-    needs : names of sums
-        Those that the estimator uses, from: weight, weight2, prediction, outcome, square.
+    `needs` names the sums that the estimator uses, from: weight, weight2, prediction, outcome, square.
     """
 
     def __init__(self, predictions: Predictions, cells: Cells, needs: Iterable[str]) -> None:

@@ -125,13 +125,7 @@ class _TestEvaluator(Evaluator):
 def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
     """Return where the blocks of PAVA-BC begin, and n: (L + 1,) ints.
 
-    Parameters
-    ----------
-    events : (n,) ints
-        In increasing order of the predictions.
-    ties : (m,) ints
-        Where runs of equal predictions begin.
-    n_min, n_max : int
+    Events (n,) come in increasing order of the predictions; `ties` (m,) says where runs of equal predictions begin.
     """
     n = len(events)
     sums = np.concatenate([[0], np.cumsum(events)])
@@ -163,16 +157,10 @@ def _pooled(first: list[int], second: list[int], n_min: int, n_max: int) -> bool
 
 
 def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
-    """Return two-sided binomial p-values at several chances: the mass of all counts that are no more likely.
+    """Return two-sided binomial p-values of a count of n at chances (m,): the mass of counts that are no more likely.
 
     These are the tail from the count on, away from the mean, and the part of the other tail that begins at the first
     count that is no more likely; masses fall monotonically on either side of the mean, so that bisection finds it.
-
-    Parameters
-    ----------
-    count, n : int
-        Events, among so many rows.
-    chances : (m,) floats
     """
     counts = np.arange(n + 1)
     coefficients = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)

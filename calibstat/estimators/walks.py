@@ -142,17 +142,9 @@ class AverageTwoBin(Estimator):
 
 
 class WalkEvaluator(Evaluator):
-    """A function of the walk of residuals.
+    """A function of the walk of residuals: `functional` takes walks (..., L + 1) to values (...,).
 
-    Parameters
-    ----------
-    ordered : Ordered
-    functional : callable
-        Takes walks (..., L + 1) and returns values (...,).
-    law : LargeSampleLaw, optional
-        With it the value is standardised by the standard deviation of the mean residual.
-    remark : callable, optional
-        As in `Capabilities`.
+    With a law the value is standardised by the standard deviation of the mean residual.
     """
 
     def __init__(
@@ -668,20 +660,8 @@ def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
 class Ordered:
     """The rows of a two-class sample in increasing order of the conditioned column; equal values are one block.
 
-    Which values are equal, `first_of_ties` says.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        Who asks, for messages.
-    predictions : Predictions
-
-    Attributes
-    ----------
-    stops : (L + 1,) ints
-        How many rows lie in the first 0, 1, ..., L blocks.
-    values : (L,) floats
-        The conditioned value of each block.
+    Which values are equal, `first_of_ties` says. `stops` (L + 1,) counts the rows in the first 0, 1, ..., L blocks,
+    `values` (L,) has the conditioned value of each block. `estimator` is who asks, for messages.
     """
 
     def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
@@ -773,17 +753,8 @@ def kuiper_sf(x: float | Floats) -> Floats:
     .. math:: 1 - \sum_{k \ge 0} \Big(\frac{8}{x^2} + \frac{2}{(k + 1/2)^2 \pi^2}\Big) e^{-2 (k + 1/2)^2 \pi^2 / x^2}
               = 8 \sum_{k \ge 1} (-1)^{k-1} k\, \bar\Phi(k x)
 
-    The law of the standardised `Kuiper` statistic (ECCE-R) of a calibrated model in large samples
-    (Arrieta-Ibarra et al. 2022). Its mean is :math:`2\sqrt{2/\pi} = 1.5958`. Absolute error below 1e-14.
-
-    Parameters
-    ----------
-    x : float or array
-
-    Examples
-    --------
-    >>> print(f"{kuiper_sf(1.5):.6f}")
-    0.512941
+    The law of the standardised `Kuiper` statistic (ECCE-R) of a calibrated model in large samples (Arrieta-Ibarra
+    et al. 2022). Its mean is :math:`2\sqrt{2/\pi} = 1.5958`. Absolute error below 1e-14.
     """
     near, far = _split_series(x)
     half = (_TERMS + 0.5)[:, None] ** 2 * np.pi**2
@@ -801,15 +772,6 @@ def kolmogorov_smirnov_sf(x: float | Floats) -> Floats:
 
     The law of the standardised `KolmogorovSmirnov` statistic (ECCE-MAD) of a calibrated model in large samples
     (Arrieta-Ibarra et al. 2022). Its mean is :math:`\sqrt{\pi/2} = 1.2533`. Absolute error below 1e-14.
-
-    Parameters
-    ----------
-    x : float or array
-
-    Examples
-    --------
-    >>> print(f"{kolmogorov_smirnov_sf(1.0):.6f}")
-    0.629223
     """
     near, far = _split_series(x)
     odd = (2 * _TERMS + 1)[:, None]
@@ -869,15 +831,6 @@ def cramer_von_mises_sf(x: float | Floats) -> Floats:
 
     The law of the standardised `CramerVonMises` statistic of a calibrated model in large samples: the sum of
     :math:`Z_j^2 / ((j - 1/2)^2 \pi^2)`, whose mean is 1/2. Absolute error below 1e-13.
-
-    Parameters
-    ----------
-    x : float or array
-
-    Examples
-    --------
-    >>> print(f"{cramer_von_mises_sf(1.0):.6f}")
-    0.136102
     """
     return survival_of(x, *_height_rule(), _SMALLEST_HEIGHT)
 
@@ -886,17 +839,8 @@ def anderson_darling_sf(x: float | Floats) -> Floats:
     r"""Return P(:math:`\int_0^1 B(t)^2 / (t (1 - t)) dt + Z^2` > x), B a Brownian bridge, Z normal, independent.
 
     The law of the standardised `AndersonDarling` statistic of a calibrated model in large samples: the sum of
-    :math:`Z_j^2 / (j (j + 1))` (Anderson & Darling 1952) and one more :math:`Z^2`; its mean is 2. Absolute error
-    below 1e-13.
-
-    Parameters
-    ----------
-    x : float or array
-
-    Examples
-    --------
-    >>> print(f"{anderson_darling_sf(2.0):.6f}")
-    0.365112
+    :math:`Z_j^2 / (j (j + 1))` (Anderson & Darling 1952) and one more :math:`Z^2`; its mean is 2. Absolute error below
+    1e-13.
     """
     return survival_of(x, *_bridge_rule(), _SMALLEST_BRIDGE)
 
@@ -919,12 +863,7 @@ def _bridge_rule() -> tuple[Floats, Floats]:
 def quadratic_rule(roots: Floats, determinant: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
     """Return points u and weights with which P(Q > x) is the sum of weights times exp(-x u / 2).
 
-    Parameters
-    ----------
-    roots : (2 m,) floats
-        The smallest of the numbers mu, all different, in increasing order.
-    determinant : callable
-        D.
+    From the smallest 2 m of the numbers mu, all different, in increasing order, and from D.
     """
     low, high = roots[::2, None], roots[1::2, None]
     half = (high - low) / 2

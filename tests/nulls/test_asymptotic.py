@@ -13,7 +13,14 @@ from calibstat.estimators import _kernel_sums as cumulants
 from calibstat.estimators._kernel_sums import third_cumulant
 from calibstat.estimators.belt import belt_law, belt_survival
 from calibstat.estimators.large_sample import chi_square_law, normal_law, pearson_law, scaled_law, upper_point
-from calibstat.estimators.walks import KOLMOGOROV_SMIRNOV_MEAN, KUIPER_MEAN, kolmogorov_smirnov_sf, kuiper_sf
+from calibstat.estimators.walks import (
+    KOLMOGOROV_SMIRNOV_MEAN,
+    KUIPER_MEAN,
+    anderson_darling_sf,
+    cramer_von_mises_sf,
+    kolmogorov_smirnov_sf,
+    kuiper_sf,
+)
 from calibstat.nulls.asymptotic import Asymptotic, LargeSampleNull
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
@@ -264,6 +271,21 @@ def test_impossible_rows_without_weight_do_not_count():
 def test_nothing_is_drawn():
     for estimator in (cs.Kuiper(), cs.SKCE()):
         assert len({pvalue(TEN, estimator) for _ in range(3)}) == 1
+
+
+def test_plain_laws_at_known_points():
+    assert normal_law(2.0, two_sided=True).survival(-3.919928) == pytest.approx(0.05, abs=1e-6)
+    assert chi_square_law(4).survival(9.487729) == pytest.approx(0.05, abs=1e-6)
+    exponential = scaled_law("exponential", lambda x: float(np.exp(-x)), 1.0, 3.0)
+    assert exponential.quantile(0.5) == pytest.approx(2.079442, abs=1e-6)
+    assert exponential.survival(3.0) == pytest.approx(np.exp(-1))
+    assert pearson_law(1.0, 0.0).survival(1.644854) == pytest.approx(0.05, abs=1e-6)
+    assert belt_survival(5.991465, 1) == pytest.approx(0.05, abs=1e-6)
+    assert belt_law(1).survival(5.991465) == pytest.approx(0.05, abs=1e-6)
+    assert kuiper_sf(1.5) == pytest.approx(0.512941, abs=1e-6)
+    assert kolmogorov_smirnov_sf(1.0) == pytest.approx(0.629223, abs=1e-6)
+    assert cramer_von_mises_sf(1.0) == pytest.approx(0.136102, abs=1e-6)
+    assert anderson_darling_sf(2.0) == pytest.approx(0.365112, abs=1e-6)
 
 
 def test_plain_laws_at_their_ends():
