@@ -178,9 +178,6 @@ class CalibratorComparison(Result):
         )
 
 
-# What was found of one calibrator, and of two.
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class Scores:
@@ -407,9 +404,6 @@ def _root(model: CalibratorResult) -> str:
 
 def _interval(model: CalibratorResult) -> str:
     return "" if model.root_interval is None else f"{model.root_interval[0]:.3g} to {model.root_interval[1]:.3g}"
-
-
-# Several splits of the same rows: one p-value, and how much fits differ.
 
 
 def twice_median(pvalues: Sequence[float]) -> float:

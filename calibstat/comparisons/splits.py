@@ -33,10 +33,9 @@ def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: 
     other (their number of events would be known before), and redrawn labels would then have another law than they.
     """
     ordered = eligible[_order(prob[eligible], rng)]
-    chosen = [
-        rng.choice(stratum, size=size, replace=False)
-        for stratum, size in zip(_strata(ordered), _shares(len(ordered), n_test, rng), strict=True)
-    ]
+    strata = np.split(ordered, _borders(len(ordered))[1:-1])
+    sizes = _shares(len(ordered), n_test, rng)
+    chosen = [rng.choice(each, size=size, replace=False) for each, size in zip(strata, sizes, strict=True)]
     test_rows = np.sort(np.concatenate(chosen))
     return Split(np.setdiff1d(np.arange(len(prob)), test_rows), test_rows)
 
@@ -57,10 +56,6 @@ def _order(prob: Floats, rng: np.random.Generator) -> Ints:
     top = prob.argmax(axis=1) if prob.shape[1] > 2 else np.zeros(len(prob), dtype=np.intp)
     height = prob.max(axis=1) if prob.shape[1] > 2 else prob[:, -1]
     return np.lexsort((rng.random(len(prob)), height, top))
-
-
-def _strata(ordered: Ints) -> list[Ints]:
-    return np.split(ordered, _borders(len(ordered))[1:-1])
 
 
 def _borders(n: int) -> Ints:
@@ -158,9 +153,6 @@ def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: M
             raise ValueError(f"fitted_rows of {name!r} must be row numbers from 0 to {len(sample) - 1}.")
         seen[numbers.astype(np.intp)] = True
     return seen
-
-
-# The sample that is split, and calibrators fitted on some of its rows, and what they say of others.
 
 
 def sample_from(sample: Any, y_true: Any, y_prob: Any, more: Mapping[str, Any]) -> Sample:

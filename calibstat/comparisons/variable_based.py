@@ -176,13 +176,7 @@ def _gap(residual: Floats, cells: Ints) -> float:
 
 
 def _as_used(
-    name: str,
-    sample: Sample,
-    variable: str,
-    lens: Lens | None,
-    n_bins: int,
-    n_resamples: int,
-    rng: np.random.Generator,
+    name: str, sample: Sample, variable: str, lens: Lens | None, n_bins: int, n_resamples: int, rng: np.random.Generator
 ) -> VariableBasedErrors:
     """Measure each calibrator by the label and the confidence that it gives."""
     null, binning = Consistency(n_resamples), EqualMass(n_bins)
@@ -211,8 +205,6 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
         raise ValueError("all rows are fitted on and none is left: a test on rows of the fit is not valid.")
     return split
 
-
-# What the comparison of Kelly & Smyth (2023) found: errors over the prediction and over a variable.
 
 _AS_USED = (
     ("cells", "of equal mass: of the confidence that is judged, and of the variable"),

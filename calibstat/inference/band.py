@@ -115,15 +115,12 @@ def _refuse(seen: Sample, lens: Lens) -> None:
         )
 
 
-# Simultaneous bounds of a non-decreasing chance, from binomial bounds of all runs of neighbouring predictions.
-
-
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Rows and events of groups of neighbouring predictions, from which all runs of groups are counted.
+    """Simultaneous bounds of a non-decreasing chance, from binomial bounds of all runs of neighbouring predictions.
 
-    `first` and `last` (N,) are the ends of each group, increasing; `before` and `events_before` (N + 1,) are the rows
-    and the events in the groups before each.
+    Rows and events are counted in groups of neighbours: `first` and `last` (N,) are the ends of each, increasing;
+    `before` and `events_before` (N + 1,) are the rows and the events in the groups before each.
     """
 
     first: Floats
@@ -194,9 +191,6 @@ def _reaches(n: Ints, events: Ints, chance: float) -> Floats:
     some = events > 0
     tails[some] = betainc(events[some], n[some] - events[some] + 1, chance)
     return tails
-
-
-# A band of the chance of the event, in words.
 
 
 @final

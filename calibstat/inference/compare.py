@@ -236,8 +236,6 @@ def own_pvalue(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.ran
     return Consistency(n_resamples).draw(core, seen, rng, evaluator).pvalue(value)
 
 
-# What a comparison of two models found, in words.
-
 ENOUGH_ROWS = 500
 
 
@@ -429,9 +427,6 @@ class ComparisonTest(Result):
     def _rows_text(self) -> str:
         first, second = (asked.n for asked in self.questions)
         return f"n = {first}, the same rows" if self.paired else f"n = {first} and {second}, different rows"
-
-
-# Difference of Brier scores of two models: of skill, that is calibration and sharpness together.
 
 
 class ScoreDifference(NamedTuple):

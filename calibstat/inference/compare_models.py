@@ -107,7 +107,8 @@ def compare_models(
     if squared:
         own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
     pairs = list(combinations(range(len(names)), 2))
-    differences, errors = _differences(values, pairs)
+    differences = np.array([values[a].value - values[b].value for a, b in pairs])
+    errors = np.array([difference_error(values[a], values[b], paired=True) for a, b in pairs])
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     normal = 2 * ndtr(-np.abs(z))
@@ -163,12 +164,6 @@ def _worse(estimator: Estimator) -> int:
     return int(steps[0])
 
 
-def _differences(values: Sequence[Expanded], pairs: Pairs) -> tuple[Floats, Floats]:
-    """Differences of values and their standard errors, for each pair."""
-    differences = np.array([values[a].value - values[b].value for a, b in pairs])
-    return differences, np.array([difference_error(values[a], values[b], paired=True) for a, b in pairs])
-
-
 def _joint_draws(
     values: Sequence[Expanded], pairs: Pairs, errors: Floats, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
@@ -208,17 +203,14 @@ def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: Pairs) -> Floats:
     return np.minimum(1.0, np.maximum(adjusted, by_itself))
 
 
-# The model confidence set (Hansen, Lunde & Nason 2011).
-
-
 def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> tuple[float, ...]:
-    """Return for each model the level at which it leaves the set of those that may be the best; the last one has 1.
+    """Return for each model the level at which it leaves the model confidence set (Hansen, Lunde & Nason 2011).
 
-    "All models left have the same error" is tested by the largest of their standardised differences, `z` (P,), `drawn`
-    (R, P) under equal errors. If it is because all are calibrated, its law is another one; so the p-value is the larger
-    of that and of the smallest exact p-value of a model by itself, `own` (M,), times the number of models left. Then
-    the model with the largest standardised excess over another one goes, and the p-value of a model is the largest up
-    to its going.
+    The last one left has 1. "All models left have the same error" is tested by the largest of their standardised
+    differences, `z` (P,), `drawn` (R, P) under equal errors. If it is because all are calibrated, its law is another
+    one; so the p-value is the larger of that and of the smallest exact p-value of a model by itself, `own` (M,), times
+    the number of models left. Then the model with the largest standardised excess over another one goes, and the
+    p-value of a model is the largest up to its going.
     """
     left = set(range(len(own)))
     pvalues, worst = [1.0] * len(own), 0.0
@@ -236,8 +228,6 @@ def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, in
         left.remove(gone)
     return tuple(pvalues)
 
-
-# What a comparison of several models found, in words.
 
 _METHODS = {
     "holm": "Holm's method over pairs",

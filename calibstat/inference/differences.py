@@ -309,9 +309,6 @@ def largest_move(slope: Floats) -> Floats:
     return np.abs(slope[:, 0]) if slope.shape[1] == 1 else np.ptp(slope, axis=1)
 
 
-# Whether two samples hold the same rows: what pairing needs.
-
-
 def same_labels(a: Sample, b: Sample) -> None:
     """Refuse to compare models of different labels."""
     if a.labels != b.labels:
@@ -347,9 +344,6 @@ def _same_weights(a: Sample, b: Sample) -> bool:
     if first is None or second is None:
         return first is second
     return np.array_equal(first, second)
-
-
-# The wrap that makes a comparison of two errors valid whether or not both are zero (IUUI).
 
 
 def wrapped_pvalue(normal: float, own: Sequence[float]) -> float:

@@ -14,13 +14,7 @@ from calibstat.inference.arguments import check_number, check_share, look_throug
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import CONFIDENCE_LEVEL, Inquiry, Result, noted, number, small_pvalue
-from calibstat.inference.test import (
-    cluster_count,
-    cluster_note,
-    events_note,
-    fewest_rows,
-    negative_note,
-)
+from calibstat.inference.test import cluster_count, cluster_note, events_note, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier

@@ -159,9 +159,6 @@ def _tail(distance: float, error: float) -> float:
     return float(distance < 0) if error == 0 else _normal_probability(-distance / error)
 
 
-# A difference and its standard error as a normal test.
-
-
 def standardized(difference: float, error: float, size: float) -> float:
     """Return a difference in standard errors: 0 where it is what rounding leaves of none, or without an error.
 

@@ -129,9 +129,6 @@ def draw_together(
     return drawn
 
 
-# What a test of each of several numbers found, in words.
-
-
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class MultipleTest(Result):
@@ -260,9 +257,6 @@ class MultipleTest(Result):
         return f"of each name by itself: {each or core.quantity}"
 
 
-# One exact p-value of several statistics, and which of them saw something.
-
-
 def omnibus_test(
     sample: Sample,
     panel: Mapping[str, Estimator] | Sequence[Estimator] | None = None,
@@ -376,9 +370,6 @@ def _refuse_nan(members: Sequence[Member], values: Floats) -> None:
     wrong = [member.name for member, value in zip(members, values, strict=True) if np.isnan(value)]
     if wrong:
         raise ValueError(f"{wrong[0]!r} of the panel is not a number (NaN) on this sample; leave it out.")
-
-
-# What a test of several statistics at once found, in words.
 
 
 @final

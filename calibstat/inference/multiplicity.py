@@ -277,11 +277,7 @@ class AsMeasured(Standardization):
         return evidence
 
 
-STANDARDIZATIONS: Final[dict[str, Standardization]] = {
-    "moments": ByMoments(),
-    "ranks": ByRanks(),
-    "none": AsMeasured(),
-}
+STANDARDIZATIONS: Final[dict[str, Standardization]] = {"moments": ByMoments(), "ranks": ByRanks(), "none": AsMeasured()}
 Standardize: TypeAlias = Literal["moments", "ranks", "none"]
 
 

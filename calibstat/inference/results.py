@@ -368,20 +368,12 @@ class Estimate(Result):
             shown = self.question.details(number(*both), number(*reversed(both)))
         whole = " ".join(repr(self.estimate).split())
         several = not isinstance(self.estimate, float) and len(whole) <= _LONGEST
-        return [
-            *shown,
-            *([("all", whole)] if several else []),
-            ("interval", self._interval_text()),
-            *noted(self.notes),
-        ]
+        return [*shown, *([("all", whole)] if several else []), ("interval", self._interval_text()), *noted(self.notes)]
 
     def _interval_text(self) -> str:
         if self.confidence_interval is None:
             return f"none: {self.interval_note}"
         return f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
-
-
-# What was asked of which data: the part that every result shares.
 
 
 @dataclass(frozen=True, eq=False)
@@ -424,11 +416,8 @@ class Inquiry:
         ]
 
 
-# Plain values: what JSON can hold of anything that an estimator may return.
-
-
 def plain(value: Any) -> Any:
-    """Return numbers, texts, lists and dicts of anything; a number that is not finite becomes None.
+    """Return what JSON can hold of anything that an estimator may return; a number that is not finite becomes None.
 
     Arrays, records (dataclasses, or with ``to_dict``) and several of these become plain; anything else becomes its
     text.

@@ -121,9 +121,6 @@ def _distribution(
     return (_EXACT, exact) if exact else (Consistency(), Consistency().draw(core, seen, rng, evaluator))
 
 
-# The exact null distribution of a statistic, where it can be computed.
-
-
 def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull | None:
     """Return the distribution under labels drawn from the predictions, or None where it must be drawn.
 

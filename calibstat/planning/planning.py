@@ -256,9 +256,6 @@ class PlannedTest:
         return before + getattr(self.test, "__name__", repr(self.test))
 
 
-# Plans: frozen records that print themselves in words.
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Result):
     """What every plan holds: the wanted power of a test, and where it is reached.
