@@ -376,19 +376,10 @@ class EqualCurvesTest(Result):
 
 
 def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: float) -> tuple[Ints, list[LeftOut]]:
-    """Return the groups that are compared, and those left out; asymptotic laws need some events and non-events in each.
+    """Return the groups that are compared, and those left out; a ValueError if fewer than two are left.
 
-    Parameters
-    ----------
-    expected : (L,) floats
-        The number of events that is expected in each group if the curves are equal.
-    min_expected : float
-        Of events, and of non-events.
-
-    Raises
-    ------
-    ValueError
-        If fewer than two are left.
+    Asymptotic laws need some events and non-events, `min_expected`, in each; `expected` (L,) are the events that each
+    has if the curves are equal.
     """
     counts = np.bincount(levels.index, minlength=levels.size)
     names = [f"{levels.variable} {name}" for name in levels.names]
@@ -427,10 +418,6 @@ def spline_basis(event: Floats, knots: int) -> Floats:
 
     A restricted cubic spline of the rank, with knots at equal distances, and the logit; if there are not more distinct
     predictions than knots, all functions of the prediction.
-
-    Parameters
-    ----------
-    event : (n,) floats
     """
     values, index, counts = np.unique(event, return_inverse=True, return_counts=True)
     if len(values) <= knots:
@@ -449,14 +436,7 @@ def spline_residuals(basis: Floats, values: Floats) -> Floats:
 
 
 def maximal_log_likelihood(design: Floats, happened: Floats) -> float:
-    """Return the largest log-likelihood of a logistic regression (a supremum where outcomes are separated).
-
-    Parameters
-    ----------
-    design : (n, d) floats
-        Well conditioned.
-    happened : (n,) floats
-    """
+    """Return the largest log-likelihood (supremum, if outcomes are separated) of a well-conditioned design (n, d)."""
     from statsmodels.genmod.families import Binomial
     from statsmodels.genmod.generalized_linear_model import GLM
 

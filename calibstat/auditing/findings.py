@@ -37,27 +37,15 @@ _Found = TypeVar("_Found", bound=Finding)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings(Result, Generic[_Found]):
-    """What was found for each of several groups or variables, all on the same draws.
+    """What was found for each of several groups or variables, all on the same draws."""
 
-    Parameters
-    ----------
-    adjust : str
-        How p-values were adjusted.
-    confidence_level : float
-        With which all intervals cover together; one minus it is the level of the tests.
-    left_out : tuple of LeftOut
-        What was not looked at, and why.
-    source : str
-        What was taken for what when the sample was made.
-    """
-
-    adjust: str
-    confidence_level: float
+    adjust: str  # how p-values were adjusted
+    confidence_level: float  # with which all intervals cover together; one minus it is the level of the tests
     n: int
     n_resamples: int
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOut, ...]  # what was not looked at, and why
     notes: tuple[str, ...]
-    source: str
+    source: str  # what was taken for what when the sample was made
 
     _indexed: ClassVar[bool] = True
     _width: ClassVar[int | None] = 100

@@ -26,16 +26,9 @@ ALL = "all rows"
 @final
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Rows that have the same levels of some variables.
+    """Rows (m,) that have the same levels of some variables."""
 
-    Parameters
-    ----------
-    levels : tuple of (variable, level)
-        Empty for all rows.
-    rows : (m,) ints
-    """
-
-    levels: tuple[tuple[str, str], ...]
+    levels: tuple[tuple[str, str], ...]  # (variable, level) each; empty for all rows
     rows: Ints
 
     @property
@@ -63,23 +56,9 @@ class LeftOut:
 
 
 def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
-    """List all rows, the levels of each variable, and their crossings.
+    """List all rows, the levels of each variable, and their crossings of at most `depth` variables.
 
-    Parameters
-    ----------
-    variables : sequence of Levels
-    n : int
-        Number of rows.
-    depth : int
-        How many variables are crossed at most.
-    min_size : int
-        Smaller groups are left out.
-
-    Returns
-    -------
-    groups : list of Group
-    left_out : list of LeftOut
-        Variables with one level, groups that are too small, and crossings with the rows of a group that is there.
+    Left out are variables with one level, groups that are too small, and crossings with the rows of one that is there.
     """
     groups, left_out = [Group((), np.arange(n))], []
     seen = {groups[0].rows.tobytes(): groups[0].name}
@@ -123,18 +102,10 @@ FEW_VALUES = 10
 @final
 @dataclass(frozen=True, eq=False)
 class PartlyKnown:
-    """A variable, known in some of the rows.
+    """A variable, known in some of the rows."""
 
-    Parameters
-    ----------
-    variable : Variable
-        Its values in the rows where it is known.
-    known : (n,) booleans
-        Which rows these are.
-    """
-
-    variable: Variable
-    known: Bools
+    variable: Variable  # its values in the rows where it is known
+    known: Bools  # (n,), which rows these are
 
     def take(self, rows: Array) -> PartlyKnown:
         """The same at `rows`, indices without repetition in increasing order."""
@@ -146,20 +117,12 @@ class PartlyKnown:
 @final
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """A variable cut into levels.
-
-    Parameters
-    ----------
-    index : (n,) ints
-        The level of each row.
-    ends : (L, 2) floats, optional
-        The ends of levels that are numbers or intervals; a level of missing values has none (NaN).
-    """
+    """A variable cut into levels, whose names can be read."""
 
     variable: str
     names: tuple[str, ...]
-    index: Ints
-    ends: Floats | None = None
+    index: Ints  # (n,), the level of each row
+    ends: Floats | None = None  # (L, 2), of levels that are numbers or intervals; NaN for that of missing values
 
     @property
     def size(self) -> int:
@@ -168,21 +131,9 @@ class Levels:
 
 
 def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> dict[str, PartlyKnown]:
-    """Find the variables that are asked for.
+    """Find the variables that are asked for: those of the sample by name, or further columns.
 
-    Parameters
-    ----------
-    by : str, iterable of str, or mapping
-        Names of variables of the sample, or further columns by name, in which values may be missing.
-    missing : {"raise", "level"}
-        What to do with rows in which a further column is missing.
-    argument : str
-        What `by` is called, for messages.
-
-    Raises
-    ------
-    ValueError
-        If there is no such variable, a column has another length, or something is missing and may not be.
+    Further columns may have missing values if `missing` is "level"; `argument` is what messages call `by`.
     """
     expect_sample(sample)
     if missing not in ("raise", "level"):
@@ -240,13 +191,7 @@ def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Part
 
 
 def cut_levels(name: str, column: PartlyKnown, predictions: Predictions, binning: Binning) -> Levels:
-    """Cut a variable: categories and numbers of few values into these, other numbers by the binning.
-
-    Parameters
-    ----------
-    column : PartlyKnown
-        In the rows of `predictions`.
-    """
+    """Cut a variable, in the rows of `predictions`: numbers of many values by the binning, all else into its values."""
     found = _cut_known(name, column.variable, predictions, column.known, expect_binning(binning))
     if column.known.all():
         return found
@@ -284,12 +229,8 @@ def _borders_of_cells(cells: Cells, filled: Ints, values: Floats) -> tuple[Float
 def distinct_texts(values: Floats) -> tuple[str, ...]:
     """Write numbers with as few digits, at least four, as tell them apart.
 
-    Examples
-    --------
-    >>> distinct_texts(np.array([1.0, 2.5, 30.0]))
-    ('1', '2.5', '30')
-    >>> distinct_texts(np.array([10000.1, 10000.2]))
-    ('10000.1', '10000.2')
+    >>> distinct_texts(np.array([1.0, 2.5, 30.0])), distinct_texts(np.array([10000.1, 10000.2]))
+    (('1', '2.5', '30'), ('10000.1', '10000.2'))
     """
     for digits in range(4, 18):
         texts = tuple(f"{value:.{digits}g}" for value in values)
@@ -331,13 +272,7 @@ def look(
 
 
 def merge_levels(levels: Levels, predictions: Predictions, expected: float) -> Levels:
-    """Merge neighbouring levels until each expects enough rows of every outcome; predictions decide, outcomes do not.
-
-    Parameters
-    ----------
-    expected : float
-        Sum of the predictions, and of one minus the predictions, in each level, for every class.
-    """
+    """Merge neighbouring levels until each expects enough rows of every outcome, as `MergedCells` does."""
     scarcest = np.concatenate([predictions.components, 1 - predictions.components], axis=1)
     sums: Floats = np.stack([np.bincount(levels.index, each, minlength=levels.size) for each in scarcest.T], axis=-1)
     joined = join(sums, expected)
@@ -372,19 +307,11 @@ def _merged_name(levels: Levels, parts: Ints) -> str:
 @final
 @dataclass(frozen=True)
 class Means:
-    """What was predicted and what happened in some rows, on average.
+    """What was predicted and what happened in some rows, on average."""
 
-    Parameters
-    ----------
-    predicted, happened : float
-        Weighted means of the event's probability and of its indicator.
-    standard_error : float
-        Of `happened`, were the predictions calibrated.
-    """
-
-    predicted: float
-    happened: float
-    standard_error: float
+    predicted: float  # weighted mean of the event's probability
+    happened: float  # weighted mean of its indicator
+    standard_error: float  # of `happened`, were the predictions calibrated
 
     @classmethod
     def of(cls, sample: Sample) -> Means:
@@ -415,16 +342,10 @@ def sign_words(residual: float, top_label: bool) -> str:
 
 
 def direction(sample: Sample, means: Means, top_label: bool, level: float) -> str:
-    """Say in which direction the predictions of a group are off, given that they are.
+    """Say in which direction the predictions of a group of two outcomes are off, given that they are.
 
-    On average, where the mean residual differs from zero at this level (normal); else where they are off most.
-
-    Parameters
-    ----------
-    sample : Sample
-        The rows of the group, of two outcomes.
-    level : float
-        Divided by the number of groups, if there are several (Bonferroni).
+    On average, where the mean residual differs from zero at this level (normal; divided by the number of groups, if
+    there are several: Bonferroni); else where they are off most.
     """
     threshold = -float(ndtri(level / 2))
     if abs(means.residual) > threshold * means.standard_error:

@@ -33,15 +33,9 @@ _NUMBERS = 2**23
 @final
 @dataclass(frozen=True, eq=False)
 class InGroup(Estimator):
-    """The headline of an estimator on some rows only.
+    """The headline of an estimator without a lens on some rows (m,) only.
 
     Signs are centred over the rows of the group: they then give the noise of the group about its observed value.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        Without a lens.
-    rows : (m,) ints
     """
 
     estimator: Estimator
@@ -106,25 +100,13 @@ class GroupEvaluator(Evaluator):
 @final
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What the draws say of each of J groups or variables.
+    """What the draws say of each of J groups or variables."""
 
-    Parameters
-    ----------
-    values, null_means : (J,) floats
-        The statistic, and its mean over redrawn labels.
-    found : JointTest
-        On redrawn labels.
-    half_widths : (J,) floats, optional
-        Of intervals that cover together; None where none is known to.
-    note : str
-        Why there is no interval; else "".
-    """
-
-    values: Floats
-    null_means: Floats
-    found: JointTest
-    half_widths: Floats | None
-    note: str
+    values: Floats  # (J,), the statistic
+    null_means: Floats  # (J,), its mean over redrawn labels
+    found: JointTest  # on redrawn labels
+    half_widths: Floats | None  # (J,), of intervals that cover together; None where none is known to
+    note: str  # why there is no interval; else ""
 
     def interval(self, j: int) -> tuple[float, float] | None:
         """Return the interval of one of them, if it has one."""
@@ -132,27 +114,16 @@ class Measured:
 
 
 def measure_groups(
-    core: Estimator,
+    core: Estimator,  # without its lens
     groups: Sequence[Group],
-    seen: Sample,
-    adjust: str,
+    seen: Sample,  # all rows, through the lens
+    adjust: str,  # as for `joint_test`
     standardize: str,
     confidence_level: float,
     n_resamples: int,
     rng: np.random.Generator,
 ) -> Measured:
-    """Evaluate all groups on the data, on redrawn labels and, for intervals, on random signs.
-
-    Parameters
-    ----------
-    core : Estimator
-        Without its lens.
-    groups : sequence of Group
-    seen : Sample
-        All rows, as seen through the lens.
-    adjust, standardize : str
-        As for `joint_test`.
-    """
+    """Evaluate all groups on the data, on redrawn labels and, for intervals, on random signs."""
     family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
     evaluator = family.prepare(seen.predictions)
     values = evaluator(seen.outcomes)
@@ -206,10 +177,7 @@ def check_options(adjust: str, standardize: str, confidence_level: float, **coun
 def check_resamples(adjust: str, m: int, n_resamples: int, confidence_level: float) -> str:
     """Refuse so few resamples that no adjusted p-value of `m` tests can reach the level, whatever the data.
 
-    Returns
-    -------
-    note : str
-        Says where they are too few for one small p-value among many to reach it; "" if they are not.
+    The note says where they are too few for one small p-value among many to reach it; it is "" if they are not.
     """
     level = level_of(confidence_level)
     smallest = (1 if adjust in ("max-t", "step-down") else m) / level

@@ -244,14 +244,7 @@ class _OfVariables(Estimator):
 
 @final
 class VariableErrors(Evaluator):
-    """The mean and the largest error over the cells of each of V variables, (V, 2).
-
-    They are `ECE` and `MaximumMiscalibration` of the cells.
-
-    Parameters
-    ----------
-    variables : sequence of Levels
-    """
+    """`ECE` and `MaximumMiscalibration` over the cells of each of V variables, (V, 2)."""
 
     def __init__(self, predictions: Predictions, variables: Sequence[Levels]) -> None:
         n = len(predictions)

@@ -223,12 +223,9 @@ def closed_right(values: Floats, edges: Floats) -> Ints:
 def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
     """Return where each group of equal values begins, in values (n,) that are sorted; the first begins at 0.
 
-    Values are equal if they differ by rounding: by at most four units in the last place of the value itself. So 0.1 +
-    0.2 is 0.3, and 1e-17 is not 1e-30: ranks of very confident predictions count. No value of a group is further than
-    that from the smallest one; neighbours do not chain. Values closer than `tolerance`, which is absolute, are equal
-    too.
-
-    The rule is relative, also for a prediction that was computed as 1 - q: from equal q come equal floats, and near 1,
+    Values are equal if they differ from the smallest of the group by at most four units in its last place, or by less
+    than `tolerance` (absolute); neighbours do not chain. So 0.1 + 0.2 is 0.3, but 1e-17 not 1e-30: ranks of confident
+    predictions count. The rule also serves predictions computed as 1 - q: from equal q come equal floats, and near 1,
     where the rounding of q is large beside 1 - q, these differ as the q do.
 
     >>> first_of_ties(np.array([1e-30, 1e-17, 0.3, 0.1 + 0.2, 0.5]))

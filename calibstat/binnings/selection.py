@@ -37,24 +37,17 @@ N_STEPS = ((_HIGHEST - LOWEST) >> BITS_LEFT_OUT) + 1
 @final
 @dataclass(frozen=True, eq=False)
 class Numbered:
-    """Values with the number of their step, 0..N_STEPS-1; a value in a higher step is larger.
+    """Values with the number of their step, 0..N_STEPS-1; a value in a higher step is larger."""
 
-    `values` (n,) are contiguous, `counts` (N_STEPS,) how many of them are in each step, and ``(value - low) * scale``
-    lies between 0 and 1.
-    """
-
-    values: Floats
+    values: Floats  # (n,), contiguous
     step: Array
-    counts: Ints
+    counts: Ints  # (N_STEPS,), how many values are in each step
     low: float
-    scale: float
+    scale: float  # (value - low) * scale lies between 0 and 1
 
     @classmethod
     def of(cls, values: Floats, span: tuple[float, float] | None = None) -> Numbered | None:
-        """Number the values; None where there is no range that floats can divide.
-
-        `span` is the range (low, high) where it is known; values beyond share a step with its ends.
-        """
+        """Number values in `span` (default: their range; others join its ends); None if floats cannot divide it."""
         if not len(values):
             return None
         values = np.ascontiguousarray(values)
@@ -89,17 +82,13 @@ class Numbered:
         return placed[ranks - left_out[home]], rows
 
     def closed_right(self, edges: Floats, near: Ints | None = None) -> Ints:
-        """Do as the function of that name, for edges (L + 1,) whose inner ones lie in the range of the values.
-
-        `near` are rows among which are all those in the steps of the inner edges, where they are known.
-        """
+        """Do as that function, for edges (L + 1,) within the range; `near`: rows that include all at inner edges."""
         return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges, near)
 
     def cells_of_steps(self, edges: Floats) -> tuple[Ints, Floats]:
         """Return the cell of each step (N_STEPS,) and the edge that lies in it (N_STEPS,).
 
-        The cell is ``~cell`` where rows of the step may lie beyond an edge, in the next cell; the edge is NaN where
-        there is none or more than one.
+        The cell is ``~cell`` where rows of the step may lie beyond an edge; the edge is NaN unless it is exactly one.
         """
         inner = edges[1:-1]
         home = self.number(inner)
@@ -130,10 +119,7 @@ def _shares(values: Floats, low: float, scale: float) -> Floats:
 
 
 def _number(shares: Floats) -> Ints:
-    """Number shares by the leading bits of their scores: never smaller for a larger one.
-
-    Below 0, and above 1 as far as they do not share its step, numbers are N_STEPS or more.
-    """
+    """Number shares in their order by the leading bits of their scores; N_STEPS or more below 0 and above 1's step."""
     steps = _scores(shares)
     steps -= LOWEST
     bits = steps.view(np.uint64)  # unsigned numbers are shifted faster, and what was negative is large

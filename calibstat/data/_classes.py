@@ -232,10 +232,7 @@ def ends_in(name: str, text: str) -> bool:
 
 
 def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
-    """Raise if a column's name, whatever its case, is that of a label which belongs to another column.
-
-    `classes` are the sorted labels, one for each of the `columns`; for a single column two, of which it is the last.
-    """
+    """Raise if a column is named, in whatever case, by another's label; a single one is the last of two classes."""
     spelt = {str(label).lower(): label for label in classes}
     if len(spelt) < len(classes):
         return
@@ -282,15 +279,11 @@ WIDEST_TABLE = 1_000_000
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One label for each row, as whole numbers.
+    """One label for each row, as whole numbers."""
 
-    `values` are the labels themselves, or the position of each row's label in `names`: the distinct labels, sorted,
-    where these are text or integers far apart. With `boolean`, 0 and 1 stand for False and True.
-    """
-
-    values: Array
-    names: tuple[Hashable, ...] | None = None
-    boolean: bool = False
+    values: Array  # the labels themselves, or their positions in `names`
+    names: tuple[Hashable, ...] | None = None  # the distinct labels, sorted, of text or integers far apart
+    boolean: bool = False  # whether 0 and 1 stand for False and True
 
     @cached_property
     def span(self) -> tuple[int, int]:

@@ -46,8 +46,8 @@ class CountedLines(io.RawIOBase):
 class LineCounter:
     """Counts the values in each line of text that comes in blocks, as `CountedLines` asks.
 
-    More values than columns are an error, unless all beyond are empty. `short` says which line is the first that has
-    too few; it is empty if none has.
+    More than there are columns are an error, unless all beyond are empty; `short` names the first line with too few, if
+    any.
     """
 
     def __init__(self, delimiter: str, n_columns: int, line: int) -> None:

@@ -55,14 +55,10 @@ def two_columns(event: Array) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """One value for each row, as numbers.
+    """One value for each row, as numbers."""
 
-    `values` (n,) are the numbers themselves, or for a categorical variable the position of each row's level in
-    `levels`, the names of the levels.
-    """
-
-    values: Floats
-    levels: tuple[str, ...] | None = None
+    values: Floats  # (n,), the numbers themselves, or the position of each row's level
+    levels: tuple[str, ...] | None = None  # their names, of a categorical variable
 
     @property
     def categorical(self) -> bool:

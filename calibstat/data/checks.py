@@ -17,18 +17,15 @@ from calibstat.data.columns import Column, absent, as_array, column, names_of, o
 class Examined:
     """Input that has passed every check.
 
-    `rows` (n, K) are the probabilities in memory of their own; columns lie together for two classes, rows otherwise,
-    and rows of more than two classes stay in single precision if they came so. They stay writeable, since numpy's
-    argmax copies what is locked; what users see of them is locked. `outcomes` (n,) are the column of each row's label,
-    `weights` None if not given or all equal, and `source` says in one line what was taken for what.
+    Rows stay writeable, since numpy's argmax copies what is locked; what users see of them is locked.
     """
 
-    rows: Array
-    outcomes: Ints
+    rows: Array  # (n, K), in memory of their own; columns lie together for K = 2, else rows, which may be single
+    outcomes: Ints  # (n,), the column of each row's label
     classes: tuple[Hashable, ...]
-    weights: Floats | None
+    weights: Floats | None  # None if not given or all equal
     variables: dict[str, Variable]
-    source: str
+    source: str  # one line: what was taken for what
 
     @property
     def probabilities(self) -> Array:
@@ -46,11 +43,10 @@ def examine(
     nan_policy: str = "raise",
     columns: Sequence[str] | None = None,
 ) -> Examined:
-    """Check everything that a sample is made of, and take it over.
+    """Check everything that a sample is made of, and take it over, in memory of its own.
 
     The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, where they are known better
-    than from a data frame. What is returned shares no memory with the arguments, which are never changed. If anything
-    is wrong, a ValueError or TypeError says what was found, what was expected and what to do.
+    than from a data frame. An error says what was found, what was expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     check_range(raw.rows)
@@ -357,11 +353,7 @@ def _guess_matrix(rows: Array) -> str:
 
 
 def named_columns(variables: Any) -> dict[str, Column]:
-    """Return one column for each variable, from a mapping of names or a data frame.
-
-    A TypeError if it is neither, or a name is not a string; a ValueError if a column does not hold one number or one
-    name for each row.
-    """
+    """Return one column for each variable, of numbers or names, from a mapping of names or a data frame."""
     if variables is None:
         return {}
     return {name: _column(name, variables[name]) for name in _names(variables)}

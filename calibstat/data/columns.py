@@ -19,15 +19,11 @@ ABSENT = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One value for each row.
+    """One value for each row."""
 
-    `values` (n,) are the numbers themselves, NaN where missing, or for text the position of each row in `names`, the
-    distinct values, -1 where missing. `boolean` says whether the numbers came as booleans.
-    """
-
-    values: Array
-    names: tuple[str, ...] | None = None
-    boolean: bool = False
+    values: Array  # (n,), the numbers, NaN where missing; for text the position in `names`, -1 where missing
+    names: tuple[str, ...] | None = None  # the distinct values
+    boolean: bool = False  # whether the numbers came as booleans
 
     def missing(self) -> Bools | None:
         """Which rows are missing; None if none is."""
@@ -95,8 +91,7 @@ def _refusal(name: str, given: Any, error: Exception) -> str:
 def column(name: str, given: Any) -> Column:
     """Take anything with one dimension for one value in each row: numbers, booleans or strings.
 
-    None, NaN, NA and NaT count as missing. A ValueError, which calls it `name`, if it has more dimensions or holds
-    anything else.
+    None, NaN, NA and NaT count as missing. A ValueError, which calls it `name`, refuses anything else.
     """
     array = as_array(name, given)
     if array.ndim != 1:

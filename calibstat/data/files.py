@@ -242,10 +242,7 @@ def _ours(error: Exception) -> bool:
 
 
 def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:
-    """Predict the rows X with a fitted classifier, and take its ``classes_`` for the labels of the columns.
-
-    A TypeError if it cannot predict probabilities; a ValueError if it is not fitted, or predicts several outputs.
-    """
+    """Predict rows X with a fitted classifier, whose ``classes_`` label the columns; say what it lacks if it cannot."""
     name = type(estimator).__name__
     wrap = f"sklearn.calibration.CalibratedClassifierCV({name}(...)) gives probabilities once fitted"
     if not hasattr(estimator, "predict_proba"):
@@ -269,10 +266,7 @@ def _predicted(estimator: Any, X: Any) -> Any:
 
 
 def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
-    """Take whether the top label was right for the label, and the confidence for its probability.
-
-    A ValueError unless these are one value in {0, 1} and one in [0, 1] for each row.
-    """
+    """Take `correct` (n,), each 0 or 1, for the label, and the confidence (n,) in [0, 1] for its probability."""
     levels = as_array("confidence", confidence)
     if levels.ndim != 1:
         raise ValueError(

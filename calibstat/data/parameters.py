@@ -13,10 +13,7 @@ class SmallCellsWarning(UserWarning):
 
 
 def at_least_one(name: str, value: int) -> int:
-    """Return an integer of at least one, which messages call `name`.
-
-    Anything that is not an integer (True is none) is a TypeError, a smaller one a ValueError.
-    """
+    """Return an integer >= 1, which messages call `name`; else a ValueError, or a TypeError (True is no integer)."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -29,23 +26,13 @@ def at_least_one(name: str, value: int) -> int:
 
 
 def true_or_false(name: str, value: bool) -> bool:
-    """Return a boolean, which messages call `name`.
-
-    What Python would take for one is a TypeError: the text "False" counts as true.
-    """
+    """Return a boolean, which messages call `name`; anything else is a TypeError: the text "False" counts as true."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}, but True or False is expected")
     return bool(value)
 
 
 def keep(instance: object, **parameters: Any) -> None:
-    """Give a frozen dataclass its parameters in the form in which it keeps them: in its `__init__` or `__post_init__`.
-
-    Parameters
-    ----------
-    instance : object
-    **parameters
-        Such as a tuple in place of the list that was passed.
-    """
+    """Give a frozen dataclass, as it is made, its parameters as it keeps them: a tuple for the list that was passed."""
     for name, value in parameters.items():
         object.__setattr__(instance, name, value)

@@ -42,55 +42,27 @@ class Edges:
     """Where replicates are cut into L cells: each but the last ends with a row, and takes the copies of this row.
 
     Edge after edge, so that the replicates of one read a short stretch of the sorted rows.
-
-    Parameters
-    ----------
-    group : (L - 1, R) ints
-        The group of sorted rows that a cell ends in.
-    position : (L - 1, R) floats
-        Where among the sorted rows.
-    inside : (L, R) ints
-        How many rows of a cell are drawn before this group.
-    copies : (L - 1, R) ints
-        How many are drawn from the group, or zero where a cell before has taken them: then the cell is empty.
     """
 
-    group: Ints
-    position: Floats
-    inside: Ints
-    copies: Ints
+    group: Ints  # (L - 1, R), the group of sorted rows that a cell ends in
+    position: Floats  # (L - 1, R), where among the sorted rows
+    inside: Ints  # (L, R), how many rows of a cell are drawn before this group
+    copies: Ints  # (L - 1, R), drawn from the group; 0 where a cell before has taken them: then the cell is empty
 
 
 def draw_recut(
-    column: Floats,
+    column: Floats,  # (n,), what is cut; `prediction` itself, where it is
     prediction: Floats,
-    chance: Array,
-    ranks: Ints,
+    chance: Array,  # (n,), of the event
+    ranks: Ints,  # (L - 1,), as in `Cells.ranks`
     n_resamples: int,
     rng: np.random.Generator,
-    cells: Cells | None = None,
+    cells: Cells | None = None,  # of the sample, cut at these ranks; with their histogram, many rows need not be sorted
     *,
-    squares: bool = False,
-    prediction_sums: Floats | None = None,
+    squares: bool = False,  # whether to draw `DrawnCells.square`
+    prediction_sums: Floats | None = None,  # (L,), of these cells, where known
 ) -> Iterator[DrawnCells]:
-    """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample.
-
-    Parameters
-    ----------
-    column : (n,) floats
-        What is cut; `prediction` itself, where it is.
-    prediction : (n,) floats
-    chance : (n,) floats
-        Of the event, in each row.
-    ranks : (L - 1,) ints
-        As in `Cells.ranks`.
-    cells : Cells, optional
-        Those of the sample, cut at these ranks; with their histogram, many rows need not be sorted.
-    squares : bool
-        Whether to draw `DrawnCells.square`.
-    prediction_sums : (L,) floats, optional
-        The sum of predictions of each of these cells, where it is known.
-    """
+    """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample."""
     n, degree, some = len(column), degree_for(squares), cells if len(column) >= _MANY else None
     rows: RowsInOrder | None = None
     deviations = 0.0
@@ -194,33 +166,16 @@ def _draw_equal(
 class RowsInOrder:
     """Groups of rows with equal values of one column, in increasing order; stretches of rows between may be left out.
 
-    Sums are those of `PowerSums`.
-
-    Parameters
-    ----------
-    own : (k, G) floats
-        Sums over each group.
-    below : (k, G) floats
-        Sums over all rows before each group, those left out among them.
-    whole : (k,) floats
-        Sums over all rows.
-    group_of : (m,) ints
-        The group of each sorted row that is not left out.
-    left_out : (L - 1, 1) ints
-        How many rows are left out before the rank of each edge.
-    same : bool
-        As in `PowerSums`.
-    by_prediction : bool
-        Whether the column is the prediction itself, so that all rows of a group have the same.
+    Only rows that edges of cells of equal mass may fall on are needed. Sums are those of `PowerSums`.
     """
 
-    own: Floats
-    below: Floats
-    whole: Floats
-    group_of: Ints
-    left_out: Ints
-    same: bool
-    by_prediction: bool
+    own: Floats  # (k, G), sums over each group
+    below: Floats  # (k, G), sums over all rows before each group, those left out among them
+    whole: Floats  # (k,), sums over all rows
+    group_of: Ints  # (m,), the group of each sorted row that is not left out
+    left_out: Ints  # (L - 1, 1), how many rows are left out before the rank of each edge
+    same: bool  # as in `PowerSums`
+    by_prediction: bool  # whether the column is the prediction itself, so that all rows of a group have the same
 
     @classmethod
     def of_all(cls, column: Floats, prediction: Floats, chance: Array, ranks: Ints, degree: int) -> RowsInOrder:
@@ -237,30 +192,14 @@ class RowsInOrder:
         column: Floats,
         prediction: Floats,
         chance: Array,
-        window: tuple[Ints, Ints],
-        cells: Cells | None,
-        degree: int,
-        prediction_sums: Floats | None = None,
+        window: tuple[Ints, Ints],  # (L - 1,) each, lowest and highest rank of each edge, 0..n-1, about the sample's
+        cells: Cells | None,  # of the column
+        degree: int,  # the highest power of predictions that is needed
+        prediction_sums: Floats | None = None,  # (L,), of each cell, where known
     ) -> RowsInOrder | None:
         """Sort only rows that edges may fall on; those left out are added up, cell by cell.
 
-        Parameters
-        ----------
-        column, prediction : (n,) floats
-        chance : (n,) floats
-        window : two (L - 1,) ints
-            The lowest and the highest rank of each edge, 0..n-1; the sample's own is between.
-        cells : Cells or None
-            Of the column.
-        degree : int
-            The highest power of predictions that is needed.
-        prediction_sums : (L,) floats, optional
-            The sum of predictions of each cell, where it is known.
-
-        Returns
-        -------
-        rows : RowsInOrder or None
-            None if there is no histogram, or if a cell holds several stretches of rows that are left out.
+        None if there is no histogram, or if a cell holds several stretches of rows that are left out.
         """
         if cells is None or cells.numbered is None or cells.edges is None:
             return None
@@ -302,10 +241,7 @@ class RowsInOrder:
         return PowerSums(np.stack([own[group] for own in self.own]), self.same)
 
     def between(self, group: Ints, position: Floats) -> PowerSums:
-        """Return the sums (k, L, R) from the end of the group of each edge (L - 1, R) to the next edge's position.
-
-        Inside the group of an edge they grow in proportion.
-        """
+        """Return the sums (k, L, R) from the end of each edge's group to the next edge; in a group they grow evenly."""
         n_edges, n_replicates = group.shape
         sums = np.empty((len(self.own), n_edges + 1, n_replicates))
         sums[:, -1] = self.whole[:, None]
@@ -320,25 +256,13 @@ class RowsInOrder:
 @final
 @dataclass(frozen=True, eq=False)
 class _Stretches:
-    """Stretches of rows that are left out, S of them, since no edge falls there.
+    """Stretches of rows that are left out, S of them, since no edge falls there."""
 
-    Parameters
-    ----------
-    near : (N_STEPS,) bools
-        The steps of the histogram whose rows are not left out.
-    step : (S,) ints
-        The first step of each stretch.
-    rows : (S,) ints
-        How many rows it holds.
-    rows_before, kept_before : (S,) ints
-        How many rows stand before it, and how many of them are not left out.
-    """
-
-    near: Bools
-    step: Ints
-    rows: Ints
-    rows_before: Ints
-    kept_before: Ints
+    near: Bools  # (N_STEPS,), the steps of the histogram whose rows are not left out
+    step: Ints  # (S,), the first step of each stretch
+    rows: Ints  # (S,), how many rows it holds
+    rows_before: Ints  # (S,), how many rows stand before it
+    kept_before: Ints  # (S,), how many of those are not left out
 
     @classmethod
     def of(cls, lowest: Ints, highest: Ints, counts: Ints) -> _Stretches:

@@ -79,20 +79,10 @@ def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
 
 
 def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Draw the number of labels of each class in each cell, for statistics that need no more (`TallyPlan.from_counts`).
+    """Draw how many labels of each class are in each cell, (R, L, K), or (R, L, 1) of two classes: only the event.
 
-    The labels are those that row by row drawing gives with the same `rng`; what is saved is everything but drawing and
-    counting them. Some blocks at a time, so that memory does not grow with the number of replicates.
-
-    Parameters
-    ----------
-    plan : TallyPlan
-        Without weights.
-
-    Returns
-    -------
-    counts : iterator of (R, L, K) floats
-        Of some replicates; of two classes only the event, (R, L, 1), as `Capabilities.from_tally` expects.
+    The labels are those of row by row drawing with the same `rng`: all else is saved, for statistics that need no more
+    (`TallyPlan.from_counts`). It yields some replicates at a time, so that memory does not grow with them.
     """
     if not plan.from_counts:
         raise ValueError(
@@ -109,14 +99,9 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
 def redraw_labels(
     evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator, shortcuts: bool = True
 ) -> Floats:
-    """Evaluate a prepared statistic on labels drawn from the predictions: (R, ...).
+    """Evaluate a statistic, prepared on the sample's predictions, on labels drawn from these: (R, ...).
 
-    Parameters
-    ----------
-    evaluator : Evaluator
-        Prepared on the predictions of `sample`.
-    shortcuts : bool
-        Whether counts of events in cells are drawn whole where they suffice.
+    With `shortcuts`, counts of events in cells are drawn whole where they suffice.
     """
     offers = evaluator.capabilities
     plan, from_tally = offers.tally, offers.from_tally

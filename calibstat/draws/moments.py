@@ -59,22 +59,12 @@ class RowLaw:
 @final
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Rows of cells, of any common shape (..., L).
+    """Rows of cells, of any common shape (..., L)."""
 
-    Parameters
-    ----------
-    rows : (..., L) floats
-        Number of rows.
-    events : (..., L) floats
-        Sum of the chances of the event (the number of events, for observed labels).
-    event, other : RowLaw
-        Of a row that is drawn with replacement, given that it is an event, and that it is none.
-    """
-
-    rows: Floats
-    events: Floats
-    event: RowLaw
-    other: RowLaw
+    rows: Floats  # their number
+    events: Floats  # sum of the chances of the event (the number of events, for observed labels)
+    event: RowLaw  # of a row that is drawn with replacement, given that it is an event
+    other: RowLaw  # the same, given that it is none
 
     @classmethod
     def from_sums(cls, sums: PowerSums) -> Moments:
@@ -105,17 +95,9 @@ class Moments:
     def draw(
         self, rows: Array, events: Array, stream: np.random.Generator, squared: bool = False
     ) -> tuple[Floats, Floats]:
-        """Draw the sum of the predictions of this many rows, of which so many are events, and of squared residuals.
+        """Draw the sum of predictions of `rows` (..., L) of which `events` happened, and of squared residuals.
 
-        Parameters
-        ----------
-        rows, events : (..., L) floats
-        squared : bool
-            Whether to draw the sum of squared residuals, (1 - p)^2 of events and p^2 of others; else it is empty.
-
-        Returns
-        -------
-        prediction, square : (..., L) floats
+        These are (1 - p)^2 of events and p^2 of others; their sum is empty unless `squared`.
         """
         event, other, others = self.event, self.other, rows - events
         prediction = _mixed(events, event.mean, others, other.mean)
@@ -163,18 +145,10 @@ _ROWS = 2**14
 @final
 @dataclass(frozen=True, eq=False)
 class PowerSums:
-    """Sums over rows of p^j and of p^j c, j = 0, ..., `degree` (prediction p, chance c).
+    """Sums over rows of p^j and of p^j c, j = 0, ..., `degree` (prediction p, chance c)."""
 
-    Parameters
-    ----------
-    values : (k, ...) floats
-        Of 1, c, p, p c, p^2, p^2 c, ...; where c is p, of 1, p, p^2, ... once.
-    same : bool
-        Whether c is p.
-    """
-
-    values: Floats
-    same: bool
+    values: Floats  # (k, ...), of 1, c, p, p c, p^2, p^2 c, ...; where c is p, of 1, p, p^2, ... once
+    same: bool  # whether c is p
 
     @property
     def degree(self) -> int:
@@ -259,15 +233,8 @@ def sums_are_near_normal(
 ) -> bool:
     """Say whether the predictions of each cell range over less than the noise of the cell.
 
-    Parameters
-    ----------
-    rows, events : (L,) floats
-        Of each cell: number of rows, and sum of chances.
-    prediction : (n,) floats
-    chance : (n,) floats or ints
-        Of the event in each row; ints are labels, 0 or 1, and then rows of one label are a group of their own.
-    by_prediction : bool
-        Whether cells are cut by the prediction, so that their edges bound its range.
+    `rows` and `events` (L,) are the number and the sum of chances of each cell. `chance` (n,) of ints are labels: rows
+    of one label are then a group of their own. Cells cut `by_prediction` bound its range by their edges.
     """
     ends = np.array([0.0, 1.0]) if cells.edges is None or not by_prediction else np.clip(cells.edges, 0, 1)
     low, high = np.broadcast_to(ends[:-1], rows.shape), np.broadcast_to(ends[1:], rows.shape)
@@ -303,22 +270,15 @@ _AS_MANY_ROWS = 262
 class DrawnCells:
     """Rows drawn with replacement: replicates (R, L) of what each cell holds.
 
-    Parameters
-    ----------
-    rows, events, prediction : (R, L) floats
-        Number of rows, number of events, sum of predictions.
-    repeats : (R, L) floats
-        Sum over rows of their squared weights: one for each row drawn, or, where rows that were drawn several times
-        count as one of more weight, the squared number of times.
-    square : (R, L) floats
-        Sum of squared residuals, empty unless asked for.
+    `repeats` is the sum over rows of their squared weights: one for each row drawn, or, where rows that were drawn
+    several times count as one of more weight, the squared number of times.
     """
 
-    rows: Floats
-    events: Floats
-    prediction: Floats
+    rows: Floats  # their number
+    events: Floats  # their number
+    prediction: Floats  # sum
     repeats: Floats
-    square: Floats = field(default_factory=lambda: np.empty(0))
+    square: Floats = field(default_factory=lambda: np.empty(0))  # of residuals; empty if not asked for
 
     def tally(self) -> Tally:
         """Turn them into a tally."""
@@ -348,12 +308,7 @@ def draw_fixed(
 ) -> Iterator[DrawnCells]:
     """Draw as many rows as there are, with replacement, and count them in cells (L,), some replicates at a time.
 
-    Parameters
-    ----------
-    repeats : bool
-        Whether rows drawn several times count as one of more weight (`DrawnCells.repeats`); for observed labels.
-    squares : bool
-        Whether to draw `DrawnCells.square`.
+    With `repeats`, for observed labels, rows drawn several times count as one of more weight (`DrawnCells.repeats`).
     """
     members = np.stack([moments.events, np.maximum(moments.rows - moments.events, 0.0)])
     n, occupied = int(moments.rows.sum()), members.ravel() > 0
@@ -372,21 +327,12 @@ def draw_fixed(
 
 
 def sum_of_squares(counts: Floats, members: Floats, stream: np.random.Generator) -> Floats:
-    r"""Draw the sum over the rows of each cell of the squared number of times that each was drawn.
+    r"""Draw the sum over the rows of each cell of the squared number of times that each was drawn: (R, L).
 
-    Of W draws from the N members of a group any two are equal with chance 1/N, and these events are independent in
-    pairs, so that the number C of equal pairs has mean W (W - 1) / (2 N) and variance W (W - 1) / 2 (1/N) (1 - 1/N);
-    the sum of squares is W + 2 C. C is drawn from the normal law with both, for all groups of a cell at once.
-
-    Parameters
-    ----------
-    counts : (R, m, L) floats
-        How many were drawn of the m groups of each cell.
-    members : (m, L) floats
-
-    Returns
-    -------
-    sums : (R, L) floats
+    `counts` (R, m, L) were drawn of the m groups of each cell, which have `members` (m, L). Of W draws from N members
+    any two are equal with chance 1/N, and these events are independent in pairs, so that the number C of equal pairs
+    has mean W (W - 1) / (2 N) and variance W (W - 1) / 2 (1/N) (1 - 1/N); the sum of squares is W + 2 C. C is drawn
+    from the normal law with both, for all groups of a cell at once.
     """
     each, chance = np.moveaxis(counts, 1, 0), 1 / np.maximum(members, 1)[:, None]
     among = each * (each - 1)  # twice the number of pairs

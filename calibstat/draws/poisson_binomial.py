@@ -21,13 +21,7 @@ _NEGLIGIBLE = 37.0
 
 
 class CellCounts:
-    """The law of the number of events in each cell, cells being independent.
-
-    Parameters
-    ----------
-    chances : (n,) floats in [0, 1]
-        Chance of the event in each row.
-    """
+    """The law of the number of events in each cell, from the chances (n,) of rows; cells are independent."""
 
     def __init__(self, chances: Floats, cells: Cells) -> None:
         variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
@@ -56,9 +50,6 @@ class CellCounts:
 def poisson_binomial(chances: Floats) -> Floats:
     """Return the probabilities of 0, 1, ..., n events among independent rows.
 
-    Examples
-    --------
-    >>> import numpy as np
     >>> poisson_binomial(np.array([0.5, 0.5])).round(12)
     array([0.25, 0.5 , 0.25])
     """
@@ -131,31 +122,15 @@ _ROWS = 2**14
 @final
 @dataclass(frozen=True, eq=False)
 class PooledRows:
-    """Groups of rows, and single rows, of one cell.
+    """Groups of rows, and single rows, of one cell."""
 
-    Parameters
-    ----------
-    centre, count : (m,) floats
-        The mean chance of the event, and the number of rows.
-    moments : (m, 3) floats
-        Sums of second, third and fourth powers of the distances to the centre.
-    """
-
-    centre: Floats
-    count: Floats
-    moments: Floats
+    centre: Floats  # (m,), the mean chance of the event
+    count: Floats  # (m,), the number of rows
+    moments: Floats  # (m, 3), sums of second, third and fourth powers of the distances to the centre
 
 
 def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
-    """Pool nearly equal rows of each cell.
-
-    Parameters
-    ----------
-    chances : (n,) floats in [0, 1]
-        Chance of the event in each row.
-    largest : (L,) floats in (0, 2]
-        The largest abs(exp(i angle) - 1) that the expansion is for.
-    """
+    """Pool nearly equal chances (n,) in each cell, for abs(exp(i angle) - 1) of at most `largest` (L,), in (0, 2]."""
     steps = np.ceil(_STEPS * largest / 2).astype(np.intp)
     keys, group, sums = _power_sums(chances, cells.index, steps)
     kept = sums[0] > _POOL_ABOVE
@@ -249,11 +224,7 @@ _FLIPS = 5
 def rare_laws(chances: Floats, cells: Cells, variance: Array) -> list[tuple[int, Floats] | None]:
     """Return the first count of each cell and the probabilities from there on; None for cells that are less certain.
 
-    Parameters
-    ----------
-    chances : (n,) floats in [0, 1]
-    variance : (L,) floats
-        Of the count in each cell, sum of p (1 - p), which is at most the sum of min(p, 1 - p).
+    The `variance` (L,) of each count, the sum of p (1 - p), is at most the sum of min(p, 1 - p).
     """
     if (variance > _RARE).all():
         return [None] * cells.size

@@ -21,13 +21,7 @@ _Block = TypeVar("_Block")
 
 
 class Streams:
-    """A family of independent streams, numbered 0, 1, 2, ...
-
-    Parameters
-    ----------
-    rng : Generator
-        Advanced once, whatever the number of streams that are used afterwards.
-    """
+    """Independent streams, numbered 0, 1, 2, ...; `rng` advances once, however many of them are used afterwards."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.entropy = rng.integers(0, 2**32, size=4, dtype=np.uint32).tolist()
@@ -38,17 +32,7 @@ class Streams:
 
 
 def blocks(n_resamples: int, n_rows: int, rng: np.random.Generator) -> Iterator[tuple[np.random.Generator, int, int]]:
-    """Split replicates into blocks.
-
-    Yields
-    ------
-    stream : Generator
-        The stream of this block.
-    size : int
-        How many replicates to draw: the full block.
-    kept : int
-        How many of them to use.
-    """
+    """Split replicates into blocks: the stream of each, the full block to draw, and how many of these to use."""
     size = max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
     streams = Streams(rng)
     starts = range(0, n_resamples, size)
@@ -59,14 +43,9 @@ def blocks(n_resamples: int, n_rows: int, rng: np.random.Generator) -> Iterator[
 def draw_blocks(
     draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
 ) -> Iterator[_Block]:
-    """Yield what moves, block after block: the only loop over `blocks`.
+    """Yield ``draw(stream, size, kept)``, the first `kept` of `size` replicates, of each block: the one loop over them.
 
-    Parameters
-    ----------
-    draw : callable
-        Takes a stream, how many replicates to draw from it, and how many of them to return, the first ones.
-    n_rows : int
-        Random numbers for each replicate, by which blocks are cut.
+    A replicate takes `n_rows` random numbers, by which blocks are cut.
     """
     for stream, size, kept in blocks(n_resamples, n_rows, rng):
         yield draw(stream, size, kept)
@@ -120,17 +99,9 @@ def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
 
 
 def clusters(predictions: Predictions, groups: str | None) -> Ints:
-    """Return the cluster of each row, 0, 1, ...; every row is its own without `groups`.
+    """Return the cluster of each row, 0, 1, ...: rows of one value of the variable `groups`; without it, each its own.
 
-    Parameters
-    ----------
-    groups : str, optional
-        The name of a variable; rows of equal value form a cluster.
-
-    Raises
-    ------
-    ValueError
-        If there is no such variable, or fewer than two clusters.
+    A ValueError if there is no such variable, or fewer than two clusters.
     """
     if groups is None:
         return np.arange(len(predictions))

@@ -43,10 +43,7 @@ def has_few_rows(predictions: Predictions) -> bool:
 def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
     """Whether counts of two outcomes and sums of predictions, without weights, in few cells are all that is needed.
 
-    Parameters
-    ----------
-    squares : bool
-        Whether sums of squared residuals can be drawn too: of rows that each count once.
+    With `squares`, sums of squared residuals can be drawn too: of rows that each count once.
     """
     plan = evaluator.capabilities.tally
     if plan is None or plan.predictions.n_classes != 2 or plan.predictions.weights is not None:
@@ -66,33 +63,18 @@ def needs_squares(evaluator: Evaluator) -> bool:
 def draw_cells(
     cells: Cells,
     predictions: Predictions,
-    chance: Array | None,
+    chance: Array | None,  # (n,), of the event; ints are labels, 0 or 1; None if it is the prediction
     n_resamples: int,
     rng: np.random.Generator,
-    ranks: Ints | None = None,
+    ranks: Ints | None = None,  # (L - 1,), where the one conditioned column is cut anew each time; None if cells stay
     *,
-    repeats: bool = False,
-    squares: bool = False,
-    known: tuple[Floats, Floats] | None = None,
+    repeats: bool = False,  # as in `moments.draw_fixed`, where cells stay
+    squares: bool = False,  # whether to draw sums of squared residuals
+    known: tuple[Floats, Floats] | None = None,  # (L,) each, rows and sum of predictions of these cells
 ) -> Iterator[DrawnCells] | None:
     """Draw as many rows as there are, with replacement, and add them up in cells, some replicates at a time.
 
-    None where the law of a sum of predictions is too far from a normal one.
-
-    Parameters
-    ----------
-    predictions : Predictions
-        Of two classes, without weights.
-    chance : (n,) floats or ints, optional
-        Of the event in each row; ints are labels, 0 or 1; None if it is the prediction.
-    ranks : (L - 1,) ints, optional
-        Where cells are cut anew in every replicate, in order of the one conditioned column; None if they stay.
-    repeats : bool
-        Whether rows that were drawn several times count as one of more weight, where cells stay.
-    squares : bool
-        Whether to draw sums of squared residuals.
-    known : two (L,) floats, optional
-        The number of rows, and the sum of predictions, of each of these cells.
+    None where the law of a sum of predictions is too far from a normal one. Predictions are of two classes, unweighted.
     """
     event = np.ascontiguousarray(predictions.event)
     chance = event if chance is None else chance
@@ -129,15 +111,7 @@ _AT_MOST, _PAIRS_FOR_A_ROW = 4096, 1 / 4
 def paired_cells(
     estimator: Estimator, samples: tuple[Sample, Sample], n_resamples: int, rng: np.random.Generator
 ) -> Floats | None:
-    """Evaluate two samples of the same rows: (2, R, ...); None where rows must be weighted.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        Without a lens.
-    samples : pair of Sample
-        As seen through the lens.
-    """
+    """Evaluate two samples of the same rows, seen through the lens: (2, R, ...); None where rows must be weighted."""
     evaluators = [estimator.prepare(sample.predictions) for sample in samples]
     if not all(sums_suffice(evaluator) for evaluator in evaluators):
         return None
@@ -167,29 +141,15 @@ def _near_normal(plan: TallyPlan, sample: Sample) -> bool:
 @final
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Rows by their cells and labels in both models (G groups that occur).
+    """Rows by their cells and labels in both models (G groups that occur)."""
 
-    Parameters
-    ----------
-    rows : (G,) floats
-        Number of rows.
-    home, event : two (G,) ints each
-        The cell, and the label, in either model.
-    size : two ints
-        Number of cells of either model.
-    mean, deviation : (2, G) floats
-        Of the predictions of either model.
-    correlation : (G,) floats
-        Of the predictions of both.
-    """
-
-    rows: Floats
-    home: tuple[Ints, Ints]
-    event: tuple[Ints, Ints]
-    size: tuple[int, int]
-    mean: Floats
-    deviation: Floats
-    correlation: Floats
+    rows: Floats  # (G,), their number
+    home: tuple[Ints, Ints]  # (G,) each, the cell in either model
+    event: tuple[Ints, Ints]  # (G,) each, the label in either model
+    size: tuple[int, int]  # number of cells of either model
+    mean: Floats  # (2, G), of the predictions of either model
+    deviation: Floats  # (2, G), the same
+    correlation: Floats  # (G,), of the predictions of both
 
     @classmethod
     def of(cls, plans: list[TallyPlan], samples: tuple[Sample, Sample]) -> Pairs:
@@ -249,36 +209,16 @@ _FOR_A_CELL, _FOR_A_ROW = (4, 4096), (1 / 8, 512)
 @final
 @dataclass(frozen=True, eq=False)
 class FewValues:
-    """The different rows (U of them), cell after cell and from small to large.
+    """The different rows (U of them), cell after cell and from small to large."""
 
-    Parameters
-    ----------
-    moments : Moments
-        Those of each different row.
-    home : (U,) ints
-        Its cell.
-    run_end : (U,) ints
-        The last different row with the same value of what is cut.
-    size : int
-        Number of cells.
-    """
-
-    moments: Moments
-    home: Ints
-    run_end: Ints
-    size: int
+    moments: Moments  # of each different row
+    home: Ints  # (U,), its cell
+    run_end: Ints  # (U,), the last different row with the same value of what is cut
+    size: int  # number of cells
 
     @classmethod
     def of(cls, cells: Cells, column: Floats, prediction: Floats, chance: Array) -> FewValues | None:
-        """Find the different rows; None if they are not few.
-
-        Parameters
-        ----------
-        column : (n,) floats
-            What is cut; `prediction` itself, where it is.
-        prediction : (n,) floats
-        chance : (n,) floats
-        """
+        """Find the different rows; None if they are not few. `column` (n,) is cut: `prediction` itself, where it is."""
         wanted = (cells.size * _FOR_A_CELL[0], _FOR_A_CELL[1]), (len(column) * _FOR_A_ROW[0], _FOR_A_ROW[1])
         few = int(max(min(each) for each in wanted))
         glimpse = prediction[:: max(1, len(prediction) // (4 * few))]
@@ -328,19 +268,12 @@ def redraw_predictions(
     sample: Sample,
     n_resamples: int,
     rng: np.random.Generator,
-    shortcuts: bool = True,
-    evaluator: Evaluator | None = None,
+    shortcuts: bool = True,  # whether these may be, where rows are many (docs/engine.md)
+    evaluator: Evaluator | None = None,  # the estimator, prepared on the sample's predictions, if there is one already
 ) -> Floats:
     """Evaluate an estimator on resampled predictions with labels drawn from them: (R, ...).
 
-    Parameters
-    ----------
-    estimator : Estimator
-        Prepared anew on every resample, or once where cells are drawn whole.
-    shortcuts : bool
-        Whether sums over cells may be drawn whole where they suffice and rows are many (see docs/engine.md).
-    evaluator : Evaluator, optional
-        The estimator, prepared on the sample's predictions, if the caller has it already.
+    It is prepared anew on every resample, or, where sums over cells suffice, once, and cells are drawn whole.
     """
     if shortcuts and not has_few_rows(sample.predictions):
         whole = _whole_cells(evaluator or estimator.prepare(sample.predictions), sample.predictions, n_resamples, rng)

@@ -19,15 +19,11 @@ from calibstat.data.sample import Predictions, Sample
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What is seen through a lens.
+    """What is seen through a lens."""
 
-    `predictions` are the induced ones, `recoding` gives the code of each class (None keeps the classes), and `rows`
-    (m,) are the rows that are kept (None keeps all).
-    """
-
-    predictions: Predictions
-    recoding: Codes | None = None
-    rows: Ints | None = None
+    predictions: Predictions  # the induced ones
+    recoding: Codes | None = None  # the code of each class; None keeps the classes
+    rows: Ints | None = None  # (m,), those that are kept; None keeps all
 
     @property
     def codes(self) -> Array | None:
@@ -177,12 +173,9 @@ class Listed:
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Codes 1, ..., k for some classes of each row and 0 for the others, without a table: its m K numbers take time.
+    """Codes 1, ..., k for some classes of each row and 0 for the others, without a table: its m K numbers take time."""
 
-    `columns` (m, k) are the classes with the codes 1, ..., k.
-    """
-
-    columns: Ints
+    columns: Ints  # (m, k), the classes with the codes 1, ..., k
     n_classes: int
 
     def of(self, outcomes: Array) -> Array:

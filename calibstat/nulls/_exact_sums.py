@@ -23,14 +23,7 @@ _BEYOND = 33.0
 @final
 @dataclass(frozen=True, eq=False)
 class Atoms:
-    """A law with finitely many values.
-
-    Parameters
-    ----------
-    values : (m,) floats
-        Increasing.
-    masses : (m,) floats
-    """
+    """A law with finitely many values (m,), in increasing order, and their masses (m,)."""
 
     values: Floats
     masses: Floats
@@ -166,14 +159,9 @@ class Progression:
 
 
 def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, Atoms] | None:
-    """Return laws of two independent parts of the sum, or None if its terms lie on no small lattices.
+    """Return laws of two independent parts of the sum of the cells' terms; None if they lie on no small lattices.
 
-    Parameters
-    ----------
-    cells : sequence of Atoms
-        The law of the term of each cell.
-    largest_step : float
-        The largest difference between terms of consecutive counts, a candidate for the step.
+    The largest difference between terms of consecutive counts is a candidate for the step.
     """
     for step in _candidates(cells, largest_step):
         found = [_progressions(cell, step) for cell in cells] if step else [None]
@@ -311,13 +299,9 @@ _GRID_BEYOND = 25.0
 
 
 def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | None:
-    """Return the law of the sum, rounded up, and by how much at most; None if bounds this close cost too much.
+    """Return the law of the sum, rounded up, and by how much at most; None if that costs too much.
 
-    Parameters
-    ----------
-    cells : sequence of Atoms
-    tolerance : float
-        The largest difference of upper and lower tail.
+    Its upper and lower tails differ by at most `tolerance`.
     """
     farthest, groups = reach(cells, _GRID_BEYOND), _grouped(cells)
     alone = [[cell] for cell in cells]

@@ -191,20 +191,12 @@ _Value = TypeVar("_Value", float, Floats)
 
 
 def tie_slack(values: _Value, typical: float) -> _Value:
-    """Return how far below a value another one may lie and still be counted as a tie: 1e-9 of what is larger.
+    """Return how far below evidence another value may lie and still be counted as a tie: 1e-9 of what is larger.
 
-    The size of the statistic under the null belongs to it because a value near zero may be the difference of numbers
-    of that size. Multiplied with the statistic, the slack leaves p-values as they are. It cannot make one too small.
+    The size of evidence under the null, `typical`, belongs to it because a value near zero may be the difference of
+    numbers of that size. Multiplied with the statistic, the slack leaves p-values as they are, and makes none too
+    small.
 
-    Parameters
-    ----------
-    values : float or array of floats
-        Evidence: larger is stronger.
-    typical : float
-        How large evidence is under the null: `typical_size`.
-
-    Examples
-    --------
     >>> tie_slack(3.0, 0.5), tie_slack(0.0, 0.5), tie_slack(float("inf"), 0.5)
     (3.0000000000000004e-09, 5e-10, 0.0)
     """
@@ -214,16 +206,8 @@ def tie_slack(values: _Value, typical: float) -> _Value:
 
 
 def typical_size(values: Array, masses: Array | None = None) -> float:
-    """Return the upper quartile of absolute values; 0 if none is finite.
+    """Return the upper quartile of absolute values (m,), of equal masses by default; 0 if none is finite.
 
-    Parameters
-    ----------
-    values : (m,) floats
-    masses : (m,) floats, optional
-        Their probabilities; equal ones by default.
-
-    Examples
-    --------
     >>> typical_size(np.array([0.0, -1.0, 2.0, np.nan])), typical_size(np.array([0.0, 9.0]), np.array([0.8, 0.2]))
     (2.0, 0.0)
     """
@@ -246,8 +230,6 @@ def monte_carlo_pvalue(exceedances: int | Ints, n_resamples: int) -> float | Flo
     Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison & Hinkley
     1997, Section 4.2; Phipson & Smyth 2010).
 
-    Examples
-    --------
     >>> monte_carlo_pvalue(0, 999), monte_carlo_pvalue(49, 999)
     (0.001, 0.05)
     """

@@ -88,15 +88,7 @@ _FACTOR = 4
 @final
 @dataclass(frozen=True, eq=False)
 class StoppedNull(NullDistribution):
-    """Replicates drawn until enough of them were as extreme as the data.
-
-    Parameters
-    ----------
-    drawn : EmpiricalNull
-        The replicates, the last one being the one at which drawing stopped.
-    exceedances : int
-        How many were waited for.
-    """
+    """Replicates drawn until `exceedances` of them were as extreme as the data: the last drawn is the last of these."""
 
     drawn: EmpiricalNull
     exceedances: int

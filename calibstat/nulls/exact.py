@@ -201,25 +201,13 @@ _ATOMS_FOR_SIZE = 64
 @final
 @dataclass(frozen=True, eq=False)
 class ExactNull(NullDistribution):
-    """The law of an increasing function of the sum of two independent parts.
+    """The law of an increasing function, the link, of the sum of two independent parts."""
 
-    Parameters
-    ----------
-    first, second : Atoms
-        The laws of the parts; the first has the more atoms.
-    link : callable
-        The function.
-    rounding : float
-        By how much at most the sum was rounded up; 0 if it was not, and p-values are then exact.
-    floor_pvalue : float
-        How exact floating point numbers are: smaller p-values are not told apart.
-    """
-
-    first: Atoms
+    first: Atoms  # has the more atoms
     second: Atoms
     link: Callable[[Floats], Floats]
-    rounding: float = 0.0
-    floor_pvalue: float = SMALLEST_PVALUE
+    rounding: float = 0.0  # by how much at most the sum was rounded up; p-values are exact if it is 0
+    floor_pvalue: float = SMALLEST_PVALUE  # smaller p-values are not told apart: how exact floats are
 
     def pvalue(self, value: float) -> float:
         """Return P(statistic >= value), ties included; the upper bound of it where the sum was rounded up."""

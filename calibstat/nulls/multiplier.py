@@ -137,15 +137,10 @@ class MergedCells(Binning):
     """Cells of another binning, neighbours merged until each expects enough rows of every outcome.
 
     Which cells are merged depends on the predictions, never on outcomes.
-
-    Parameters
-    ----------
-    expected : float
-        Sum of the predictions, and of one minus the predictions, in each cell, for every class.
     """
 
     binning: Binning
-    expected: float = 10
+    expected: float = 10  # least sum of the predictions, and of one minus them, in each cell, for every class
     columns: ClassVar[int | None] = None
 
     def cut(self, predictions: Predictions) -> Cells:
@@ -185,18 +180,10 @@ def merge_cells(estimator: Estimator, sample: Sample, expected: float) -> tuple[
 @final
 @dataclass(frozen=True, eq=False)
 class LargerPValue(NullDistribution):
-    """Two distributions of a statistic; the p-value is the larger of theirs.
+    """Two distributions of a statistic; the p-value is the larger of theirs."""
 
-    Parameters
-    ----------
-    redraw : EmpiricalNull
-        Under labels drawn anew.
-    multiplier : EmpiricalNull
-        Under signs multiplied into residuals.
-    """
-
-    redraw: EmpiricalNull
-    multiplier: EmpiricalNull
+    redraw: EmpiricalNull  # under labels drawn anew
+    multiplier: EmpiricalNull  # under signs multiplied into residuals
 
     @property
     def samples(self) -> Floats:
