@@ -159,8 +159,6 @@ def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
     return float(n - trace), float(n - 2 * trace + (both**2).sum())
 
 
-# The cells of x from which local regression takes its sums.
-
 # Cells on which the band is computed, and the largest number of different values that are kept apart.
 BAND_CELLS = 256
 MOST_CELLS = 2**15

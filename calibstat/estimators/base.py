@@ -450,9 +450,6 @@ class _ThroughEvaluator(Evaluator):
         return self.inner.present(value)
 
 
-# The one number of an estimator that gives several.
-
-
 @final
 @dataclass(frozen=True)
 class Headline(Estimator):
@@ -508,9 +505,6 @@ class _HeadlineEvaluator(Evaluator):
     @cached_property
     def capabilities(self) -> Capabilities:
         return self.inner.capabilities.mapped(self.estimator.headline)
-
-
-# What estimators on rows share: one event, its residuals and the weights, whatever moves.
 
 
 def two_classes(estimator: Estimator, predictions: Predictions) -> None:
@@ -573,8 +567,6 @@ def residual_vectors(predictions: Predictions, outcomes: Array) -> Floats:
     hits = np.swapaxes(outcomes, 1, 2) if chances else outcomes[:, None, :] == codes
     return np.subtract(hits, predictions.probabilities.T, order="C")
 
-
-# Replicates on any leading axes, evaluated in batches that fit into memory.
 
 # Numbers held at once while replicates are evaluated: 32 MiB of floats.
 NUMBERS_IN_A_BATCH = 2**22

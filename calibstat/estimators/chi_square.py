@@ -208,9 +208,6 @@ class _CellChiSquares(Evaluator):
         return [in_units_of(squares, variances[form], tally.weight**2) for form in self.forms]
 
 
-# Pearson's chi-square distance as a calibration error.
-
-
 @final
 @dataclass(frozen=True)
 class PearsonCE(CellwiseEstimator):

@@ -114,9 +114,6 @@ class Family(Estimator):
         return f"Family({{{inside}}})"
 
 
-# The value of an estimator that is made of several: one number for each class, group or member.
-
-
 @final
 @dataclass(frozen=True)
 class NamedValues:
@@ -317,9 +314,6 @@ def strongest(values: Floats, evidence: Floats) -> Floats:
     return np.take_along_axis(values, best[..., None], axis=-1)[..., 0]
 
 
-# One estimator inside each level of a categorical variable.
-
-
 @final
 @dataclass(frozen=True)
 class Within(Estimator):
@@ -423,8 +417,6 @@ def _is_at_level(variable: str, code: int, predictions: Predictions) -> Array:
     """Say which rows have that level."""
     return predictions.variables[variable].values == code
 
-
-# One estimator through every class-wise lens.
 
 _NORMS = {1: "mean", 2: "root mean square", np.inf: "maximum"}
 

@@ -200,9 +200,6 @@ def _with_errors(fits: LogisticFits, design: Floats, offset: Floats | float, mas
     return [np.where(known, each, np.nan) for pair in pairs for each in pair]
 
 
-# Observed over expected number of events.
-
-
 @final
 @dataclass(frozen=True)
 class Ratio:

@@ -102,9 +102,6 @@ class _DeviationEvaluator(Evaluator):
         return float((share * inside ** (p / power)).sum() ** (1 / p))
 
 
-# ECE-sweep: the binned error with as many cells as keep the curve increasing.
-
-
 @final
 @dataclass(frozen=True)
 class ECESweep(Estimator):

@@ -105,9 +105,6 @@ def _name(label: object) -> object:
     return label if isinstance(label, (int, str)) else str(label)
 
 
-# The Brier score taken apart over cells, as it is and with the bias taken out.
-
-
 @final
 @dataclass(frozen=True)
 class BrierParts:

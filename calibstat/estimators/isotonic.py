@@ -133,9 +133,6 @@ class _CORPEvaluator(Evaluator):
         return CORPParts(*value.tolist())
 
 
-# The isotonic recalibration curve: the chance of the event as an increasing function.
-
-
 @final
 @dataclass(frozen=True)
 class RecalibrationCurve:

@@ -153,9 +153,6 @@ def _positive(name: str, numbers: Sequence[float]) -> tuple[float, ...]:
     return found
 
 
-# The prepared kernel calibration error: sums over pairs, exact moments under calibration, several bandwidths.
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class KernelErrors:
@@ -316,9 +313,6 @@ class KernelEvaluator(Evaluator):
         first, second = np.triu_indices(rows.shape[1])
         same = first == second
         return (rows[:, first] * (same - rows[:, second])).T, np.where(same, 1.0, 2.0)
-
-
-# The kernel calibration error itself: a seminorm of the residuals.
 
 
 @final

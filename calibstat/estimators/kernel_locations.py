@@ -177,8 +177,6 @@ def _mean_square(sums: Floats, total: Floats) -> Floats:
     return (means**2).mean(axis=-1)
 
 
-# Calibration mean embeddings in units of their covariance: the statistic of the CME test.
-
 # Directions with less than this share of the largest variance are not new ones.
 _RANK = 1e-10
 

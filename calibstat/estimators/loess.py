@@ -209,9 +209,6 @@ class _LocalCurveEvaluator(Evaluator):
         return LocalCurve.of(place, prediction, value[:-1], error * lengths, freedom)
 
 
-# What local regression gives: a curve with its band.
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class LocalCurve:
@@ -295,9 +292,6 @@ def band(
     return float(np.sqrt(mean_square * n / first)), first**2 / second
 
 
-# Differences of a local fit and the prediction, cell by cell.
-
-
 class GapsOfCells:
     """Absolute differences of the smooth and the prediction in each cell, with the masses of cells."""
 
@@ -319,9 +313,6 @@ class GapsOfCells:
         mass = np.broadcast_to(tally.weight, residual.shape).reshape(-1, residual.shape[-1])
         fits = self.operator.fit(mass, residual.reshape(-1, 1, residual.shape[-1]))
         return np.abs(fits.reshape(residual.shape)), mass.reshape(residual.shape)
-
-
-# The integrated calibration index and its quantiles.
 
 
 class Gaps(Protocol):

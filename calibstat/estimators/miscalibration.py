@@ -269,9 +269,6 @@ def _distances(tally: Tally, distance: Distance) -> Floats:
     return distance(full_vector(tally.mean_outcome), full_vector(tally.mean_prediction))
 
 
-# Calibration error conditional on a variable.
-
-
 def VECE(variable: str, binning: Binning = EqualMass(10)) -> Estimator:  # noqa: N802 (an estimator's name)
     """Variable-based expected calibration error (Kelly & Smyth 2023): ``Given(variable) | ECE(binning)``.
 

@@ -146,8 +146,6 @@ class VectorScalingScore(Estimator):
         return ScoreForm(predictions, list(range(n_classes)) * 2, directions)
 
 
-# Score statistics :math:`U^\top C^+ U`: sums of residuals in several directions, and their exact covariance.
-
 # Directions with less than this share of the largest variance (of unit-variance sums) are not new ones.
 _RANK = 1e-10
 

@@ -138,8 +138,6 @@ class LogLossZ(Estimator):
         return TableEvaluator(predictions, -excess(predictions, "log"), standardize=True)
 
 
-# Mean scores against what the predictions promise: sums of one number for each row and each label it may have.
-
 Score: TypeAlias = Literal["brier", "log"]
 
 

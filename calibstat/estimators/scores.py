@@ -223,9 +223,6 @@ def _of_outcomes(table: Floats, outcomes: Array) -> Floats:
     return table[np.arange(len(table)), outcomes]
 
 
-# Measures of performance that are no mean of losses: RMSE and the area under the ROC curve.
-
-
 @final
 @dataclass(frozen=True)
 class RMSE(Estimator):

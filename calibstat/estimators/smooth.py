@@ -282,9 +282,6 @@ def _difference(nodes: Floats, row: Ints, j: Ints) -> Floats:
     return (nodes[row, after] - nodes[row, before]) / 2
 
 
-# Weighted isotonic median regression, for many sequences at once.
-
-
 def isotonic_median_distance(values: Floats, weights: Floats) -> Floats:
     r"""Return how far sequences (..., m) are from being non-decreasing, in the weighted absolute distance: (...,).
 

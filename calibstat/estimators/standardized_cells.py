@@ -170,9 +170,6 @@ def _sums_of_cells(sums: Floats, starts: Ints) -> Floats:
     return np.diff(np.take(sums, starts, axis=-1), axis=-1)
 
 
-# Debiased squared errors of cells at many scales at once.
-
-
 @final
 @dataclass(frozen=True)
 class MultiscaleL2(Estimator):

@@ -255,9 +255,6 @@ def _both_weights(first: Array | None, second: Array | None) -> Array | None:
     return first * second
 
 
-# Estimators that look at cells only.
-
-
 class BinnedEstimator(Estimator):
     """An estimator that looks at cells only.
 

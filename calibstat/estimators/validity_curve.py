@@ -97,9 +97,6 @@ class AUCV(BinnedEstimator):
         return ValidityCurve.of(gaps[held], tally.weight[held])
 
 
-# The area under the validity curve with nearest neighbours for cells.
-
-
 @final
 @dataclass(frozen=True)
 class NeighborAUCV(Estimator):

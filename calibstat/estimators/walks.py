@@ -190,9 +190,6 @@ def _two_bins(walk: Floats, gaps: Floats) -> Floats:
     return ((walk**2 + (walk[..., -1:] - walk) ** 2) * gaps).sum(axis=-1)
 
 
-# Where the largest distance is reached.
-
-
 @final
 @dataclass(frozen=True)
 class IntervalDeviation:
@@ -296,9 +293,6 @@ def describe_worst(ordered: Ordered, outcomes: Array) -> str:
 
 def _taken_at(rows: Floats, index: Array) -> Floats:
     return np.take_along_axis(rows, index[..., None], axis=-1)[..., 0]
-
-
-# Mean and shape of the walk, apart and combined.
 
 
 @final
@@ -483,9 +477,6 @@ def _fisher(standardised: Floats) -> Floats:
     return np.abs(2 * (log_two_sided(standardised[..., 0]) + log_bridge_sf(standardised[..., 1])))
 
 
-# The mean square of the walk, with even or with greater care at both ends.
-
-
 @final
 @dataclass(frozen=True)
 class CramerVonMises(Estimator):
@@ -643,9 +634,6 @@ def _mean_and_weighted_bridge(walk: Floats, clock: Clock, stretches: Floats) -> 
     line *= line
     line *= stretches
     return line.sum(axis=-1) + mean**2
-
-
-# Rows in the order of the one column that is conditioned on, and the walk of their residuals.
 
 
 def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:

@@ -116,9 +116,6 @@ class _JackknifeEvaluator(Evaluator):
         return self.inner.present(value)
 
 
-# Any function of a sample as an estimator.
-
-
 @final
 @dataclass(frozen=True)
 class Generic(Estimator):
