@@ -14,7 +14,9 @@ from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import check_range, check_sums
 from calibstat.data.sample import Predictions, Sample
 
+UNCALIBRATED = "uncalibrated"
 ROWS_OF_A_STRATUM = 20
+FEWEST_TEST_ROWS = 20
 
 
 @final
@@ -69,8 +71,6 @@ def _shares(n: int, n_test: int, rng: np.random.Generator) -> Ints:
 
 
 # Which rows are fitted on and which are tested on, and what calibrators say of the latter.
-
-FEWEST_TEST_ROWS = 20
 
 
 def chosen_splits(
@@ -165,9 +165,6 @@ def sample_from(sample: Any, y_true: Any, y_prob: Any, more: Mapping[str, Any]) 
     if (sample is None) == (y_true is None) or y_prob is None:
         raise TypeError("a Sample is expected, or labels and probabilities: for example Sample(y_true, y_prob).")
     return Sample(y_true if sample is None else sample, y_prob, **more)
-
-
-UNCALIBRATED = "uncalibrated"
 
 
 def check_calibrators(calibrators: Any) -> Mapping[str, Any]:

@@ -129,7 +129,8 @@ def comparison_test(
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     true_or_false("paired", paired)
-    _check_names(names)
+    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
+        raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
     estimator = comparable(behind(lens, estimator))
     looked = look_through(a, estimator), look_through(b, estimator)
     seen = looked[0][1], looked[1][1]
@@ -207,11 +208,6 @@ def _compared(
         paired=paired,
         **more,
     )
-
-
-def _check_names(names: tuple[str, str]) -> None:
-    if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
-        raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
 
 
 def comparable(estimator: Estimator) -> Estimator:
