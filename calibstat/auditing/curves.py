@@ -236,8 +236,6 @@ def _mean_gap(event: Floats, happened: Floats, member: Floats) -> float:
     return float(spline_residuals(basis, happened)[member].mean())
 
 
-# What the comparison of calibration curves found: a frozen record that prints itself in words.
-
 _QUESTION = (
     "does as much happen in every group where the prediction is the same? (This is not about miscalibration: the model "
     "may be off in all groups alike.)"
@@ -372,9 +370,6 @@ class EqualCurvesTest(Result):
         return [(name, text) for name, text in details if text]
 
 
-# Which groups are large enough for a comparison of their curves.
-
-
 def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: float) -> tuple[Ints, list[LeftOut]]:
     """Return the groups that are compared, and those left out; a ValueError if fewer than two are left.
 
@@ -403,9 +398,6 @@ def _reason(count: int, expected: float, min_size: int, min_expected: float) -> 
         if number < min_expected:
             return f"expects {max(number, 0.0):.3g} {what}, fewer than {min_expected:g}"
     return ""
-
-
-# Smooth functions of the prediction: a spline basis, its least-squares fits and its logistic regressions.
 
 
 def n_knots(n: int) -> int:

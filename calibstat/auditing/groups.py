@@ -91,8 +91,6 @@ def _cross(factors: Sequence[Levels]) -> Iterator[Group]:
         yield Group(levels, rows)
 
 
-# Variables cut into levels, each with a name that can be read.
-
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 MISSING = "missing"
 # A number with at most so many distinct values counts as categories.
@@ -239,9 +237,6 @@ def distinct_texts(values: Floats) -> tuple[str, ...]:
     return texts
 
 
-# A sample seen through a lens, with the variables of an audit cut into levels.
-
-
 def look(
     sample: Sample,
     by: By,
@@ -266,9 +261,6 @@ def look(
     return [
         cut_levels(name, column, seen.predictions, rules.get(name, default)) for name, column in columns.items()
     ], seen
-
-
-# Levels of a variable as cells: neighbours merged until each expects enough.
 
 
 def merge_levels(levels: Levels, predictions: Predictions, expected: float) -> Levels:
@@ -299,9 +291,6 @@ def _merged_name(levels: Levels, parts: Ints) -> str:
         return f"{low} to {high}" + (f" or {MISSING}" if len(known) < len(parts) else "")
     names = [levels.names[part] for part in parts]
     return " / ".join(names) if len(names) <= 3 else f"{names[0]} / ... / {names[-1]} ({len(names)} levels)"
-
-
-# In which direction predictions are off, in words.
 
 
 @final

@@ -288,9 +288,6 @@ class VariableErrors(Evaluator):
         return Capabilities(signed=self._signed)
 
 
-# What a scan found for one variable, and in one of its cells.
-
-
 @final
 @dataclass(frozen=True)
 class CellFinding:
@@ -475,11 +472,10 @@ class VariableScan(Findings[VariableFinding]):
             return f"No evidence of an {kind} for any of {m} variables {where}; smallest adjusted p = {smallest:.3g}."
         first = rejected[0]
         worst = first.worst
-        means = (
-            ""
-            if not first.consistency
-            else f": {self._signs(worst)} ({means_text(worst.mean_prediction, worst.mean_outcome)})"
-        )
+        means = ""
+        if first.consistency:
+            signs = sign_words(worst.mean_outcome - worst.mean_prediction, self.top_label)
+            means = f": {signs} ({means_text(worst.mean_prediction, worst.mean_outcome)})"
         return (
             f"Evidence of an {kind} for {len(rejected)} of {m} variables {where}. First: {first.variable}, VECE "
             f"{first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at {worst.level}{means}."
@@ -519,6 +515,3 @@ class VariableScan(Findings[VariableFinding]):
         if found.consistency in ("", "mixed"):
             return found.consistency and f"{high} in {found.too_high} of {len(found.cells)} cells"
         return f"consistently {high if found.consistency == 'over' else low}"
-
-    def _signs(self, cell: CellFinding) -> str:
-        return sign_words(cell.mean_outcome - cell.mean_prediction, self.top_label)

@@ -124,8 +124,6 @@ def _without_empty(cells: Cells, edges: Floats) -> Cells:
     return replace(cells, size=int(filled.sum()), placed=index, edges=edges)
 
 
-# Cells of equal width.
-
 # Cells are divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
 # with the edges. With fewer than 2**6 steps all are.
 _MOST_BITS, _FEWEST_BITS, _ALL_BITS = 20, 6, 30
@@ -220,9 +218,6 @@ def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
             step[near] = closed_left(some[near], edges)
         index[start : start + _ROWS] = step
     return index
-
-
-# Cells with edges that the user gives.
 
 
 @final

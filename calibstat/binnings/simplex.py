@@ -61,9 +61,6 @@ class SimplexGrid(Binning):
         return Cells(size, index, "fixed")
 
 
-# Data-dependent cells of the simplex: split where the predictions vary most.
-
-
 @final
 @dataclass(frozen=True)
 class VarianceTree(Binning):

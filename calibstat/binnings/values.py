@@ -71,9 +71,6 @@ def _pool(values: Floats, tolerance: float) -> Ints:
     return index
 
 
-# One cell for each category of a variable.
-
-
 @final
 @dataclass(frozen=True)
 class Categories(Binning):

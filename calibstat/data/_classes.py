@@ -228,9 +228,6 @@ def ends_in(name: str, text: str) -> bool:
     return bool(text) and name.endswith(text) and (not before or not before[-1].isalnum())
 
 
-# Names of columns that say another order than the sorted labels do.
-
-
 def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
     """Raise if a column is named, in whatever case, by another's label; a single one is the last of two classes."""
     spelt = {str(label).lower(): label for label in classes}
@@ -271,15 +268,13 @@ def _proposed_labels(meant: Sequence[Hashable], classes: Classes) -> str:
     return repr(proposed)
 
 
-# Labels as they came: integers, booleans or strings, one for each row.
-
 # Labels further apart than this are looked up in a dictionary, not in a table.
 WIDEST_TABLE = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """One label for each row, as whole numbers."""
+    """One label for each row, an integer, boolean or string, as whole numbers."""
 
     values: Array  # the labels themselves, or their positions in `names`
     names: tuple[Hashable, ...] | None = None  # the distinct labels, sorted, of text or integers far apart

@@ -46,8 +46,7 @@ class CountedLines(io.RawIOBase):
 class LineCounter:
     """Counts the values in each line of text that comes in blocks, as `CountedLines` asks.
 
-    More than there are columns are an error, unless all beyond are empty; `short` names the first line with too few, if
-    any.
+    More than columns are an error, unless all beyond are empty; `short` says which line is the first with too few.
     """
 
     def __init__(self, delimiter: str, n_columns: int, line: int) -> None:

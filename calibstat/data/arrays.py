@@ -50,12 +50,9 @@ def two_columns(event: Array) -> Floats:
     return columns
 
 
-# A variable that accompanies the rows of a sample: age, sex, hospital.
-
-
 @dataclass(frozen=True, eq=False)
 class Variable:
-    """One value for each row, as numbers."""
+    """One value for each row (age, sex, hospital), as numbers."""
 
     values: Floats  # (n,), the numbers themselves, or the position of each row's level
     levels: tuple[str, ...] | None = None  # their names, of a categorical variable

@@ -92,8 +92,6 @@ def locked(array: Array) -> Array:
     return array
 
 
-# The arguments of a sample as arrays of equal length, in which nothing is missing.
-
 NAN_POLICIES = ("raise", "omit")
 
 
@@ -347,9 +345,6 @@ def _guess_matrix(rows: Array) -> str:
     if values.min() < 0 or len(values) == 1 or np.ptp(sums) > 1e-3 * sums.max():
         return "If these are logits, pass scipy.special.softmax(y_prob, axis=1)"
     return f"Every row sums to {sums[0]:.6g}: divide by it"
-
-
-# Variables from outside: what else is known of each row.
 
 
 def named_columns(variables: Any) -> dict[str, Column]:

@@ -284,9 +284,6 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
     return {"y_true": correct, "y_prob": levels, "labels": (False, True)}
 
 
-# Files that may be compressed, opened as bytes.
-
-
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """Open a file to read its bytes, decompressed if the end of its name says so."""

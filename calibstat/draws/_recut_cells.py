@@ -158,9 +158,6 @@ def _draw_equal(
     return events, count * value, square
 
 
-# Rows in the order of one column, as far as cells of equal mass need them.
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class RowsInOrder:

@@ -17,8 +17,6 @@ from calibstat.draws.streams import clusters, draw_blocks, how_many, spread
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
 from calibstat.estimators.base import Estimator
 
-# Resamplers: row weights, for uncertainty.
-
 
 class Resampler(ABC):
     """A way of weighting rows anew; subclasses say how.

@@ -75,9 +75,6 @@ def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
     return found
 
 
-# Labels of many classes, drawn from the predictions and counted in cells at once.
-
-
 def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
     """Draw how many labels of each class are in each cell, (R, L, K), or (R, L, 1) of two classes: only the event.
 
@@ -91,9 +88,6 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
         )
     law, n = LabelLaw(plan.predictions), len(plan.predictions)
     return (plan(labels).outcome for labels in draw_blocks(law.draw, n_resamples, n, rng))
-
-
-# Replicates with the predictions kept: labels drawn anew, row by row or whole cells at a time.
 
 
 def redraw_labels(

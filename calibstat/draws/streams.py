@@ -95,9 +95,6 @@ def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
         yield np.concatenate(waiting)
 
 
-# Clusters: rows that are drawn together.
-
-
 def clusters(predictions: Predictions, groups: str | None) -> Ints:
     """Return the cluster of each row, 0, 1, ...: rows of one value of the variable `groups`; without it, each its own.
 

@@ -260,9 +260,6 @@ def _sums_between(values: Floats, ends: Ints) -> Floats:
     return np.diff(sums, axis=1, prepend=0.0)
 
 
-# Replicates with the predictions drawn with replacement, labels drawn from them, and cells cut again.
-
-
 def redraw_predictions(
     estimator: Estimator,
     sample: Sample,

@@ -49,15 +49,11 @@ class View:
     def then(self, lens: Lens) -> View:
         """Look on through another lens."""
         further = lens.look(self.predictions)
-        rows = self.rows if further.rows is None else _pick(self.rows, further.rows)
-        recoding = self.recoding
-        if recoding is not None and further.rows is not None:
-            recoding = recoding.take(further.rows)
+        rows, recoding = self.rows, self.recoding
+        if further.rows is not None:
+            rows = further.rows if rows is None else rows[further.rows]
+            recoding = None if recoding is None else recoding.take(further.rows)
         return View(further.predictions, _compose(recoding, further.recoding), rows)
-
-
-def _pick(rows: Ints | None, further: Ints) -> Ints:
-    return further if rows is None else rows[further]
 
 
 def _compose(first: Codes | None, second: Codes | None) -> Codes | None:

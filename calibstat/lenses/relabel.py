@@ -105,9 +105,6 @@ def _largest(rows: Array, k: int) -> Ints:
     return np.stack(columns, axis=1)
 
 
-# The top label: is the most probable class right as often as its confidence says?
-
-
 @final
 @dataclass(frozen=True)
 class TopLabel(Lens):
@@ -127,9 +124,6 @@ class TopLabel(Lens):
     def look(self, predictions: Predictions) -> View:
         """Keep the confidence and whether the top class happened."""
         return look_at_top(self, 1, predictions)
-
-
-# One class against the rest: marginal (class-wise) calibration.
 
 
 @final
@@ -173,9 +167,6 @@ class ClassWise(Lens):
         codes[0, position] = 1
         names = (f"not {self.label}", self.label)
         return View(replace(predictions, rows=induced, classes=names), Listed(codes))
-
-
-# Partitions of the classes: is the model calibrated about groups of labels?
 
 
 @final
@@ -239,9 +230,6 @@ def _complaints(missing: list[Hashable], unknown: list[Hashable], named: list[Ha
         yield f"not a class: {unknown!r}"
     if len(set(named)) < len(named):
         yield f"in two groups: {sorted({str(label) for label in named if named.count(label) > 1})}"
-
-
-# The canonical lens: all of the prediction, all of the outcome.
 
 
 @final

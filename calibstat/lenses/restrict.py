@@ -91,9 +91,6 @@ class _Between:
         )
 
 
-# Conditioning on a variable instead of, or beside, the prediction.
-
-
 @final
 @dataclass(frozen=True)
 class Given(Lens):

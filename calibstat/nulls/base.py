@@ -52,9 +52,6 @@ def strong_hypothesis(lens: Lens, given: Given, how: str) -> str:
     return f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; {how}"
 
 
-# Null distributions: objects that answer ``pvalue(value)``.
-
-
 class NullDistribution(ABC):
     """The distribution of a statistic under a null hypothesis."""
 
@@ -194,8 +191,7 @@ def tie_slack(values: _Value, typical: float) -> _Value:
     """Return how far below evidence another value may lie and still be counted as a tie: 1e-9 of what is larger.
 
     The size of evidence under the null, `typical`, belongs to it because a value near zero may be the difference of
-    numbers of that size. Multiplied with the statistic, the slack leaves p-values as they are, and makes none too
-    small.
+    numbers of that size. Multiplied with the statistic, it leaves p-values as they are, and it makes none too small.
 
     >>> tie_slack(3.0, 0.5), tie_slack(0.0, 0.5), tie_slack(float("inf"), 0.5)
     (3.0000000000000004e-09, 5e-10, 0.0)

@@ -79,8 +79,6 @@ class Consistency(Null):
         return strong_hypothesis(lens, given, how)
 
 
-# Sequential stopping: clear cases cost little.
-
 _FIRST = 63
 _FACTOR = 4
 

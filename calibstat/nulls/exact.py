@@ -192,8 +192,6 @@ def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
     return enumerate_sum(halves[0]), enumerate_sum(halves[1])
 
 
-# A null distribution that was computed, not drawn.
-
 _ATOMS_FOR_MEAN = 1024
 _ATOMS_FOR_SIZE = 64
 

@@ -174,9 +174,6 @@ def merge_cells(estimator: Estimator, sample: Sample, expected: float) -> tuple[
     return estimator.recut(merged), f"; {says}"
 
 
-# The weak null of a variable: no error on average at any value of the variable.
-
-
 @final
 @dataclass(frozen=True, eq=False)
 class LargerPValue(NullDistribution):
