@@ -369,18 +369,37 @@ def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
     return "seminorm" if found == {"seminorm"} else "function"
 
 
-@final
-@dataclass(frozen=True)
-class Through(Estimator):
-    """An estimator behind a lens; made by ``lens | estimator``."""
+class _Forwarding(Estimator):
+    """What a wrapper says as the estimator inside it does."""
 
-    through: Lens
     inner: Estimator
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words."""
         return self.inner.quantity
+
+    @property
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
+        return self.inner.residual_form
+
+    @property
+    def members(self) -> tuple[Estimator, ...]:
+        return (self.inner,)
+
+    def largest_value(self, n_classes: int) -> float:
+        return self.inner.largest_value(n_classes)
+
+    def evidence(self, values: Floats) -> Floats:
+        return self.inner.evidence(values)
+
+
+@final
+@dataclass(frozen=True)
+class Through(_Forwarding):
+    """An estimator behind a lens; made by ``lens | estimator``. Residuals there are sums of those before it."""
+
+    through: Lens
+    inner: Estimator
 
     @property
     def lens(self) -> Lens:
@@ -392,24 +411,10 @@ class Through(Estimator):
         """The estimator without the lens."""
         return self.inner
 
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the inner estimator."""
-        return self.inner.largest_value(n_classes)
-
-    @property
-    def members(self) -> tuple[Estimator, ...]:
-        """The inner estimator."""
-        return (self.inner,)
-
     @property
     def estimand(self) -> Estimator:
         """The inner estimand, through the same lens."""
         return self.through | self.inner.estimand
-
-    @property
-    def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """That of the inner estimator: residuals behind a lens are sums of those before it."""
-        return self.inner.residual_form
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Look, then prepare what is seen."""
@@ -419,10 +424,6 @@ class Through(Estimator):
     def headline(self, values: Floats) -> Floats:
         """Reduce values as the inner estimator does."""
         return self.inner.headline(values)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Order values as the inner estimator does."""
-        return self.inner.evidence(values)
 
     def evidences(self, values: Floats) -> Floats:
         """Order numbers as the inner estimator does."""
@@ -452,43 +453,20 @@ class _ThroughEvaluator(Evaluator):
 
 @final
 @dataclass(frozen=True)
-class Headline(Estimator):
+class Headline(_Forwarding):
     """The one number of an estimator that gives several: what a test of it is about."""
 
     inner: Estimator
-
-    @property
-    def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words."""
-        return self.inner.quantity
 
     @property
     def estimand(self) -> Estimator:
         """The headline of the inner estimand."""
         return Headline(self.inner.estimand)
 
-    @property
-    def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """That of the inner estimator."""
-        return self.inner.residual_form
-
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the inner estimator."""
-        return self.inner.largest_value(n_classes)
-
-    @property
-    def members(self) -> tuple[Estimator, ...]:
-        """The inner estimator."""
-        return (self.inner,)
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator; a number is its own headline."""
         inner = self.inner.prepare(predictions)
         return _HeadlineEvaluator(self.inner, inner) if inner.shape else inner
-
-    def evidence(self, values: Floats) -> Floats:
-        """Order values as the inner estimator does."""
-        return self.inner.evidence(values)
 
     def __repr__(self) -> str:
         return repr(self.inner)

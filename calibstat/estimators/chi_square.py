@@ -62,9 +62,31 @@ class GoodnessOfFit:
         return self.exact_variance
 
 
+class _EqualMassChiSquare(Estimator):
+    """Chi-square statistics over cells of equal mass: one, or both, of the two `forms` of `_CellChiSquares`."""
+
+    n_bins: int
+    forms: ClassVar[tuple[int, ...]]
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    def __post_init__(self) -> None:
+        at_least_one("n_bins", self.n_bins)
+
+    @property
+    def estimand(self) -> PearsonCE:
+        """The unbinned chi-square distance, whose size decides how large this grows."""
+        return PearsonCE(UniqueValues())
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Cut the cells and add up variances."""
+        two_classes(self, predictions)
+        return _CellChiSquares(predictions, EqualMass(self.n_bins), self.forms)
+
+
 @final
 @dataclass(frozen=True)
-class HosmerLemeshow(Estimator):
+class HosmerLemeshow(_EqualMassChiSquare):
     r"""The Hosmer-Lemeshow statistic (1980) over cells of equal mass, for two classes, in two forms.
 
     .. math:: X^2 = \sum_b \frac{(o_b - e_b)^2}{e_b (1 - e_b / n_b)}, \qquad
@@ -96,26 +118,12 @@ class HosmerLemeshow(Estimator):
     n_bins: int = 10
     quantity: ClassVar[str] = "Hosmer-Lemeshow statistic (published form and with exact variances)"
     headline_place: ClassVar[int | None] = 1
-    two_outcomes: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        at_least_one("n_bins", self.n_bins)
-
-    @property
-    def estimand(self) -> PearsonCE:
-        """The unbinned chi-square distance, whose size decides how large this grows."""
-        return PearsonCE(UniqueValues())
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Cut the cells and add up variances."""
-        two_classes(self, predictions)
-        return _CellChiSquares(predictions, EqualMass(self.n_bins), (0, 1))
+    forms: ClassVar[tuple[int, ...]] = (0, 1)
 
 
 @final
 @dataclass(frozen=True)
-class PigeonHeyse(Estimator):
+class PigeonHeyse(_EqualMassChiSquare):
     r"""The Pigeon-Heyse statistic (1999): Hosmer-Lemeshow with the exact variance of each cell, for two classes.
 
     .. math:: J^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
@@ -138,21 +146,7 @@ class PigeonHeyse(Estimator):
 
     n_bins: int = 10
     quantity: ClassVar[str] = "chi-square statistic over cells (exact variances)"
-    two_outcomes: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        at_least_one("n_bins", self.n_bins)
-
-    @property
-    def estimand(self) -> PearsonCE:
-        """The unbinned chi-square distance, whose size decides how large this grows."""
-        return PearsonCE(UniqueValues())
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Cut the cells and add up variances."""
-        two_classes(self, predictions)
-        return _CellChiSquares(predictions, EqualMass(self.n_bins), (1,))
+    forms: ClassVar[tuple[int, ...]] = (1,)
 
 
 class _CellChiSquares(Evaluator):

@@ -138,26 +138,20 @@ class AverageTwoBin(Estimator):
         ordered = Ordered(self, predictions)
         places = on_unit_interval(self, predictions)[ordered.order[ordered.stops[1:] - 1]]
         gaps = np.diff(places, prepend=0.0, append=1.0)
-        return WalkEvaluator(ordered, lambda walk: _two_bins(walk, gaps))
+        return WalkEvaluator(ordered, lambda walk: ((walk**2 + (walk[..., -1:] - walk) ** 2) * gaps).sum(axis=-1))
 
 
+@dataclass(frozen=True, eq=False)
 class WalkEvaluator(Evaluator):
     """A function of the walk of residuals: `functional` takes walks (..., L + 1) to values (...,).
 
     With a law the value is standardised by the standard deviation of the mean residual.
     """
 
-    def __init__(
-        self,
-        ordered: Ordered,
-        functional: Callable[[Floats], Floats],
-        law: LargeSampleLaw | None = None,
-        remark: Callable[[Array], str] | None = None,
-    ) -> None:
-        self.ordered = ordered
-        self.remark = remark
-        self.functional = functional
-        self.law = law
+    ordered: Ordered
+    functional: Callable[[Floats], Floats]
+    law: LargeSampleLaw | None = None
+    remark: Callable[[Array], str] | None = None
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,)."""
@@ -184,10 +178,6 @@ def _range_of_walk(walk: Floats) -> Floats:
 
 def _farthest(walk: Floats) -> Floats:
     return np.maximum(walk.max(axis=-1), -walk.min(axis=-1))
-
-
-def _two_bins(walk: Floats, gaps: Floats) -> Floats:
-    return ((walk**2 + (walk[..., -1:] - walk) ** 2) * gaps).sum(axis=-1)
 
 
 @final
@@ -435,7 +425,8 @@ class _BridgeEvaluator(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         clock, scale = self.fixed if weights is None else self._clock_and_scale(weights)
         both = _mean_and_bridge(self.ordered.walk(outcomes, weights), clock)
-        fisher = _fisher(_standardise(both, np.broadcast_to(scale, both.shape[:-1])))
+        z = _standardise(both, np.broadcast_to(scale, both.shape[:-1]))
+        fisher = np.abs(2 * (log_two_sided(z[..., 0]) + log_bridge_sf(z[..., 1])))
         return np.concatenate([both, fisher[..., None]], axis=-1)
 
     @property
@@ -471,10 +462,6 @@ def _standardise(values: Floats, scale: Floats) -> Floats:
     """Divide by the scale; where that is zero, anything but zero is infinitely far."""
     without = np.where(np.isnan(values), np.nan, np.where(np.abs(values) > 1e-15, np.inf, 0.0))
     return np.divide(values, scale[..., None], out=without, where=np.asarray(scale)[..., None] > 0)
-
-
-def _fisher(standardised: Floats) -> Floats:
-    return np.abs(2 * (log_two_sided(standardised[..., 0]) + log_bridge_sf(standardised[..., 1])))
 
 
 @final
