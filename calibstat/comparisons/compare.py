@@ -171,9 +171,6 @@ def compare_calibrators(
     )
 
 
-# What is asked of calibrators on their test rows: a test of each, its scores, and each two compared.
-
-
 def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | None, n_test: int) -> Estimator:
     """Return what is measured, with its lens; refuse what cannot be compared."""
     asked = behind(lens, DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator)
@@ -208,7 +205,10 @@ def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float) -> s
 @final
 @dataclass(frozen=True)
 class Judging:
-    """How models are judged on rows that they were not fitted on; resamples are for the exact p-value of each."""
+    """How models are judged on rows that they were not fitted on: a test of each, its scores, and each two compared.
+
+    Resamples are for the exact p-value of each.
+    """
 
     estimator: Estimator
     level: float
@@ -297,13 +297,10 @@ def _root_interval(estimator: Estimator, sample: Sample, level: float) -> Confid
     return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
 
 
-# Cells that hold enough rows for a variance.
-
-
 @final
 @dataclass(frozen=True)
 class LargeCells(Binning):
-    """Cells of another binning, neighbours merged until each holds so many rows; no label is seen.
+    """Cells of another binning, neighbours merged until each holds enough rows for a variance; no label is seen.
 
     With weights, so many rows of equal weight would be as good.
     """

@@ -70,9 +70,6 @@ def _shares(n: int, n_test: int, rng: np.random.Generator) -> Ints:
     return reached[1:] - reached[:-1]
 
 
-# Which rows are fitted on and which are tested on, and what calibrators say of the latter.
-
-
 def chosen_splits(
     sample: Sample,
     calibrators: Mapping[str, Any],

@@ -483,14 +483,12 @@ class _Scored:
         return seen + unseen_rows_variance(self.share, self.slope, self.others == 0)
 
 
-# What a linear recalibration gains: the part of the Brier score that a straight line would remove.
-#
-# The gain of the least-squares line of outcomes on 1 and the prediction is that of projecting the residuals on these
-# two columns. Its estimation error is of second order, because the line is optimal (Dimitriadis & Puke 2026).
-
-
 class RecalibrationDifference(NamedTuple):
-    """Difference of what a linear recalibration gains each model, in units of the Brier score."""
+    """Difference of what a linear recalibration gains each model: what a straight line would take off the Brier score.
+
+    The gain of the least-squares line of outcomes on 1 and the prediction is that of projecting the residuals on these
+    two columns. Its estimation error is of second order, because the line is optimal (Dimitriadis & Puke 2026).
+    """
 
     difference: float
     standard_error: float

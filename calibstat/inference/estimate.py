@@ -148,8 +148,6 @@ def _interval(
         return None, str(reason), ()
 
 
-# Which interval is valid for which estimator.
-
 _NONE = (
     "no theory gives an interval that covers for {} here: percentile bootstrap intervals of calibration errors hold "
     "the truth 0 to 9 % of the time where it is small. Those of ECE, RMSCE, MaximumMiscalibration, DebiasedL2 or "
@@ -210,8 +208,6 @@ def _clusters(multiplier: Multiplier, seen: Sample) -> int | None:
         )
     return count
 
-
-# Bootstrap intervals: by name only, because for calibration errors they do not cover.
 
 # Numbers held in memory at once by the jackknife.
 _NUMBERS = 2**21

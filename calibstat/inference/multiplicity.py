@@ -221,11 +221,8 @@ def _shares_reached(values: Floats, drawn: Floats) -> Floats:
     return monte_carlo_pvalue(len(drawn) - reached, len(drawn))
 
 
-# Standardisation: what makes statistics of different size and noise comparable before the largest of them counts.
-
-
 class Standardization(ABC):
-    """A way to make the evidence of several statistics comparable.
+    """A way to make statistics of different size and noise comparable before the largest of them counts.
 
     It is given the data and the draws together, and treats all of these sets alike, so that they stay exchangeable:
     the p-values of `single_step` are then exact at every n and for every number of draws.
@@ -295,8 +292,6 @@ def _shares_of_all(column: Floats) -> Floats:
     reached = np.searchsorted(np.sort(known), known - tie_slack(known, typical_size(known)), side="left")
     return np.where(np.isnan(column), np.nan, 1 - reached / len(column))
 
-
-# The joint test of several statistics on the same draws.
 
 Adjust: TypeAlias = Literal["max-t", "step-down", "holm", "fdr_bh", "fdr_by"]
 ADJUSTMENTS: Final[dict[str, str]] = {

@@ -133,8 +133,6 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
         return None
 
 
-# What limits a result, in words: few events, few clusters, signs that change nothing.
-
 # The noise is drawn from the rows themselves: with fewer of an outcome it may not show.
 ENOUGH_EVENTS = 10
 # Intervals from signs of fewer clusters are refused, and those of fewer than enough are noted.

@@ -196,8 +196,6 @@ def _true_error(model: SyntheticModel, lens: Lens) -> tuple[float | None, str]:
         return None, str(reason)
 
 
-# How often a test rejects a model: the simulation behind every plan.
-
 PValue: TypeAlias = Callable[[Sample, np.random.Generator], float]
 # So many of the redraws may exceed the data where the test still rejects.
 _EXCEEDANCES = 10
