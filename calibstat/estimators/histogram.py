@@ -136,9 +136,26 @@ class BrierParts:
         return self.calibration
 
 
+class _Decomposition(Estimator):
+    """A Brier score taken apart over cells, as it is or with the bias taken out."""
+
+    binning: Binning
+    corrected: ClassVar[bool] = False
+    headline_place: ClassVar[int | None] = 3
+
+    @property
+    def estimand(self) -> BrierDecomposition:
+        """The unbinned decomposition."""
+        return BrierDecomposition(UniqueValues())
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Cut the cells."""
+        return _BrierPartsEvaluator(predictions, self.binning, _corrected if self.corrected else _murphy)
+
+
 @final
 @dataclass(frozen=True)
-class BrierDecomposition(Estimator):
+class BrierDecomposition(_Decomposition):
     r"""Brier score = uncertainty - sharpness + calibration + residual (Murphy 1973).
 
     .. math:: \bar y (1 - \bar y) - \sum_b \frac{n_b}{n} (\bar y_b - \bar y)^2
@@ -164,21 +181,11 @@ class BrierDecomposition(Estimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "Brier score and its parts: uncertainty, sharpness, calibration, residual"
-    headline_place: ClassVar[int | None] = 3
-
-    @property
-    def estimand(self) -> BrierDecomposition:
-        """The unbinned decomposition."""
-        return BrierDecomposition(UniqueValues())
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Cut the cells."""
-        return _BrierPartsEvaluator(predictions, self.binning, _murphy)
 
 
 @final
 @dataclass(frozen=True)
-class FerroFricker(Estimator):
+class FerroFricker(_Decomposition):
     r"""Brier decomposition with the bias of its parts taken out (Ferro & Fricker 2012; Broecker 2012).
 
     With :math:`C = \sum_b \frac{n_b}{n} \frac{\bar y_b (1 - \bar y_b)}{n_b - 1}` and the parts of `BrierDecomposition`,
@@ -204,16 +211,7 @@ class FerroFricker(Estimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "Brier score and its parts, debiased: uncertainty, sharpness, calibration, residual"
-    headline_place: ClassVar[int | None] = 3
-
-    @property
-    def estimand(self) -> BrierDecomposition:
-        """The unbinned decomposition."""
-        return BrierDecomposition(UniqueValues())
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Cut the cells."""
-        return _BrierPartsEvaluator(predictions, self.binning, _corrected)
+    corrected: ClassVar[bool] = True
 
 
 class _BrierPartsEvaluator(Evaluator):
@@ -231,7 +229,6 @@ class _BrierPartsEvaluator(Evaluator):
         return np.stack([score, uncertainty, sharpness, calibration, residual], axis=-1)
 
     def present(self, value: Floats) -> BrierParts:
-        """Name the parts."""
         return BrierParts(*value.tolist())
 
 

@@ -129,7 +129,6 @@ class _CORPEvaluator(Evaluator):
         return Capabilities(remark=self.given.capabilities.remark)
 
     def present(self, value: Floats) -> CORPParts:
-        """Name the parts."""
         return CORPParts(*value.tolist())
 
 
@@ -200,7 +199,6 @@ class _IsotonicEvaluator(Evaluator):
         return fit if filled.all() else np.interp(self.ordered.values, self.ordered.values[filled], fit)
 
     def present(self, value: Floats) -> RecalibrationCurve:
-        """Put the curve beside its predictions."""
         weight = np.diff(self.ordered.cumulate(self.ordered.weights(None)))
         return RecalibrationCurve(self.ordered.values, value, weight)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -125,9 +124,27 @@ class Lp(Distance):
         return np.linalg.norm(first - second, ord=self.p, axis=-1)
 
 
+class _Miscalibration(CellwiseEstimator):
+    """Distances of mean outcomes and mean predictions in cells; any callable of two laws is a distance."""
+
+    distance: Distance
+
+    def __post_init__(self) -> None:
+        expect_distance(self.distance)
+
+    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
+        """Return the largest distance."""
+        return self.distance.largest if isinstance(self.distance, Distance) else math.inf
+
+    @property
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
+        """A seminorm if the distance is a norm."""
+        return "seminorm" if isinstance(self.distance, Distance) and self.distance.norm else "none"
+
+
 @final
 @dataclass(frozen=True)
-class ExpectedMiscalibration(CellwiseEstimator):
+class ExpectedMiscalibration(_Miscalibration):
     r"""Expected miscalibration, binned (Vaicenavicius et al. 2019, eq. 6).
 
     .. math:: \hat\eta_d = \sum_b \frac{n_b}{n}\, d(\bar y_b, \bar p_b)
@@ -155,18 +172,6 @@ class ExpectedMiscalibration(CellwiseEstimator):
     distance: Distance = TotalVariation()
     quantity: ClassVar[str] = "expected miscalibration of cell means (binned)"
 
-    def __post_init__(self) -> None:
-        expect_distance(self.distance)
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return the largest distance."""
-        return _largest_distance(self.distance)
-
-    @property
-    def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """A seminorm if the distance is a norm."""
-        return "seminorm" if _is_norm(self.distance) else "none"
-
     def terms(self, tally: Tally) -> Floats:
         """Weigh the distances of cells by their shares."""
         return tally.share * _distances(tally, self.distance)
@@ -174,7 +179,7 @@ class ExpectedMiscalibration(CellwiseEstimator):
 
 @final
 @dataclass(frozen=True)
-class MaximumMiscalibration(CellwiseEstimator):
+class MaximumMiscalibration(_Miscalibration):
     r"""Worst-case miscalibration over the non-empty cells, binned (Vaicenavicius et al. 2019, Section 3.3).
 
     .. math:: \max_b\, d(\bar y_b, \bar p_b)
@@ -199,18 +204,6 @@ class MaximumMiscalibration(CellwiseEstimator):
     distance: Distance = TotalVariation()
     combine: ClassVar[Literal["sum", "max"]] = "max"
     quantity: ClassVar[str] = "maximum miscalibration of cell means (binned)"
-
-    def __post_init__(self) -> None:
-        expect_distance(self.distance)
-
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return the largest distance."""
-        return _largest_distance(self.distance)
-
-    @property
-    def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """A seminorm if the distance is a norm."""
-        return "seminorm" if _is_norm(self.distance) else "none"
 
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""
@@ -255,14 +248,6 @@ class ECE(CellwiseEstimator):
         """Divide absolute residual sums by the total weight."""
         gaps = np.abs(tally.outcome - tally.prediction)
         return tally.over_total(gaps[..., 0] if gaps.shape[-1] == 1 else 0.5 * gaps.sum(axis=-1))
-
-
-def _is_norm(distance: Callable[[Floats, Floats], Floats]) -> bool:
-    return isinstance(distance, Distance) and distance.norm
-
-
-def _largest_distance(distance: Callable[[Floats, Floats], Floats]) -> float:
-    return distance.largest if isinstance(distance, Distance) else math.inf
 
 
 def _distances(tally: Tally, distance: Distance) -> Floats:

@@ -68,21 +68,13 @@ def _two() -> tuple[Member, ...]:
             "over-confidence: predictions are too extreme",
             "under-confidence: predictions are too timid",
         ),
-        Member(
-            "cubic score",
-            CubicScore(),
-            "a smooth distortion of the logits: a shift, a slope, or bent tails",
-        ),
+        Member("cubic score", CubicScore(), "a smooth distortion of the logits: a shift, a slope, or bent tails"),
         Member(
             "Brownian bridge",
             BrownianBridge(),
             "predictions that are too high or too low on average, or over a long range",
         ),
-        Member(
-            "multi-scale l2",
-            MultiscaleL2(),
-            "errors in separate ranges of the prediction, also of changing sign",
-        ),
+        Member("multi-scale l2", MultiscaleL2(), "errors in separate ranges of the prediction, also of changing sign"),
         Member("multi-bandwidth kernel", kernel, "local errors: similar predictions that err in the same direction"),
     )
 

@@ -25,10 +25,33 @@ from calibstat.estimators.base import (
 from calibstat.estimators.large_sample import normal_law
 from calibstat.estimators.tally import ratio
 
+Score: TypeAlias = Literal["brier", "log"]
+
+
+class _ScoreTest(Estimator):
+    """The excess of a mean score over what the predictions promise, in standard deviations."""
+
+    score: ClassVar[Score]
+    sign: ClassVar[int] = 1
+    unconditional: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    extreme: ClassVar[Extreme] = "either"
+
+    @property
+    def estimand(self) -> ScoreExcess:
+        """The excess of the mean score, whose size decides how large this grows; of opposite sign if `sign` is -1."""
+        return ScoreExcess(self.score)
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Score all labels of each row."""
+        if self.two_outcomes:
+            two_classes(self, predictions)
+        return TableEvaluator(predictions, self.sign * excess(predictions, self.score), standardize=True)
+
 
 @final
 @dataclass(frozen=True)
-class Spiegelhalter(Estimator):
+class Spiegelhalter(_ScoreTest):
     r"""Spiegelhalter's Z (1986): the Brier score against what the predictions promise, for two classes.
 
     .. math:: Z = \frac{\sum_i (y_i - p_i)(1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
@@ -50,24 +73,12 @@ class Spiegelhalter(Estimator):
 
     quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
     two_outcomes: ClassVar[bool] = True
-    unconditional: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "function"
-    extreme: ClassVar[Extreme] = "either"
-
-    @property
-    def estimand(self) -> ScoreExcess:
-        """The excess of the mean Brier score, whose size decides how large this grows."""
-        return ScoreExcess("brier")
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Score both labels of each row."""
-        two_classes(self, predictions)
-        return TableEvaluator(predictions, excess(predictions, "brier"), standardize=True)
+    score: ClassVar[Score] = "brier"
 
 
 @final
 @dataclass(frozen=True)
-class BrierZ(Estimator):
+class BrierZ(_ScoreTest):
     r"""Spiegelhalter's Z (1986) for any number of classes: the Brier score against what the predictions promise.
 
     .. math:: Z = \frac{2 \sum_i \big(\sum_k p_{ik}^2 - p_{i y_i}\big)}
@@ -86,23 +97,12 @@ class BrierZ(Estimator):
     """
 
     quantity: ClassVar[str] = "Brier score minus what the predictions promise (signed, in standard deviations)"
-    unconditional: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "function"
-    extreme: ClassVar[Extreme] = "either"
-
-    @property
-    def estimand(self) -> ScoreExcess:
-        """The excess of the mean Brier score, whose size decides how large this grows."""
-        return ScoreExcess("brier")
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Score all labels of each row."""
-        return TableEvaluator(predictions, excess(predictions, "brier"), standardize=True)
+    score: ClassVar[Score] = "brier"
 
 
 @final
 @dataclass(frozen=True)
-class LogLossZ(Estimator):
+class LogLossZ(_ScoreTest):
     r"""The score test of temperature scaling: the log-likelihood against what the predictions promise.
 
     .. math:: Z = \frac{\sum_i \big(\log p_{i y_i} - \sum_k p_{ik} \log p_{ik}\big)}
@@ -124,21 +124,8 @@ class LogLossZ(Estimator):
     """
 
     quantity: ClassVar[str] = "log-likelihood minus what the predictions promise (signed, in standard deviations)"
-    unconditional: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "function"
-    extreme: ClassVar[Extreme] = "either"
-
-    @property
-    def estimand(self) -> ScoreExcess:
-        """The excess of the mean logarithmic score, whose size decides how large this grows; of opposite sign."""
-        return ScoreExcess("log")
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Score all labels of each row."""
-        return TableEvaluator(predictions, -excess(predictions, "log"), standardize=True)
-
-
-Score: TypeAlias = Literal["brier", "log"]
+    score: ClassVar[Score] = "log"
+    sign: ClassVar[int] = -1
 
 
 @final

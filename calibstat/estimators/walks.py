@@ -264,7 +264,6 @@ class _IntervalEvaluator(Evaluator):
         return np.stack([deviation, low, high, share], axis=-1)
 
     def present(self, value: Floats) -> IntervalDeviation:
-        """Name the numbers."""
         return IntervalDeviation(*value.tolist())
 
 
@@ -434,7 +433,6 @@ class _BridgeEvaluator(Evaluator):
         return Capabilities(large_sample=lambda _: chi_square_law(4))
 
     def present(self, value: Floats) -> BridgeComponents:
-        """Name the numbers."""
         z = _standardise(value[:2], self.fixed[1])
         parts = np.exp([log_two_sided(z[0]), log_bridge_sf(z[1])])
         return BridgeComponents(*map(float, [*value, *z, *parts, chdtrc(4, value[2])]))
