@@ -223,8 +223,8 @@ def closed_right(values: Floats, edges: Floats) -> Ints:
 def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
     """Return where each group of equal values begins, in values (n,) that are sorted; the first begins at 0.
 
-    Values are equal if they differ from the smallest of the group by at most four units in its last place, or by less
-    than `tolerance` (absolute); neighbours do not chain. So 0.1 + 0.2 is 0.3, but 1e-17 not 1e-30: ranks of confident
+    Values are equal if they differ from the smallest of the group by at most four units in its last place, or by no
+    more than `tolerance`; neighbours do not chain. So 0.1 + 0.2 is 0.3, but 1e-17 is not 1e-30: ranks of confident
     predictions count. The rule also serves predictions computed as 1 - q: from equal q come equal floats, and near 1,
     where the rounding of q is large beside 1 - q, these differ as the q do.
 
