@@ -152,6 +152,8 @@ def _unique(binning: cs.UniqueValues, points: Any, low: float, high: float, weig
         placed, first = {}, None
         rounding = 4 * 2.0**-52 if len(points[0]) > 2 else 0.0
         for value in sorted(set(column)):
+            if first is not None and abs(value - first - binning.tolerance) < 1e-15 < binning.tolerance:
+                raise UnclearError
             if first is None or not same(first, value, max(rounding, binning.tolerance)):
                 first = value
             placed[value] = first
