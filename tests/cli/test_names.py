@@ -14,6 +14,7 @@ import calibstat as cs
 from calibstat.cli.estimators import TWO, VARIABLE, estimator_name, names, needs, short_names
 from calibstat.cli.options import build
 from calibstat.cli.questions import CLASS_WISE_UP_TO, default_lenses
+from suites import slow_but
 
 EVERY = short_names()
 SAMPLE = cs.Sample([0, 1, 1, 0] * 5, np.linspace(0.1, 0.9, 20))
@@ -82,7 +83,8 @@ def test_the_same_number_is_not_asked_for_again_given_a_variable(command, off, r
     assert run(command, *columns, "--estimator", "kuiper")[0] == 0
 
 
-@pytest.mark.parametrize("name", EVERY)
+# every third estimator by default
+@pytest.mark.parametrize("name", slow_but(sorted(EVERY)[::3], sorted(EVERY)))
 def test_every_estimator_can_be_tested_and_estimated(name, off, run):
     """Three classes: lenses that leave more than two outcomes are left out where the estimator cannot see them."""
     few = (off, "--label", "pet", "--probs", "prob_*", "--estimator", name, "--n-resamples", "9", "--format", "json")
