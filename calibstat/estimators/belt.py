@@ -190,8 +190,6 @@ class _BeltEvaluator(Evaluator):
         )
 
 
-# The law of the calibration belt's statistic under calibration, given the selected degree.
-
 _NODES, _MASSES = np.polynomial.legendre.leggauss(48)
 
 

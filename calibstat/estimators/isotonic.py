@@ -203,9 +203,6 @@ class _IsotonicEvaluator(Evaluator):
         return RecalibrationCurve(self.ordered.values, value, weight)
 
 
-# Pool adjacent violators: isotonic regression of outcomes over blocks of tied predictions.
-
-
 def sums_of_blocks(ordered: Ordered, outcomes: Array, weights: Array | None) -> tuple[Floats, Floats]:
     """Return weight and weight of events of each block of tied predictions, (..., L) both."""
     mass = ordered.weights(weights)
@@ -218,7 +215,7 @@ def sums_of_blocks(ordered: Ordered, outcomes: Array, weights: Array | None) -> 
 
 
 def isotonic(means: Floats, weights: Floats) -> Floats:
-    """Return the isotonic regression (m,) of means with positive weights, inside [0, 1]."""
+    """Return the isotonic regression (m,) of means with positive weights, in [0, 1]: adjacent violators are pooled."""
     fitted: Floats = isotonic_regression(means, weights=weights).x
     return np.clip(fitted, 0.0, 1.0)
 

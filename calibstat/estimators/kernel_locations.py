@@ -271,8 +271,6 @@ class _SampleCovariance(Evaluator):
         return n * ((means[:, None, :] @ inverse)[:, 0] * means).sum(axis=-1)
 
 
-# Test locations: where, and for which class, the mean of residuals is looked at through a kernel.
-
 Points = tuple[tuple[float, ...], ...]
 
 

@@ -136,8 +136,6 @@ class GaussianKernel(Kernel):
         return found
 
 
-# What kernels compare: the conditioned columns as vectors, and the median heuristic for their bandwidth.
-
 # The median of the distances is taken over the pairs of at most this many rows, evenly spaced in sorted order.
 _ROWS_FOR_MEDIAN = 1000
 

@@ -17,8 +17,6 @@ from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector
 from calibstat.lenses.restrict import Given
 
-# Distances between a predicted and an observed law.
-
 
 def expect_distance(value: object) -> None:
     """Refuse anything that cannot be called with two laws."""

@@ -30,9 +30,26 @@ from calibstat.estimators.tally import ratio
 Denominator: TypeAlias = Literal["pairs", "counts"]
 
 
+class _StandardizedErrors(Estimator):
+    """Debiased squared errors of cells in standard deviations, at one scale or several."""
+
+    denominator: Denominator
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    def __post_init__(self) -> None:
+        if self.denominator not in ("pairs", "counts"):
+            known = "'pairs' (n_b (n_b - 1)) or 'counts' (n_b^2)"
+            raise ValueError(f"denominator is {self.denominator!r}; it must be {known}.")
+
+    @property
+    def estimand(self) -> SquaredCE:
+        """The unbinned squared error, whose size decides how large this grows."""
+        return SquaredCE(UniqueValues())
+
+
 @final
 @dataclass(frozen=True)
-class StandardizedL2(Estimator):
+class StandardizedL2(_StandardizedErrors):
     r"""Debiased squared error of cells over its exact standard deviation under calibration, given the predictions.
 
     .. math:: z = \frac{1}{\mathrm{sd}} \sum_b \frac{n_b}{n} \frac{1}{d_b} \sum_{i \ne j \in b} \langle r_i, r_j
@@ -63,26 +80,11 @@ class StandardizedL2(Estimator):
     binning: Binning = EqualMass(15)
     denominator: Denominator = "pairs"
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, in standard deviations under calibration)"
-    residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        known_denominator(self.denominator)
-
-    @property
-    def estimand(self) -> SquaredCE:
-        """The unbinned squared error, whose size decides how large this grows."""
-        return SquaredCE(UniqueValues())
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
         cells = self.binning.cut(predictions)
         return ScalesEvaluator(predictions, cells.order, [cells.starts], self.denominator)
-
-
-def known_denominator(denominator: str) -> None:
-    """Refuse a name that is neither."""
-    if denominator not in ("pairs", "counts"):
-        raise ValueError(f"denominator is {denominator!r}; it must be 'pairs' (n_b (n_b - 1)) or 'counts' (n_b^2).")
 
 
 class ScalesEvaluator(Evaluator):
@@ -172,7 +174,7 @@ def _sums_of_cells(sums: Floats, starts: Ints) -> Floats:
 
 @final
 @dataclass(frozen=True)
-class MultiscaleL2(Estimator):
+class MultiscaleL2(_StandardizedErrors):
     r"""The largest `StandardizedL2` over equal-mass cells at the scales m = 1, 2, 4, ... <= n/4.
 
     .. math:: \max_m z_m
@@ -200,15 +202,6 @@ class MultiscaleL2(Estimator):
     denominator: Denominator = "pairs"
     quantity: ClassVar[str] = "largest squared calibration error over scales (in standard deviations under calibration)"
     along_one_column: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        known_denominator(self.denominator)
-
-    @property
-    def estimand(self) -> SquaredCE:
-        """The unbinned squared error, whose size decides how large this grows."""
-        return SquaredCE(UniqueValues())
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort once and find where the cells of each scale begin."""

@@ -344,8 +344,6 @@ class _BinnedEvaluator(Evaluator):
         )
 
 
-# The inner loops of tallies: rows are counted and added up over cells, replicate by replicate.
-
 # Rows that are counted at once, so that they stay in the cache; replicates of few rows are taken together.
 _ROWS, _FEW = 2**15, 2**10
 # Rows that are added up one after the other; their sums are then added up. Equal numbers, a million of them in a row,

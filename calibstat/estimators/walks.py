@@ -710,8 +710,6 @@ class Ordered:
         return ratio(self.cumulate(residual * mass), total[..., None], empty=np.nan)
 
 
-# The laws that the walk of residuals gives rise to in large samples: survival functions of Brownian motion.
-
 # Below, the series in exp(-1 / x^2) are used; above, those in exp(-x^2), which keep their digits in the tail.
 _SWITCH = 2.0
 _TERMS = np.arange(12)
