@@ -49,7 +49,7 @@ class Kuiper(Estimator):
     arbitrary). It is :math:`\sup_I |E[(Y - p) 1(p \in I)]|` over intervals I, in probability units: ECCE-R of
     Arrieta-Ibarra et al. (2022), identified with the cutoff calibration error of Rossellini et al. (2025), which bounds
     what decisions by cutoffs can lose. Tests also give it divided by :math:`\sqrt{\sum v_i} / n` (with weights
-    :math:`\sqrt{\sum w_i^2 v_i} / \sum w_i`), v = p (1 - p), which follows `brownian.kuiper_sf` under calibration in
+    :math:`\sqrt{\sum w_i^2 v_i} / \sum w_i`), v = p (1 - p), which follows `kuiper_sf` under calibration in
     large samples.
 
     No bins and no bandwidth; O(n log n) once, then O(n). At calibration about 1.6 of that scale is expected. It loses
@@ -84,7 +84,7 @@ class KolmogorovSmirnov(Estimator):
 
     with rows in the order of the prediction, read at the ends of ties only; in probability units (the KS calibration
     error of Gupta et al. 2021). Never above `Kuiper`, and at least half of it. Standardised as there; then it follows
-    `brownian.kolmogorov_smirnov_sf` under calibration in large samples. O(n log n) once, then O(n).
+    `kolmogorov_smirnov_sf` under calibration in large samples. O(n log n) once, then O(n).
 
     It weighs errors at low predictions as the start of the walk; `Kuiper` treats all intervals alike. It loses errors
     that change sign often. Two classes; any weights.
