@@ -434,5 +434,4 @@ def maximal_log_likelihood(design: Floats, happened: Floats) -> float:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of separated outcomes: the likelihood ratio is then that of the supremum
-        fit = GLM(happened, design, family=Binomial()).fit(tol=1e-12, wls_method="lstsq")
-    return float(fit.llf)
+        return float(GLM(happened, design, family=Binomial()).fit(tol=1e-12, wls_method="lstsq").llf)
