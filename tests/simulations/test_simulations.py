@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 import calibstat as cs
+from calibstat import _compiled
 from calibstat.sweeps.sweep import Sweep
 from simulations import gaussian_mixture, null_size, plugin_vs_debiased
 from simulations.__main__ import main
@@ -106,6 +107,7 @@ def test_every_test_that_can_be_made_is_there():
     found = null_size.tests()
     assert {"ECE", "RMSCE", "SquaredCE", "DebiasedCE", "DebiasedL2", "PDE", "MaximumMiscalibration"} <= set(found)
     assert all(isinstance(estimator, cs.Estimator) for estimator, _ in found.values())
+    assert not _compiled._setting.on  # only estimators are made: nothing else that is public is called
 
 
 @pytest.mark.slow
