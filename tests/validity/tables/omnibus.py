@@ -16,9 +16,9 @@ from validity.tables.rows import Row, count
 TITLE = "Power of the omnibus test at level 5 %"
 TEXT = """\
 How often `omnibus_test` (199 resamples, n = 500, `standardize="ranks"`) rejects, in percent, with its Monte Carlo
-standard error, beside the exact test of each member of its panel alone. No member does well everywhere; the smallest
-p-value of all, with its own exact p-value, has the best worst case. (The default, "moments", rejects at least as often
-where draws are few: see docs/inference.md.)"""
+standard error, beside the exact test of each member of its panel alone. No member does well everywhere. The omnibus
+test, which here judges the smallest p-value of the panel by redraws, has the best worst case. This table says nothing
+about the default, `standardize="moments"`."""
 RUNS = 1000
 N = 500
 NULLS = [(scores, g.Identity()) for scores in worlds.SCORES]
