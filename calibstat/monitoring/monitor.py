@@ -170,10 +170,11 @@ class Monitor:
         for ready in parts:
             if len(ready.outcomes):
                 view = self.lens.look(Predictions(ready.rows, tuple(self.labels)))
-                unknown = view.weights(ready.outcomes == UNKNOWN)
-                outcomes = np.where(unknown, UNKNOWN, view.outcomes(np.maximum(ready.outcomes, 0)))
+                # Codes behind a lens may be of a kind that holds no negative numbers, and UNKNOWN is one.
+                outcomes = view.outcomes(np.maximum(ready.outcomes, 0)).astype(np.intp)
+                outcomes[view.weights(ready.outcomes == UNKNOWN)] = UNKNOWN
                 if len(outcomes):
-                    self._path.add(self._bettor.bet(view.predictions.chances, outcomes.astype(np.intp)))
+                    self._path.add(self._bettor.bet(view.predictions.chances, outcomes))
         return self.alarm
 
     @property

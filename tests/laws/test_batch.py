@@ -58,3 +58,13 @@ def test_evaluating_a_batch_of_chances_is_evaluating_each(entry):
     chances = rng.dirichlet(np.ones(sample.predictions.n_classes), size=(3, len(sample)))
     evaluate = entry.thing.prepare(sample.predictions)
     agree(entry, evaluate(chances), [evaluate(one) for one in chances])
+
+
+@every(ESTIMATORS)
+def test_labels_may_be_integers_of_any_size(entry):
+    """Lenses hand out codes of one byte: none may be added, or taken away, beyond what a byte holds."""
+    sample = entry.sample(seed=1)
+    evaluate = entry.thing.prepare(sample.predictions)
+    expected = evaluate(sample.outcomes)
+    for kind in (np.uint8, np.int8, np.int64):
+        np.testing.assert_array_equal(evaluate(sample.outcomes.astype(kind)), expected)

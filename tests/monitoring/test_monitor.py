@@ -200,6 +200,53 @@ def test_lenses_are_looked_through():
     assert 0 < high.n_rows < 300
 
 
+TWO_OUTCOMES = [
+    cs.TopLabel(),
+    cs.TopK(1),
+    cs.ClassWise("c"),
+    cs.Partition([["a", "b"], "c"]),
+    cs.TopLabel() | cs.Region.between("top", 0.5, 1),
+    cs.TopK(2) | cs.ClassWise("top 2"),
+]
+MORE_OUTCOMES = [cs.Canonical(), cs.TopK(2), cs.Region.between("c", 0.1, 0.9)]
+WATCHED = [(lens, LikelihoodRatioBets()) for lens in TWO_OUTCOMES] + [
+    (lens, bets)
+    for lens in TWO_OUTCOMES + MORE_OUTCOMES
+    for bets in (KernelBets(), KernelBets(cs.LaplaceKernel(), 0.2, 40))
+]
+
+
+@pytest.mark.parametrize(("lens", "bets"), WATCHED, ids=repr)
+def test_a_row_without_a_usable_label_counts_as_the_worst_through_every_lens(lens, bets):
+    """E falls as much as under the worst of all labels: a mixture takes the worst one of each part, a little more."""
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet([1, 1, 1], 400)
+    sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
+    y = np.array(["a", "b", "c"])[(p.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)]
+    after = {}
+    for label in ("a", "b", "c", "?"):
+        monitor = Monitor(lens, ("a", "b", "c"), bets, bad_rows="skip")
+        monitor.update(sharp, y)
+        monitor.update([0.25, 0.2, 0.55], label)
+        after[label] = monitor.log_e
+        assert monitor.to_dict()["n_worst"] == (label == "?")
+    worst = min(after[label] for label in "abc")
+    assert worst - 0.1 < after["?"] <= worst + 1e-12
+    assert worst < max(after[label] for label in "abc")
+
+
+@pytest.mark.parametrize("lens", [cs.TopLabel(), cs.TopK(1)], ids=repr)
+def test_one_bad_label_in_a_hundred_delays_the_alarm_but_does_not_prevent_it(lens):
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 3000)
+    sharp = p**1.4 / (p**1.4).sum(axis=1, keepdims=True)
+    y = (p.cumsum(axis=1) < rng.random((3000, 1))).sum(axis=1).astype(object)
+    sound = fed((sharp, y), lens=lens, labels=(0, 1, 2))
+    y[::100] = "?"
+    marred = fed((sharp, y), lens=lens, labels=(0, 1, 2), bad_rows="skip")
+    assert sound.alarm_row <= marred.alarm_row < sound.alarm_row + 100
+
+
 @pytest.mark.parametrize(
     "settings",
     [
