@@ -11,12 +11,11 @@ import numpy as np
 from calibstat.auditing.findings import level_of
 from calibstat.auditing.groups import Group
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, is_chances
 from calibstat.estimators.combined import Family
-from calibstat.inference.arguments import check_share
 from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, simultaneous_half_widths

@@ -22,7 +22,7 @@ from calibstat.binnings.base import (
 )
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -249,7 +249,7 @@ class FixedEdges(Binning):
         given = tuple(float(edge) for edge in edges)
         if len(given) < 2 or not all(np.diff(given) > 0):
             raise ValueError(f"edges are {given!r}; give at least two strictly increasing numbers.")
-        object.__setattr__(self, "edges", given)
+        keep(self, edges=given)
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""

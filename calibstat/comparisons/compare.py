@@ -22,14 +22,14 @@ from calibstat.comparisons.splits import (
     sample_from,
 )
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import ratio
-from calibstat.inference.arguments import behind, check_share
+from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
 from calibstat.inference.differences import MINIMUM_ROWS, normal_interval
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval

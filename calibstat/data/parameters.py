@@ -1,8 +1,9 @@
-"""Parameters of lenses, binnings and nulls, and the warning when cells are too many."""
+"""Parameters: what they must be, how frozen objects keep them, and the warning when cells are too many."""
 
 from __future__ import annotations
 
 import operator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,19 @@ def true_or_false(name: str, value: bool) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}, but True or False is expected")
     return bool(value)
+
+
+def check_number(name: str, value: Any, example: str) -> None:
+    """Refuse what is no number."""
+    if not isinstance(value, Real):
+        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
+
+
+def check_share(name: str, value: Any, example: float) -> None:
+    """Refuse what is no number between 0 and 1, as levels and confidence levels are."""
+    check_number(name, value, f"{example:g}")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1, for example {example:g}.")
 
 
 def keep(instance: object, **parameters: Any) -> None:

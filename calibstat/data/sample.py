@@ -14,6 +14,7 @@ from calibstat.data.arrays import Array, Floats, Ints, Variable
 from calibstat.data.checks import examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
+from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 
 
@@ -79,8 +80,7 @@ class Sample:
     ) -> None:
         given = {"variables": variables, "sample_weight": sample_weight, "labels": labels, "nan_policy": nan_policy}
         made = self._examined(y_true=y_true, y_prob=y_prob, **given)
-        object.__setattr__(self, "predictions", made.predictions)
-        object.__setattr__(self, "outcomes", made.outcomes)
+        keep(self, predictions=made.predictions, outcomes=made.outcomes)
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
@@ -92,8 +92,7 @@ class Sample:
     def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
         """Put together predictions and outcomes (n,) that are known to be sound, without examining them again."""
         sample = object.__new__(cls)
-        object.__setattr__(sample, "predictions", predictions)
-        object.__setattr__(sample, "outcomes", outcomes)
+        keep(sample, predictions=predictions, outcomes=outcomes)
         return sample
 
     @classmethod

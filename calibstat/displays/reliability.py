@@ -17,12 +17,13 @@ from matplotlib.lines import Line2D
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
+from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_down, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
-from calibstat.inference.arguments import check_lens, check_sample, check_share
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency

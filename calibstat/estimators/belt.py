@@ -19,6 +19,7 @@ from calibstat._logistic import (
     orthonormal,
 )
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import check_share
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
@@ -110,8 +111,7 @@ class CalibrationBelt(Estimator):
     def __post_init__(self) -> None:
         if self.max_degree not in range(1, 5):
             raise ValueError(f"max_degree is {self.max_degree!r}; it must be an integer from 1 to 4.")
-        if not 0 < self.threshold < 1:
-            raise ValueError(f"threshold is {self.threshold!r}, but it must lie between 0 and 1, for example 0.95.")
+        check_share("threshold", self.threshold, 0.95)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Compute powers of the logit."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -68,8 +69,7 @@ class Family(Estimator):
         if not members or wrong:
             found = f"{wrong[0]!r} is {members[wrong[0]]!r}" if wrong else "there is none"
             raise ValueError(f"Family needs estimators by name, but {found}: for example Family({{'ece': ECE()}}).")
-        object.__setattr__(self, "names", tuple(members))
-        object.__setattr__(self, "estimators", tuple(members.values()))
+        keep(self, names=tuple(members), estimators=tuple(members.values()))
 
     @property
     def quantity(self) -> str:  # type: ignore[override]

@@ -19,6 +19,7 @@ from calibstat._logistic import (
     sums_of_products,
 )
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -120,8 +121,7 @@ class Cox(Estimator):
     unconditional: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence_level < 1:
-            raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
+        check_share("confidence_level", self.confidence_level, 0.95)
         if self.statistic not in _PLACES:
             raise ValueError(f"statistic is {self.statistic!r}; it must be 'score', 'likelihood_ratio' or 'slope'.")
 
@@ -251,8 +251,7 @@ class ObservedToExpected(Estimator):
     unconditional: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.confidence_level < 1:
-            raise ValueError(f"confidence_level is {self.confidence_level!r}; it must lie between 0 and 1.")
+        check_share("confidence_level", self.confidence_level, 0.95)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the predictions."""

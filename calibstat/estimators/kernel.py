@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators._kernel_sums import BlockSums, LineSums, PairSums, PanelSums, third_cumulant
 from calibstat.estimators.base import (
@@ -92,11 +92,11 @@ class SKCE(Estimator):
             raise ValueError(f"kind is {self.kind!r}; it must be 'unbiased', 'biased' or 'block'.")
         expect_kernel(self.kernel)
         at_least_one("block_size", self.block_size)
-        object.__setattr__(self, "bandwidth", _bandwidth(self.bandwidth))
+        keep(self, bandwidth=_bandwidth(self.bandwidth))
         if self.multiples is not None:
             if isinstance(self.bandwidth, tuple):
                 raise ValueError("multiples are of a single bandwidth; give either them or several bandwidths.")
-            object.__setattr__(self, "multiples", _positive("multiples", self.multiples))
+            keep(self, multiples=_positive("multiples", self.multiples))
 
     @property
     def several(self) -> bool:
@@ -351,7 +351,7 @@ class KCE(Estimator):
     def __post_init__(self) -> None:
         if isinstance(self.bandwidth, Sequence) and not isinstance(self.bandwidth, str):
             raise ValueError(f"bandwidth is {self.bandwidth!r}; a single one is expected. SKCE takes several.")
-        object.__setattr__(self, "bandwidth", self._squared.bandwidth)
+        keep(self, bandwidth=self._squared.bandwidth)
 
     @property
     def _squared(self) -> SKCE:

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -99,9 +99,8 @@ def check_arguments(estimator: Any) -> None:
     """Check what `UCME` and `CME` are made of, and write it in one form."""
     expect_kernel(estimator.kernel)
     places = checked_locations(estimator.locations)
-    object.__setattr__(estimator, "locations", places)
-    object.__setattr__(estimator, "targets", checked_targets(estimator.targets, places))
-    object.__setattr__(estimator, "bandwidth", _single_bandwidth(estimator.bandwidth))
+    targets, bandwidth = checked_targets(estimator.targets, places), _single_bandwidth(estimator.bandwidth)
+    keep(estimator, locations=places, targets=targets, bandwidth=bandwidth)
 
 
 def _single_bandwidth(given: Any) -> str | float:

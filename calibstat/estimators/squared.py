@@ -21,9 +21,20 @@ from calibstat.estimators.base import Expansion, PairsInCells, ResidualForm, all
 from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, over_components, ratio
 
 
+class _SquaredErrors(CellwiseEstimator):
+    """Functions of squared errors in cells."""
+
+    binning: Binning
+
+    @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic in the same cells."""
+        return DebiasedL2(self.binning)
+
+
 @final
 @dataclass(frozen=True)
-class SquaredCE(CellwiseEstimator):
+class SquaredCE(_SquaredErrors):
     r"""Squared calibration error, plug-in and binned (Kumar et al. 2019, Definition 3.1).
 
     .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
@@ -48,11 +59,6 @@ class SquaredCE(CellwiseEstimator):
     largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "function"
 
-    @property
-    def squared_form(self) -> DebiasedL2:
-        """The U-statistic in the same cells."""
-        return DebiasedL2(self.binning)
-
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Expand in the mean residuals of cells."""
         return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), plan.fixed.weight)
@@ -64,7 +70,7 @@ class SquaredCE(CellwiseEstimator):
 
 @final
 @dataclass(frozen=True)
-class RMSCE(CellwiseEstimator):
+class RMSCE(_SquaredErrors):
     r"""Root mean squared calibration error, plug-in and binned: the root of `SquaredCE`.
 
     .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
@@ -90,11 +96,6 @@ class RMSCE(CellwiseEstimator):
     largest: ClassVar[tuple[float, float]] = (1.0, math.sqrt(2))
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
-    @property
-    def squared_form(self) -> DebiasedL2:
-        """The U-statistic in the same cells."""
-        return DebiasedL2(self.binning)
-
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Take the root of that of the square."""
         squared = SquaredCE(self.binning).expansion(plan)
@@ -107,7 +108,7 @@ class RMSCE(CellwiseEstimator):
 
 @final
 @dataclass(frozen=True)
-class DebiasedCE(CellwiseEstimator):
+class DebiasedCE(_SquaredErrors):
     r"""Debiased squared calibration error, signed (Kumar et al. 2019, Definition 4.1).
 
     .. math:: \sum_b \frac{n_b}{n}\Big[\lVert \bar y_b - \bar p_b \rVert_2^2
@@ -145,11 +146,6 @@ class DebiasedCE(CellwiseEstimator):
             raise ValueError(f"single_rows is {self.single_rows!r}; it must be 'zero', 'plugin' or 'raise'.")
 
     @property
-    def squared_form(self) -> DebiasedL2:
-        """The U-statistic in the same cells."""
-        return DebiasedL2(self.binning)
-
-    @property
     def estimand(self) -> SquaredCE:
         """The unbinned squared error."""
         return SquaredCE(UniqueValues())
@@ -174,7 +170,7 @@ class DebiasedCE(CellwiseEstimator):
 
 @final
 @dataclass(frozen=True)
-class DebiasedL2(CellwiseEstimator):
+class DebiasedL2(_SquaredErrors):
     r"""Debiased squared calibration error as a U-statistic, signed (Lee et al. 2023, Section 4).
 
     .. math:: \sum_b \frac{n_b}{n} \frac{1}{n_b (n_b - 1)} \sum_{i \ne j \in b} \langle r_i, r_j \rangle,
@@ -203,11 +199,6 @@ class DebiasedL2(CellwiseEstimator):
     largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "pairs"
     smallest_value: ClassVar[float] = 0.0
-
-    @property
-    def squared_form(self) -> DebiasedL2:
-        """The same."""
-        return self
 
     @property
     def estimand(self) -> SquaredCE:

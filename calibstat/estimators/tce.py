@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Bools, Floats, Ints
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, check_share
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Estimator,
@@ -72,8 +72,7 @@ class TCE(Estimator):
     two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0 < self.level < 1:
-            raise ValueError(f"level is {self.level!r}; it must lie between 0 and 1.")
+        check_share("level", self.level, 0.05)
         at_least_one("n_min", self.n_min)
         if at_least_one("n_max", self.n_max) < self.n_min:
             raise ValueError(f"n_max is {self.n_max}, less than n_min, {self.n_min}.")

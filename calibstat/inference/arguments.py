@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 from calibstat.data.sample import Sample
@@ -68,12 +67,6 @@ def check_estimator(estimator: Any) -> None:
         )
 
 
-def check_number(name: str, value: Any, example: str) -> None:
-    """Refuse what is no number."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
-
-
 _NULLS = {"strong": Consistency, "consistency": Consistency, "weak": Weak, "multiplier": Multiplier, "exact": Exact}
 
 
@@ -94,10 +87,3 @@ def check_null(null: Any) -> Null:
 def _named(thing: Any) -> str:
     """A class, or what something is an instance of."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"
-
-
-def check_share(name: str, value: Any, example: float) -> None:
-    """Refuse what is no number between 0 and 1, as levels and confidence levels are."""
-    check_number(name, value, f"{example:g}")
-    if not 0 < value < 1:
-        raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1, for example {example:g}.")

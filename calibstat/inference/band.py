@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import check_number, check_share
 from calibstat.data.sample import Sample
-from calibstat.inference.arguments import check_lens, check_number, check_sample, check_share, refuse_empty
+from calibstat.inference.arguments import check_lens, check_sample, refuse_empty
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.results import CONFIDENCE_LEVEL, Result, interval_text, number, small_pvalue
 from calibstat.lenses.base import Lens

@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
-from calibstat.data.parameters import true_or_false
+from calibstat.data.parameters import check_share, true_or_false
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.arguments import behind, check_share, look_through
+from calibstat.inference.arguments import behind, look_through
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,

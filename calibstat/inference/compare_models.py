@@ -11,12 +11,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import random_signs, replicate
 from calibstat.estimators.base import Estimator
-from calibstat.inference.arguments import behind, check_sample, check_share, look_through
+from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized

@@ -8,9 +8,10 @@ from typing import Any, final
 import numpy as np
 
 from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.parameters import check_number, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.arguments import check_number, check_share, look_through
+from calibstat.inference.arguments import look_through
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import CONFIDENCE_LEVEL, Inquiry, Result, noted, number, small_pvalue

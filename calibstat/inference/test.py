@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.parameters import check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.inference.arguments import check_null, check_share, look_through
+from calibstat.inference.arguments import check_null, look_through
 from calibstat.inference.results import LEVEL, CalibrationTest
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, tie_slack, typical_size

@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints, two_columns
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
 
@@ -201,7 +201,7 @@ class Partition(Relabelling):
             raise ValueError(
                 f"groups are {given!r}, but at least two groups of labels, none of them empty, are expected."
             )
-        object.__setattr__(self, "groups", given)
+        keep(self, groups=given)
 
     def table(self, predictions: Predictions) -> tuple[Array, tuple[Hashable, ...]]:
         """Code each class by its group; all rows share the codes."""

@@ -10,6 +10,7 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, View
 
@@ -125,7 +126,7 @@ class Given(Lens):
             raise ValueError(
                 f"Given{names!r} must name at least one variable, or ... for the prediction: for example Given('age')."
             )
-        object.__setattr__(self, "names", names)
+        keep(self, names=names)
 
     def look(self, predictions: Predictions) -> View:
         """Replace the names of what is conditioned on."""

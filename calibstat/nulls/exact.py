@@ -10,6 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import Floats
+from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import Given, Sample
 from calibstat.draws.poisson_binomial import CellCounts
@@ -87,8 +88,7 @@ class Exact(Null):
     joint: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not 0 < self.tolerance < 1:
-            raise ValueError(f"tolerance is {self.tolerance!r}; it must lie between 0 and 1, for example 1e-4.")
+        check_share("tolerance", self.tolerance, 1e-4)
 
     def draw(
         self,

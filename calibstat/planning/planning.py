@@ -12,13 +12,13 @@ import numpy as np
 
 from calibstat._progress import track
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
-from calibstat.inference.arguments import check_lens, check_null, check_share
+from calibstat.inference.arguments import check_lens, check_null
 from calibstat.inference.results import LEVEL, Result
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens

@@ -16,6 +16,7 @@ from zlib import crc32
 import numpy as np
 
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.parameters import keep
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.tally import BinnedEstimator
@@ -55,7 +56,7 @@ class Study:
     def __post_init__(self) -> None:
         if self.draws == "cells":
             _refuse_what_needs_rows(self)
-        object.__setattr__(self, "ways", ways_to_draw(self.models, self.draws))
+        keep(self, ways=ways_to_draw(self.models, self.draws))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Send to other processes what the study is made from: they make its tables again."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat._progress import TerminalBar, listener_of_this_thread
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.parameters import at_least_one, keep, true_or_false
 from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
 from calibstat.sweeps._compute import BlockValues
@@ -113,7 +113,7 @@ class Sweep:
             self.draws,
             None if isinstance(self.rng, np.random.Generator) or self.rng is None else int(self.rng),
         )
-        object.__setattr__(self, "study", study)
+        keep(self, study=study)
 
     def run(
         self,
