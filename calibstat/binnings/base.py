@@ -26,26 +26,26 @@ Moves: TypeAlias = Literal["fixed", "ranks", "data"]
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The cells that rows fall into.
+    """The cells into which the rows fall.
 
     Parameters
     ----------
     size : int
         Number of cells L.
     placed : (n,) ints, or ByArithmetic or BySteps
-        The cell of each row, 0..L-1, or what finds it when `index` is first asked for.
+        The cell of each row, 0..L-1, or an object that computes it when `index` is first used.
     moves : {"fixed", "ranks", "data"}
-        What moves the cells when the predictions are drawn anew: nothing ("fixed" edges), their ranks
-        (equal mass), or their values in some other way ("data").
+        What the borders of cells depend on when predictions are drawn anew: nothing ("fixed"), their ranks ("ranks",
+        equal mass), or their values in some other way ("data").
     edges : (L + 1,) floats, optional
         The borders of cells that are intervals.
     names : tuple of str, optional
         The names of cells that are categories.
     ranks : (L' - 1,) ints, optional
-        For cells of equal mass without weights, how they are cut again when rows are drawn anew: the numbers of rows,
-        in order of the one conditioned column, after which a cell ends, before ties are put together.
+        For cells of equal mass without weights: the numbers of rows, in increasing order of the one conditioned column,
+        after which a cell ends, before ties are put together. Rows that are drawn anew are cut at these again.
     numbered : Numbered, optional
-        The histogram of the one conditioned column, if cells were found by one; it serves again when rows are cut anew.
+        The histogram of the one conditioned column by which cells were found, kept for cutting again.
     """
 
     size: int
@@ -76,7 +76,7 @@ class Cells:
 class Binning(ABC):
     """A rule that cuts predictions into cells.
 
-    Subclasses state how many columns of what is conditioned on they cut (`columns`; None means all there are).
+    Subclasses write `cut`, and state how many conditioned columns they cut (`columns`; None means all there are).
     """
 
     columns: ClassVar[int | None] = 1
@@ -141,20 +141,20 @@ def _factors(binning: Binning) -> tuple[Binning, ...]:
 
 
 def occupied(index: Ints, moves: Moves) -> Cells:
-    """Number the cells that hold a row 0..L-1, in increasing order of `index`; without rows there is one, empty."""
+    """Number the cells that hold a row 0..L-1, in increasing order of `index`; without rows there is one empty cell."""
     found, inverse = np.unique(index, return_inverse=True)
     return Cells(max(1, len(found)), inverse.astype(np.intp, copy=False), moves)
 
 
 def expect_binning(value: object) -> Binning:
-    """Return a binning, or say that something else was given for one."""
+    """Return a binning; raise a TypeError if something else was passed."""
     if not isinstance(value, Binning):
         raise TypeError(f"binning is {value!r}, but a binning is expected: for example EqualMass(15).")
     return value
 
 
 def one_column(binning: Binning, predictions: Predictions) -> Floats:
-    """Return the only conditioned column, or say which lens would leave one."""
+    """Return the only conditioned column; raise an error that names a lens if there are more."""
     if len(predictions.keys) == 1:
         variable = predictions.column(predictions.keys[0])
         if variable.levels is not None:
@@ -175,14 +175,14 @@ def one_column(binning: Binning, predictions: Predictions) -> Floats:
     )
 
 
-# From Python 3.12 on a warning points to the line outside the package that led here.
+# From Python 3.12 on, a warning can point to the line outside the package that led here.
 _POINTING: dict[str, Any] = (
     {"skip_file_prefixes": (str(Path(__file__).parents[1]),)} if sys.version_info >= (3, 12) else {"stacklevel": 3}
 )
 
 
 def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
-    """Warn when fewer than ten rows a cell can be expected."""
+    """Warn when fewer than ten rows a cell are expected."""
     if n_cells > n_rows / 10:
         warnings.warn(
             f"{binning!r} makes {n_cells} {'cell' if n_cells == 1 else 'cells'} of {n_rows} rows, fewer than 10 rows a "
@@ -192,7 +192,7 @@ def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
         )
 
 
-# What cuts into intervals share: the borders of a column, and the side on which cells are closed.
+# Shared by the binnings into intervals: the borders of a column, and the side on which cells are closed.
 
 
 def is_probability(predictions: Predictions) -> bool:
@@ -208,25 +208,25 @@ def borders(predictions: Predictions) -> tuple[float, float]:
 
 
 def closed_left(values: Floats, edges: Floats) -> Ints:
-    """Return the cell [edge_i, edge_i+1) of each value, the last one closed; what lies outside joins the end cells."""
+    """Return the cell [edge_i, edge_i+1) of each value, the last one closed; values outside join the end cells."""
     return np.searchsorted(edges[1:-1], values, side="right")
 
 
 def closed_right(values: Floats, edges: Floats) -> Ints:
-    """Return the cell (edge_i, edge_i+1] of each value, the first one closed; what lies outside joins the end cells."""
+    """Return the cell (edge_i, edge_i+1] of each value, the first one closed; values outside join the end cells."""
     return np.searchsorted(edges[1:-1], values, side="left")
 
 
-# Ties: which values count as equal. This is the one place of the rule, for cells, ranks and walks.
+# Ties: which values count as equal. Cells, ranks and walks all use this rule.
 
 
 def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
     """Return where each group of equal values begins, in values (n,) that are sorted; the first begins at 0.
 
-    Values are equal if they differ from the smallest of the group by at most four units in its last place, or by no
-    more than `tolerance`; neighbours do not chain. So 0.1 + 0.2 is 0.3, but 1e-17 is not 1e-30: ranks of confident
-    predictions count. The rule also serves predictions computed as 1 - q: from equal q come equal floats, and near 1,
-    where the rounding of q is large beside 1 - q, these differ as the q do.
+    Values are equal if they exceed the smallest of their group by at most four units in its last place, or by at most
+    `tolerance`; neighbours do not chain. So 0.1 + 0.2 equals 0.3, but 1e-17 differs from 1e-30, since the ranks of
+    confident predictions matter. The rule also suits predictions computed as 1 - q: equal q give equal floats, and near
+    1, where the rounding of q is large beside 1 - q, the floats 1 - q differ as the q do.
 
     >>> first_of_ties(np.array([1e-30, 1e-17, 0.3, 0.1 + 0.2, 0.5]))
     array([0, 1, 2, 4])
@@ -248,7 +248,7 @@ def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
 
 
 def _limits(values: Floats, tolerance: float) -> Floats:
-    """Return the largest value that is equal to each."""
+    """Return, for each value, the largest value that counts as equal to it."""
     reach: Floats = np.abs(values) * TIE_OF_PREDICTIONS
     if tolerance:
         np.maximum(reach, tolerance, out=reach)
@@ -257,7 +257,7 @@ def _limits(values: Floats, tolerance: float) -> Floats:
 
 
 def _cut_chain(chain: Floats, tolerance: float) -> Ints:
-    """Return where groups begin in a chain of close neighbours, but the first."""
+    """Return where groups begin in a chain of close neighbours, except for the first group."""
     found: list[int] = []
     start = 0
     while True:

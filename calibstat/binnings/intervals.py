@@ -1,4 +1,4 @@
-"""Cells that hold equal numbers of rows."""
+"""Binnings of one column into intervals: equal mass, equal width, and fixed edges."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
-# From so many rows on a histogram finds the same cells faster than a partial sort.
+# From this many rows on, a histogram finds the same cells faster than a partial sort.
 _MANY = 5000
 
 
@@ -44,6 +44,11 @@ class EqualMass(Binning):
     ----------
     n_bins : int
         Number of cells asked for; ties, or fewer rows than cells, give fewer.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_bins` is not an integer of at least 1.
 
     Examples
     --------
@@ -77,12 +82,12 @@ class EqualMass(Binning):
         edges = np.concatenate([[low], between if apart else np.unique(between), [high]])
         placed = closed_right(values, edges) if numbered is None else BySteps(numbered, edges, near)
         cells = Cells(len(edges) - 1, placed, "ranks", edges, ranks=ranks, numbered=numbered)
-        # where every edge has a row on either side, no cell is empty
+        # If every edge has a row on either side, no cell is empty.
         return cells if apart else _without_empty(cells, edges)
 
 
 def group_ranks(n: int, n_bins: int) -> Ints:
-    """Return the ranks at which the groups of ``numpy.array_split`` begin, but the first: (min(n_bins, n) - 1,)."""
+    """Return the first ranks of the groups of ``numpy.array_split``, except the first: (min(n_bins, n) - 1,)."""
     n_groups = min(n_bins, n)
     sizes = np.full(n_groups, n // n_groups)
     sizes[: n % n_groups] += 1
@@ -90,7 +95,7 @@ def group_ranks(n: int, n_bins: int) -> Ints:
 
 
 def _neighbours(values: Floats, firsts: Ints, numbered: Numbered | None) -> tuple[Floats, Floats, Ints | None]:
-    """Return the last value of each group but the last, the first one of the next, and all rows in their steps."""
+    """Return the last value of each group but the last, the first value of the next group, and all rows near these."""
     if not len(firsts):
         return np.empty(0), np.empty(0), None
     ranks = np.stack([firsts - 1, firsts])
@@ -101,17 +106,17 @@ def _neighbours(values: Floats, firsts: Ints, numbered: Numbered | None) -> tupl
 
 
 def weighted_neighbours(values: Floats, weights: Floats, n_bins: int) -> tuple[Floats, Floats]:
-    """Return the lower and the upper weighted quantile at each of the inner levels, of sorted values."""
+    """Return the lower and the upper weighted quantile of sorted values at each inner level."""
     mass = np.cumsum(weights)
     levels = np.arange(1, n_bins) * (mass[-1] / n_bins)
-    slack = ROUNDING * mass[-1]  # rounding must not tell a level from the mass that reaches it
+    slack = ROUNDING * mass[-1]  # so that rounding does not separate a level from a mass that equals it
     lower = np.searchsorted(mass, levels - slack, side="left")
     upper = np.searchsorted(mass, levels + slack, side="right")
     return values[lower], values[np.minimum(upper, len(values) - 1)]
 
 
 def midpoints(below: Floats, above: Floats) -> Floats:
-    """Half-way, but below `above` even where the two are neighbouring floats."""
+    """Return points half-way, but below `above` even where `below` and `above` are neighbouring floats."""
     middle = below + (above - below) / 2
     return np.where((middle < above) | (below == above), middle, below)
 
@@ -124,10 +129,10 @@ def _without_empty(cells: Cells, edges: Floats) -> Cells:
     return replace(cells, size=int(filled.sum()), placed=index, edges=edges)
 
 
-# Cells are divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
-# with the edges. With fewer than 2**6 steps all are.
+# Each cell is divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
+# with the edges. If fewer than 2**6 steps are possible, all values are compared.
 _MOST_BITS, _FEWEST_BITS, _ALL_BITS = 20, 6, 30
-# Rows that are cut at once, so that they stay in the cache.
+# This many rows are cut at once, so that they stay in the cache.
 _ROWS = 2**15
 
 
@@ -143,6 +148,11 @@ class EqualWidth(Binning):
     ----------
     n_bins : int
         Number of cells; empty ones are kept, with count zero.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_bins` is not an integer of at least 1.
 
     Examples
     --------
@@ -176,12 +186,12 @@ class ByArithmetic:
     bits: int
 
     def index(self) -> Ints:
-        """Do as `closed_left`."""
+        """Return what `closed_left` returns."""
         return _by_arithmetic(self.values, self.edges, self.bits)
 
 
 def _placed(values: Floats, edges: Floats) -> Ints | ByArithmetic:
-    """Do as `closed_left`, by arithmetic where floats allow it."""
+    """Return what `closed_left` returns, by arithmetic where floats allow it."""
     width = float(edges[-1] - edges[0])
     if not width > 0:
         return np.zeros(len(values), dtype=np.intp)
@@ -190,28 +200,28 @@ def _placed(values: Floats, edges: Floats) -> Ints | ByArithmetic:
 
 
 def _bits(edges: Floats, width: float) -> int:
-    """Return the power of two into which cells can be divided so that rounding moves nothing by half a step.
+    """Return the largest power of two into which cells can be divided so that rounding errors are below half a step.
 
     Positions and edges together are off by less than 16 units in the last place of the largest edge.
     """
     n_bins = len(edges) - 1
     with np.errstate(over="ignore"):
-        scale = np.float64(n_bins << _MOST_BITS) / width  # infinite: then there is no such power
+        scale = np.float64(n_bins << _MOST_BITS) / width  # if infinite, there is no such power
         off = math.ldexp(16 * float(scale * np.spacing(np.abs(edges).max())), -_MOST_BITS)
     return min(_MOST_BITS, _ALL_BITS - n_bins.bit_length(), -math.frexp(off)[1] - 1)
 
 
 def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
-    """Multiply by the number of steps for each unit; search only for values in a step beside an edge."""
+    """Multiply by the number of steps per unit; search only for values in a step beside an edge."""
     index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
     scale = end / (edges[-1] - edges[0])
     for start in range(0, len(values), _ROWS):
         some = values[start : start + _ROWS]
         step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
         beside = (step + 1) & mask
-        # nothing lies below the first edge
+        # No value lies below the first edge.
         near = np.flatnonzero((beside <= 1) & (step > 1)) if beside.min() <= 1 else ()
-        if step.view(np.uint32).max() >= end:  # negative numbers are large ones there
+        if step.view(np.uint32).max() >= end:  # read as unsigned, negative numbers are large
             np.clip(step, 0, end - 1, out=step)
         step >>= bits
         if len(near):

@@ -1,8 +1,8 @@
 """Order statistics and cells without a sort: a histogram finds the few steps that decide, and only these are searched.
 
-The steps are those of floating-point numbers (128 for each power of two, counted from both ends of the range), so that
-scores crowded near 0 or 1 are told apart. A value in a higher step is larger, whatever rounding does, so what is found
-is exact: the same numbers as from sorted values.
+The steps follow floating-point numbers (128 for each power of two, counted from both ends of the range), so that
+scores crowded near 0 or 1 are told apart. A value in a higher step is always larger, despite rounding, so the results
+are exact: the same numbers as from sorted values.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from calibstat._compiled import has_twin
 from calibstat.binnings.base import closed_right
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 
-# What is nearer than 2**-30 of the range to one of its ends shares a step; 45 bits of 52 are left out.
+# Values nearer than 2**-30 of the range to one of its ends share a step; 45 of the 52 bits are dropped.
 TINY, BITS_LEFT_OUT = 2.0**-30, 45
-# Rows that are numbered at once, so that they stay in the cache.
+# This many rows are numbered at once, so that they stay in the cache.
 _ROWS = 2**15
 
 
 def _scores(shares: Floats) -> Ints:
-    """Add up two numbers that never fall: the bits of the height above the low end, and minus those below the high."""
+    """Add two increasing numbers: the bits of the distance to the low end, and minus those of that to the high end."""
     scores = (shares + TINY).view(np.int64)
     scores -= ((1 + TINY) - shares).view(np.int64)
     return scores
@@ -54,7 +54,7 @@ class Numbered:
         low, high = span or (float(values.min()), float(values.max()))
         if low == high:
             return None
-        if low >= 0 and high <= 1:  # probabilities are numbered as they are
+        if low >= 0 and high <= 1:  # probabilities are numbered without rescaling
             low, high = 0.0, 1.0
         with np.errstate(all="ignore"):
             scale = float(1 / np.float64(high - low))
@@ -72,7 +72,7 @@ class Numbered:
         return _rows_among(self.step, chosen)
 
     def order_statistics(self, ranks: Ints) -> tuple[Floats, Ints]:
-        """Return the values at these ranks (0 is the smallest), as if sorted, and all rows in the steps of these."""
+        """Return the values at these ranks (0 is the smallest), as if sorted, and all rows in the same steps."""
         home = np.searchsorted(np.cumsum(self.counts), ranks, side="right")
         chosen = np.zeros(N_STEPS, dtype=bool)
         chosen[home] = True
@@ -82,13 +82,13 @@ class Numbered:
         return placed[ranks - left_out[home]], rows
 
     def closed_right(self, edges: Floats, near: Ints | None = None) -> Ints:
-        """Do as that function, for edges (L + 1,) within the range; `near`: rows that include all at inner edges."""
+        """Do as the function `closed_right`, for edges (L + 1,) in the range; `near` has all rows at inner edges."""
         return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges, near)
 
     def cells_of_steps(self, edges: Floats) -> tuple[Ints, Floats]:
         """Return the cell of each step (N_STEPS,) and the edge that lies in it (N_STEPS,).
 
-        The cell is ``~cell`` where rows of the step may lie beyond an edge; the edge is NaN unless it is exactly one.
+        The cell is ``~cell`` where rows of the step may lie beyond an edge; the edge is NaN if several lie in the step.
         """
         inner = edges[1:-1]
         home = self.number(inner)
@@ -110,7 +110,7 @@ class BySteps:
     near: Ints | None = None
 
     def index(self) -> Ints:
-        """Do as `closed_right`."""
+        """Return what `closed_right` returns."""
         return self.numbered.closed_right(self.edges, self.near)
 
 
@@ -119,23 +119,23 @@ def _shares(values: Floats, low: float, scale: float) -> Floats:
 
 
 def _number(shares: Floats) -> Ints:
-    """Number shares in their order by the leading bits of their scores; N_STEPS or more below 0 and above 1's step."""
+    """Number shares by the leading bits of their scores; shares below 0 or above 1 get N_STEPS or more."""
     steps = _scores(shares)
     steps -= LOWEST
-    bits = steps.view(np.uint64)  # unsigned numbers are shifted faster, and what was negative is large
+    bits = steps.view(np.uint64)  # unsigned numbers are shifted faster, and negative ones become large
     bits >>= BITS_LEFT_OUT
     return steps
 
 
 @has_twin("calibstat._fast.rows:count_steps")
 def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]:
-    """Number all values, in as few bits as numbers need, and count the values of each step."""
+    """Number all values, with as few bits as possible, and count the values of each step."""
     step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
     for start in range(0, len(values), _ROWS):
         shares = _shares(values[start : start + _ROWS], low, scale)
         part = _number(shares)
         found = np.bincount(part, minlength=N_STEPS)
-        if len(found) > N_STEPS:  # some lie outside
+        if len(found) > N_STEPS:  # some values lie outside
             part = _number(np.clip(shares, 0.0, 1.0))
             found = np.bincount(part, minlength=N_STEPS)
         counts += found
@@ -144,7 +144,7 @@ def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]
 
 
 def _parts(step: Array) -> Iterator[tuple[slice, Ints]]:
-    """Yield the steps as indices, some rows at a time."""
+    """Yield the steps as indices, a block of rows at a time."""
     for start in range(0, len(step), _ROWS):
         rows = slice(start, start + _ROWS)
         yield rows, step[rows].astype(np.intp)
@@ -157,7 +157,7 @@ def _rows_among(step: Array, chosen: Bools) -> Ints:
 
 
 def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats, near: Ints | None = None) -> Ints:
-    """Look up the cell of each step; where it is negative, compare with the edge of the step, or with all (NaN)."""
+    """Look up the cell of each step; where it is negative, compare with the step's edge, or with all if that is NaN."""
     index = np.empty(len(values), dtype=np.intp)
     for rows, some in _parts(step):
         np.take(cell, some, out=index[rows], mode="clip")

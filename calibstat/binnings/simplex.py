@@ -1,4 +1,4 @@
-"""A regular grid on the probability simplex."""
+"""Binnings of the whole probability simplex: a regular grid, and a tree."""
 
 from __future__ import annotations
 
@@ -28,6 +28,11 @@ class SimplexGrid(Binning):
     n_bins : int
         Number of cells on each axis.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_bins` is not an integer of at least 1; on cutting, if a variable is among what is conditioned on.
+
     Examples
     --------
     >>> import calibstat as cs
@@ -50,11 +55,11 @@ class SimplexGrid(Binning):
                 f"{self!r} cuts probabilities, but {variables[0]!r} is a variable; cut it by another binning: "
                 f"{self!r} * EqualMass(10)."
             )
-        # A value just above an edge lies on it: 25 * 0.28 is more than 7 in floats, and so are many sums of thirds.
+        # A value just above an edge counts as on it: 25 * 0.28 exceeds 7 in floats; sums of thirds do the same.
         steps = closed_right(predictions.conditioned - ROUNDING, np.arange(self.n_bins + 1) / self.n_bins)
         index = np.zeros(len(predictions), dtype=np.intp)
         for column in steps.T:
-            # renumbering after each axis keeps the numbers small: n_bins ** K would overflow
+            # Renumbering after each axis keeps the numbers small: n_bins ** K would overflow.
             index = occupied(index * self.n_bins + column, "fixed").index
         size = int(index.max(initial=0)) + 1
         warn_of_small_cells(self, size, len(predictions))
@@ -75,6 +80,11 @@ class VarianceTree(Binning):
         rows unless all their predictions are equal.
     split : {"mean", "median"}
         Rows strictly below go to one side, the rest to the other.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `min_size` is not an integer of at least 1, or `split` is neither "mean" nor "median".
 
     Examples
     --------

@@ -18,15 +18,15 @@ from calibstat.data.sample import Predictions
 class UniqueValues(Binning):
     """One cell for each distinct value of what is conditioned on: binned errors then become unbinned ones.
 
-    Values are equal if they differ by rounding only: by at most four units in the last place of the value itself
-    (float noise would otherwise turn a true zero into 0.1). So 1e-17 and 1e-30 are different predictions. Where all
-    columns of three or more classes are conditioned on together, rounding is that of their sum, which is one: there it
-    is 8.9e-16 in each column, because one of them may be what the others leave.
+    Values are equal if they exceed the smallest of their cell by at most four units in its last place (otherwise
+    rounding would turn a true zero into 0.1), so 1e-17 and 1e-30 are different predictions. Where all columns of three
+    or more classes are conditioned on together, the rounding is that of their sum, which is one: 8.9e-16 in each
+    column, because one of the columns may have been computed from the others.
 
     Parameters
     ----------
     tolerance : float, >= 0
-        Values that are this close are the same too; absolute, counted from the smallest value of the cell.
+        Values that exceed the smallest of their cell by at most this are equal too.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def _pool(values: Floats, tolerance: float) -> Ints:
 @final
 @dataclass(frozen=True)
 class Categories(Binning):
-    """One cell for each level of the one variable that is conditioned on (numbers count as levels too).
+    """One cell for each level of the one variable that is conditioned on; distinct numbers are levels too.
 
     Examples
     --------

@@ -22,11 +22,11 @@ def classes_of_columns(
     labels: Sequence[Hashable] | None = None,
     columns: Sequence[str] | None = None,
 ) -> tuple[Classes, str]:
-    """Return the class of each column of probabilities, and a sentence about what was taken for what, and why.
+    """Return the class of each column of probabilities, and a sentence that says how it was found.
 
-    The first rule that applies: `labels`, as the user says; the names of the `columns` (of the one column, if there is
-    a single `vector` with P(the last class)); integers or booleans as positions; the sorted labels, if exactly as many
-    occur as there are columns. A ValueError, which proposes `labels`, if none applies.
+    The first rule that applies decides: `labels`, as the user gives them; the names of the `columns` (of the one
+    column, if there is a single `vector` with P(the last class)); integers or booleans as column numbers; the sorted
+    labels, if as many occur as there are columns. If none applies, a ValueError proposes `labels`.
     """
     classes, reason = _by_rule(found, n_classes, vector, labels, columns)
     return classes, _sentence(classes, reason, vector, columns)
@@ -60,7 +60,7 @@ def _no_zero(found: Labels, n_classes: int) -> str:
 
 
 def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Classes:
-    """The user's own order, when it fits the columns and the labels that occur."""
+    """Return the user's own order, if it fits the columns and the labels that occur."""
     told = told_labels(labels)
     if len(told) != n_classes:
         raise ValueError(f"labels={list(told)} names {len(told)} classes, but y_prob is for {n_classes}")
@@ -103,7 +103,7 @@ def _other_type(strange: Sequence[Hashable], told: Sequence[Hashable]) -> str:
 
 
 def _sentence(classes: Classes, reason: str, vector: bool, columns: Sequence[str] | None) -> str:
-    """What was taken for what, in one line."""
+    """Say in one line which class each column was taken for, and why."""
     why = reason if reason.startswith("by position") else f"({reason})"
     if vector:
         what = f"y_prob: column {columns[0]}" if columns is not None else "y_prob"
@@ -138,7 +138,7 @@ def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[st
 
 
 def _proposal(found: Labels, n_classes: int) -> str:
-    """The labels that occur, filled up to the number of columns."""
+    """Return the labels that occur, filled up to the number of columns."""
     labels = list(found.distinct)
     if found.boolean:
         return _few([False, True])
@@ -158,14 +158,14 @@ BOOLEANS = (("False", "True"), ("false", "true"), ("0", "1"))
 
 
 def _spellings(found: Labels) -> list[dict[str, Hashable]]:
-    """How the labels that occur may be written in a column's name."""
+    """Return the ways in which the labels that occur may be written in a column's name."""
     if found.boolean:
         return [{pair[label]: label for label in (False, True)} for pair in BOOLEANS]
     return [{str(label): label for label in found.distinct}]
 
 
 def labels_by_names(found: Labels, columns: Sequence[str]) -> Classes | None:
-    """The labels that the names (without a common beginning, the shortest that will do) spell."""
+    """Return the labels that the columns' names spell once the shortest sufficient common beginning is removed."""
     names = [as_text(name) for name in columns]
     for length in range(len(common_prefix(names)) + 1):
         parts = [name[length:] for name in names]
@@ -187,7 +187,7 @@ def common_prefix(names: Sequence[str]) -> str:
 
 
 def _spelt(found: Labels, parts: Sequence[str], spelling: dict[str, Hashable]) -> Classes | None:
-    """The label of each part, if every label that must be there is; parts that do not occur get the others' type."""
+    """Return the label of each part if every label that occurs has one; labels without rows get the others' type."""
     if not set(spelling) <= set(parts) or (found.boolean and len(parts) != 2):
         return None
     if found.text or found.boolean:
@@ -198,7 +198,7 @@ def _spelt(found: Labels, parts: Sequence[str], spelling: dict[str, Hashable]) -
 
 
 def event_by_name(found: Labels, name: str) -> Classes | None:
-    """The two classes with the one last that the only column's name is or ends in."""
+    """Return two classes, the last one being the label that the only column's name is or ends in."""
     two = _two_labels(found)
     for spelling in _two_spellings(two):
         matches = [text for text in spelling if ends_in(as_text(name), text)]
@@ -229,7 +229,7 @@ def ends_in(name: str, text: str) -> bool:
 
 
 def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
-    """Raise if a column is named, in whatever case, by another's label; a single one is the last of two classes."""
+    """Raise if a column bears another column's label as its name, in any case; a single column is the last class."""
     spelt = {str(label).lower(): label for label in classes}
     if len(spelt) < len(classes):
         return
@@ -246,7 +246,7 @@ def refuse_contradiction(classes: Classes, columns: Sequence[str]) -> None:
 
 
 def _meant(names: Sequence[str], spelt: dict[str, Hashable]) -> list[Hashable]:
-    """The label that each name spells after a common beginning, None where it spells none."""
+    """Return the label that each name spells after a common beginning, None where it spells none."""
     tried = [[spelt.get(name[length:]) for name in names] for length in range(len(common_prefix(names)) + 1)]
     return max(tried, key=lambda labels: sum(label is not None for label in labels))
 
@@ -257,7 +257,7 @@ def _meant_by_one(name: str, spelt: dict[str, Hashable]) -> list[Hashable]:
 
 
 def _proposed_labels(meant: Sequence[Hashable], classes: Classes) -> str:
-    """What the names say, filled up with the other labels."""
+    """Return the labels that the names spell, filled up with the other labels."""
     left = iter([label for label in classes if label not in meant])
     if len(meant) == 1:
         return repr([*left, *meant])
@@ -300,7 +300,7 @@ class Labels:
         return self.names is not None and isinstance(self.names[0], str)
 
     def within(self, n_classes: int) -> bool:
-        """Whether the labels are numbers that can be positions of that many columns."""
+        """Whether the labels are integers that can be the numbers of `n_classes` columns."""
         return self.names is None and self.span[0] >= 0 and self.span[1] < n_classes
 
     def columns(self, classes: tuple[Hashable, ...]) -> Ints:

@@ -1,4 +1,4 @@
-"""Delimited text whose lines are counted while it is read: pandas lets extra values pass in silence."""
+"""Delimited text whose lines are counted while it is read: pandas drops extra values without a word."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NEWLINE, QUOTE = ord("\n"), ord('"')
 
 
 class CountedLines(io.RawIOBase):
-    """The lines after the header, handed on once the values in each are counted.
+    """The lines after the header, passed on once the values in each line are counted.
 
-    `stream` is a file of bytes at the beginning of the line after the header, and `start` what comes before that; each
-    line must have `n_columns` values, and the first one is number `line` of the file (lines count from 1).
+    `stream` is a file of bytes that stands at the line after the header, and `start` holds bytes read before that; each
+    line must have `n_columns` values, and the first one is line number `line` of the file (lines count from 1).
     """
 
     def __init__(self, stream: Any, delimiter: str, n_columns: int, line: int, start: bytes = b"") -> None:
@@ -28,11 +28,11 @@ class CountedLines(io.RawIOBase):
         self.counter.feed(start)
 
     def readable(self) -> bool:
-        """Whether it can be read: yes."""
+        """Return True: the stream can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
-        """Fill the buffer as far as what is ready reaches; 0 at the end."""
+        """Fill the buffer with the lines that are ready, and return how many bytes; 0 at the end."""
         if not self._ready:
             block = self._stream.read(BLOCK)
             self.counter.feed(block) if block else self.counter.end()
@@ -44,9 +44,10 @@ class CountedLines(io.RawIOBase):
 
 
 class LineCounter:
-    """Counts the values in each line of text that comes in blocks, as `CountedLines` asks.
+    """Counts the values in each line of text that arrives in blocks, for `CountedLines`.
 
-    More than columns are an error, unless all beyond are empty; `short` says which line is the first with too few.
+    A line with more values than columns is an error, unless all values beyond are empty; `short` describes the first
+    line that has fewer.
     """
 
     def __init__(self, delimiter: str, n_columns: int, line: int) -> None:
@@ -72,15 +73,15 @@ class LineCounter:
             self._held = self._count(text[:end], last=False) + self._held
 
     def end(self) -> None:
-        """Count in the last line, which may lack its end."""
+        """Count the last line, which may lack its line ending."""
         text, self._held = self._held.rstrip(b"\r"), b""
         if text:
             self._count(text + b"\n", last=True)
 
     def _count(self, text: bytes, *, last: bool) -> bytes:
-        """Count in whole lines; give back the record that may go on in the next block."""
-        # Fast, and nearly always all there is to do. Quotation marks side by side were in the same value; where every
-        # value has an even number of them, no delimiter is inside.
+        """Count whole lines; return the unfinished record, which may continue in the next block."""
+        # The fast path, which nearly always suffices. Two quotation marks side by side belong to one value; if every
+        # value has an even number of marks, no delimiter stands inside quotation marks.
         kinds = text.translate(None, self._others).replace(b'""', b"")
         n_lines = kinds.count(b"\n")
         if kinds == self._record * n_lines:
@@ -102,14 +103,14 @@ class LineCounter:
         if len(quotes) % 2:
             return False
         before, after = data[quotes[::2] - 1], data[quotes[1::2] + 1]
-        # Text ends in a newline, and so the mark before the first one, taken from the end, is one too.
+        # If the first mark opens the text, index -1 reads the newline that ends the text, which is a border too.
         return bool(np.isin(before, (self._mark, NEWLINE)).all() and np.isin(after, (self._mark, NEWLINE)).all())
 
     def _judge(self, text: bytes, data: Array, marks: Ints) -> None:
         ends = np.flatnonzero(data[marks] == NEWLINE)
         counts = np.diff(ends, prepend=-1)
         stops = marks[ends]
-        # One delimiter at the end of a line is common, and harmless.
+        # One delimiter at the end of a line is common and does no harm.
         closed = (counts == self._n + 1) & (data[stops - 1] == self._mark)
         for row in np.flatnonzero((counts != self._n) & ~closed):
             start = int(stops[row - 1]) + 1 if row else 0
@@ -118,7 +119,7 @@ class LineCounter:
                 self._judge_record(self._values(text[start : stops[row]]), line)
 
     def _values(self, record: bytes) -> list[str]:
-        # One character for each byte: nothing but ASCII marks matters here.
+        # Latin-1 maps each byte to one character; only ASCII marks matter here.
         text = io.StringIO(record.decode("latin-1"), newline="\n")
         return next(csv.reader(text, delimiter=self._delimiter, skipinitialspace=True), [])
 
@@ -128,7 +129,7 @@ class LineCounter:
             hint = ": the first line must name every column" if line == self._first else ""
             raise ValueError(what + hint)
         if len(values) < self._n and any(values) and not self.short:
-            self.short = f"{what}: those that are not there count as missing"
+            self.short = f"{what}: the values that are not there count as missing"
 
     def _count_by_record(self, text: bytes, *, last: bool) -> bytes:
         """Count as the csv module does; the last record may go on in the next block."""

@@ -1,4 +1,4 @@
-"""The one place where arrays from outside are examined; whatever has passed is trusted everywhere else."""
+"""The one place where arrays from outside are checked; all other code trusts what has passed."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from calibstat.data.columns import Column, absent, as_array, column, names_of, o
 class Examined:
     """Input that has passed every check.
 
-    Rows stay writeable, since numpy's argmax copies what is locked; what users see of them is locked.
+    `rows` can be written to, because numpy's argmax copies read-only arrays; users only see read-only views of it.
     """
 
-    rows: Array  # (n, K), in memory of their own; columns lie together for K = 2, else rows, which may be single
+    rows: Array  # (n, K) copied; columns are contiguous for K = 2, otherwise rows, which may be in single precision
     outcomes: Ints  # (n,), the column of each row's label
     classes: tuple[Hashable, ...]
     weights: Floats | None  # None if not given or all equal
     variables: dict[str, Variable]
-    source: str  # one line: what was taken for what
+    source: str  # one line: which class each column was taken for
 
     @property
     def probabilities(self) -> Array:
-        """(n, K) the rows, locked."""
+        """(n, K) the rows, read-only."""
         return locked(self.rows.view())
 
 
@@ -43,10 +43,10 @@ def examine(
     nan_policy: str = "raise",
     columns: Sequence[str] | None = None,
 ) -> Examined:
-    """Check everything that a sample is made of, and take it over, in memory of its own.
+    """Check the arguments of a sample and copy them.
 
-    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, where they are known better
-    than from a data frame. An error says what was found, what was expected and what to do.
+    The arguments are those of `Sample`; `columns` are the names of the columns of `y_prob`, where the caller knows
+    them. An error says what was found, what was expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
     check_range(raw.rows)
@@ -68,7 +68,7 @@ def examine(
 
 
 def _weights(found: Column | None) -> Floats | None:
-    """Importance weights in memory of their own; None if they are all equal."""
+    """Return a copy of the importance weights; None if they are all equal."""
     if found is None:
         return None
     if found.names is not None:
@@ -87,7 +87,7 @@ def _weights(found: Column | None) -> Floats | None:
 
 
 def locked(array: Array) -> Array:
-    """Return an array that nobody else holds, which cannot be written to any more."""
+    """Return the array after making it read-only; nobody else may hold it."""
     array.setflags(write=False)
     return array
 
@@ -97,7 +97,7 @@ NAN_POLICIES = ("raise", "omit")
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
-    """The arguments as arrays of equal length, their values unchecked."""
+    """The arguments as arrays of equal length, whose values are not checked yet."""
 
     truth: Column
     rows: Array
@@ -105,14 +105,14 @@ class Arguments:
     variables: dict[str, Column]
 
     def columns(self) -> dict[str, Column]:
-        """Everything but the probabilities, by the name it has in messages."""
+        """Everything but the probabilities, by the names that messages use."""
         named = {"y_true": self.truth}
         if self.weights is not None:
             named["sample_weight"] = self.weights
         return named | {f"variable {name!r}": each for name, each in self.variables.items()}
 
     def take(self, kept: Bools) -> Arguments:
-        """The rows that are kept."""
+        """Return the arguments at the rows that are kept."""
         return Arguments(
             self.truth.take(kept),
             self.rows[kept],
@@ -122,7 +122,7 @@ class Arguments:
 
 
 def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any) -> Arguments:
-    """Take the arguments for arrays, and refuse those whose shapes or types do not fit."""
+    """Turn the arguments into arrays, and raise if their shapes or types do not fit together."""
     truth, prob = as_array("y_true", y_true), as_array("y_prob", y_prob)
     _refuse_shape(truth, prob)
     labels = column("y_true", truth)
@@ -134,7 +134,7 @@ def gather(y_true: Any, y_prob: Any, variables: Any, sample_weight: Any) -> Argu
 
 
 def _refuse_shape(truth: Array, prob: Array) -> None:
-    """Labels with more than one dimension."""
+    """Raise if labels have more than one dimension."""
     if truth.ndim == 1:
         return
     _refuse_exchange(truth, prob)
@@ -153,7 +153,7 @@ def _one_hot(truth: Array) -> bool:
 
 
 def _refuse_exchange(truth: Array, prob: Array) -> None:
-    """Probabilities where labels should be, and labels where probabilities should be."""
+    """Raise if probabilities stand where labels should be, and labels where probabilities should be."""
     if truth.dtype.kind != "f" or prob.ndim != 1 or not truth.size or not prob.size:
         return
     unit = np.nanmin(truth) >= 0 and np.nanmax(truth) <= 1 if not np.isnan(truth).all() else False
@@ -166,7 +166,7 @@ def _refuse_exchange(truth: Array, prob: Array) -> None:
 
 
 def _fractions(values: Array) -> bool:
-    # A comparison with NaN is false, and so is this one with infinity.
+    # NaN > floor(NaN) is False, and so is the same comparison of infinity.
     return bool((values > np.floor(values)).any())
 
 
@@ -191,7 +191,7 @@ def _refuse_lengths(given: Arguments) -> None:
 
 
 def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
-    """The rows in which nothing is missing, and what to say about the others."""
+    """Return the rows in which nothing is missing, and a phrase about the others."""
     if nan_policy not in NAN_POLICIES:
         raise ValueError(f"nan_policy is {nan_policy!r}, but it must be one of {', '.join(map(repr, NAN_POLICIES))}")
     holes = {name: each.missing() for name, each in given.columns().items()}
@@ -214,17 +214,17 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
     return given.take(kept), f"; {int((~kept).sum())} of {len(kept)} rows omitted (missing in {counts})"
 
 
-# Rows of probabilities: what they must be, and what they seem to be instead.
+# Rows of probabilities: what they must be, and what they look like if they are something else.
 
-# Single precision rounds: values may leave [0, 1] by the first, rows miss one by the second (and its own rounding).
+# Tolerances for single precision: how far values may leave [0, 1], and how far row sums may miss one.
 VALUE_TOLERANCE = 1e-6
 ROW_TOLERANCE = 1e-4 + 1e-12
-# Numbers that are added up at once, so that they stay in the cache.
+# This many numbers are added up at once, so that they stay in the cache.
 _NUMBERS = 2**16
 
 
 def as_rows(y_prob: Any) -> Array:
-    """(n,) or (n, K) numbers, NaN where missing, neither checked for their size nor copied if they need not be."""
+    """Return (n,) or (n, K) numbers, NaN where missing; their range is not checked, and copies are avoided."""
     array = as_array("y_prob", y_prob)
     if array.ndim > 2:
         raise ValueError(f"y_prob has shape {array.shape}, but (n,) or (n, K) is expected: one row, one prediction")
@@ -251,9 +251,9 @@ def _from_objects(array: Array) -> Array:
 
 
 def own(rows: Array, single: bool = False) -> Array:
-    """(n, K) floats in memory of their own: columns lie together for two classes, rows otherwise.
+    """Return (n, K) floats as a copy: columns are contiguous for two classes, rows otherwise.
 
-    One dimension is P(the last class). With `single`, rows of many classes in single precision stay so.
+    A single dimension holds P(the last class). With `single`, rows of three or more classes stay in single precision.
     """
     if rows.ndim == 2 and rows.shape[1] > 2:
         owned = np.array(rows, dtype=np.float32 if single and rows.dtype == np.float32 else np.float64, order="C")
@@ -280,7 +280,7 @@ def check_range(rows: Array) -> None:
 
 
 def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
-    """Raise if a row of (n, K) numbers misses one; `columns` are their names, if they have some."""
+    """Raise if a row of (n, K) numbers does not sum to one; `columns` are the names of the columns, if known."""
     sums = rows[:, 0] + rows[:, 1] if rows.shape[1] == 2 else _sums(rows)
     if max(1 - sums.min(), sums.max() - 1) <= ROW_TOLERANCE:
         return
@@ -302,7 +302,7 @@ def _sums(rows: Array) -> Floats:
 
 def _sum_advice(columns: Sequence[str] | None) -> str:
     if columns is not None:
-        # A pattern may have caught a column too many: normalising would hide it.
+        # A glob may have matched one column too many; normalising would hide that.
         return f"Is one of these no class probability? columns: {shortened(columns)}; pass one column for each class"
     return (
         "Pass one column for each class; scores that need not sum to 1 are to be normalised first, "
@@ -320,7 +320,7 @@ def _shown(values: Any) -> str:
 
 
 def _guess(rows: Array) -> str:
-    """What the numbers seem to be, and what turns them into probabilities."""
+    """Say what the numbers look like, and how to turn them into probabilities."""
     return _guess_vector(rows) if rows.ndim == 1 else _guess_matrix(rows)
 
 
@@ -387,7 +387,7 @@ def _column(name: str, values: Any) -> Column:
 
 
 def as_variable(found: Column) -> Variable:
-    """A variable from a column without missing values, in memory of its own; levels that do not occur are dropped."""
+    """Copy a column without missing values into a variable; levels that do not occur are dropped."""
     positions, names = found.values, found.names
     if found.boolean:
         positions, names = found.values.astype(np.intp), ("False", "True")

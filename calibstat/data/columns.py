@@ -1,4 +1,4 @@
-"""Whatever holds one value for each row, turned into a numpy column; nothing is copied that need not be."""
+"""Turns whatever holds one value for each row into a numpy column, without copying where that can be avoided."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Bools, Ints
 
-# pandas' missing values, known by name so that pandas need not be imported.
+# pandas' missing values, recognised by the names of their types, so that pandas need not be imported.
 ABSENT = ("NoneType", "NAType", "NaTType", "MaskedConstant")
 
 
@@ -26,17 +26,17 @@ class Column:
     boolean: bool = False  # whether the numbers came as booleans
 
     def missing(self) -> Bools | None:
-        """Which rows are missing; None if none is."""
+        """Return which rows are missing; None if none is."""
         return absent(self.values) if self.names is None else _any(np.less(self.values, 0))
 
     def take(self, kept: Bools) -> Column:
-        """The same column at the rows that are kept."""
+        """Return the same column at the rows that are kept."""
         return replace(self, values=self.values[kept])
 
 
 def absent(values: Array) -> Bools | None:
-    """Which rows of an array of numbers hold a NaN; None if none does."""
-    # The smallest of numbers among which one is NaN is NaN: one fast pass instead of a mask.
+    """Return which rows of an array of numbers hold a NaN; None if none does."""
+    # The minimum is NaN if any number is, so one fast pass replaces a mask.
     if values.dtype.kind != "f" or not values.size or not np.isnan(values.min()):
         return None
     holes: Bools = np.isnan(values)
@@ -54,13 +54,13 @@ def refuse_lazy(name: str, given: Any) -> None:
 
 
 def as_array(name: str, given: Any) -> Array:
-    """Anything that numpy can take as an array of at least one dimension; masked entries become None."""
+    """Return anything that numpy can read as an array of at least one dimension; masked entries become None."""
     refuse_lazy(name, given)
     if isinstance(given, np.ma.MaskedArray):
         return _unmasked(given)
     try:
         array: Array = np.asarray(given)
-    except Exception as error:  # each library has its own exception for "not from here"
+    except Exception as error:  # each library raises its own exception for what it cannot convert
         raise ValueError(_refusal(name, given, error)) from error
     if array.ndim == 0:
         raise TypeError(
@@ -89,9 +89,9 @@ def _refusal(name: str, given: Any, error: Exception) -> str:
 
 
 def column(name: str, given: Any) -> Column:
-    """Take anything with one dimension for one value in each row: numbers, booleans or strings.
+    """Read anything with one dimension as one value for each row: numbers, booleans or strings.
 
-    None, NaN, NA and NaT count as missing. A ValueError, which calls it `name`, refuses anything else.
+    None, NaN, NA and NaT count as missing. For anything else a ValueError names the column `name`.
     """
     array = as_array(name, given)
     if array.ndim != 1:
@@ -148,7 +148,7 @@ def _kind(each: type) -> str:
         return "text"
     if issubclass(each, (bool, np.bool_)):
         return "boolean"
-    # numpy calls time differences integers; here they are not.
+    # numpy counts time differences among integers; here they are refused.
     if not issubclass(each, np.timedelta64) and issubclass(each, (Real, Decimal)):
         return "number"
     return each.__name__
@@ -171,7 +171,7 @@ def _positions(items: list[Any], names: Sequence[str], holes: Bools | None) -> I
 
 
 def occurring(positions: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
-    """The same column of text without the names that no row has."""
+    """Return the same column of text without the names that no row has."""
     counts = np.bincount(positions, minlength=len(names))
     if counts.all():
         return positions, tuple(names)
@@ -180,16 +180,16 @@ def occurring(positions: Ints, names: Sequence[str]) -> tuple[Ints, tuple[str, .
 
 
 def names_of(given: Any) -> list[str] | None:
-    """The names of the columns of something two-dimensional, if it names them: a data frame, a labelled array."""
+    """Return the column names of a two-dimensional object that has them: a data frame or a labelled array."""
     if len(getattr(given, "dims", ())) == 2 and given.dims[1] in getattr(given, "coords", {}):
         return [as_text(name) for name in np.asarray(given.coords[given.dims[1]]).tolist()]
-    # A pyarrow table has its names here, and the columns themselves under `columns`.
+    # A pyarrow table keeps its names here; its `columns` are the columns themselves.
     names = getattr(given, "column_names", getattr(given, "columns", None))
     return None if names is None else [as_text(name) for name in names]
 
 
 def shortened(names: Sequence[Any]) -> str:
-    """Names in a row; of more than twelve, the first ten and the last."""
+    """List names; of more than twelve, the first ten and the last."""
     shown = [as_text(name) for name in names]
     if len(shown) > 12:
         shown = [*shown[:10], f"... ({len(shown) - 11} more)", shown[-1]]
@@ -197,7 +197,7 @@ def shortened(names: Sequence[Any]) -> str:
 
 
 def as_text(name: Any) -> str:
-    """A column's name as text; 3.0 is "3"."""
+    """Return a column's name as text; 3.0 becomes "3"."""
     if isinstance(name, (float, np.floating)) and float(name).is_integer():
         return str(int(name))
     return str(name)

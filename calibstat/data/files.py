@@ -1,4 +1,4 @@
-"""Frames, files, classifiers and confidences, as the arguments of `examine`."""
+"""Reads frames, files, classifiers and confidences into the arguments of `examine`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from calibstat.data._line_counts import CountedLines
 from calibstat.data.columns import as_array, column
 from calibstat.data.frames import Selection, arguments_from, frame_names, select
 
-# Files that hold columns, read no further than needed.
+# Files that hold columns; only the columns asked for are read.
 
 Choose = Callable[[list[str]], Selection]
 
 
 def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
-    """The arguments of `examine` from a file of numpy arrays; nothing in it is executed (no pickles)."""
+    """Read the arguments of `examine` from a file of numpy arrays; pickles are refused, so no code is executed."""
     with _opened(path) as arrays:
         if not hasattr(arrays, "files"):
             raise ValueError("it holds a single array without a name; save it with numpy.savez")
@@ -47,7 +47,7 @@ def _opened(path: Path) -> Any:
 
 
 def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
-    """The arguments of `examine` from a Parquet file."""
+    """Read the arguments of `examine` from a Parquet file."""
     _need("pyarrow", "Parquet")
     from pyarrow import parquet
 
@@ -56,11 +56,11 @@ def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
 
 
 def read_netcdf(path: Path, choose: Choose) -> dict[str, Any]:
-    """The arguments of `examine` from a NetCDF file, of version 4 (which is HDF5) or 3."""
+    """Read the arguments of `examine` from a NetCDF file, of version 4 (which is HDF5) or 3."""
     with path.open("rb") as file:
         classic = file.read(3) == b"CDF"
     if not classic:
-        # h5netcdf no longer brings h5py along.
+        # h5netcdf no longer installs h5py with itself.
         _need("h5netcdf", "NetCDF")
         _need("h5py", "NetCDF")
     import xarray
@@ -78,19 +78,19 @@ def _need(module: str, kind: str) -> None:
 # Delimited text: comma-separated values and their relatives.
 
 DELIMITERS = ",\t;|"
-# Labels may well be called "None" or "NA" (Namibia): only these are missing labels. Elsewhere, as pandas has it.
+# Labels may well be "None" or "NA" (Namibia), so only these mark a missing label. Other columns follow pandas.
 MISSING_LABELS = ["", "nan", "NaN"]
 MISSING = ["", "nan", "NaN", "-nan", "-NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None"]
 
 
 def read_delimited(path: Path, choose: Choose) -> dict[str, Any]:
-    """The arguments of `examine` from a text file, which may be compressed."""
+    """Read the arguments of `examine` from a text file, which may be compressed."""
     with opened(path) as stream:
         return read_stream(stream, choose)
 
 
 def read_standard_input(choose: Choose) -> dict[str, Any]:
-    """The arguments of `examine` from text on standard input."""
+    """Read the arguments of `examine` from text on standard input."""
     if sys.stdin is None or sys.stdin.closed:
         raise ValueError("it is closed; name a file instead of -, or send one in: < FILE")
     stream = getattr(sys.stdin, "buffer", None)
@@ -98,13 +98,13 @@ def read_standard_input(choose: Choose) -> dict[str, Any]:
 
 
 def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
-    """The arguments of `examine` from an open file of bytes, read once from here to its end."""
+    """Read the arguments of `examine` from an open file of bytes, from its position to its end."""
     number, first = 1, stream.readline()
     while first and not first.strip():
         number, first = number + 1, stream.readline()
     if not first:
         raise ValueError("it is empty; the first line must name the columns")
-    # Lines that end in carriage returns alone are one line to `readline`.
+    # `readline` takes lines that end in carriage returns alone for a single line.
     line, _, rest = first.rstrip(b"\r\n").partition(b"\r")
     names, delimiter = header(line.decode("utf-8-sig"))
     chosen = choose(names)
@@ -116,7 +116,7 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
 
 
 def header(line: str) -> tuple[list[str], str]:
-    """The names in the first line, and what separates them."""
+    """Return the names in the first line, and the delimiter."""
     unquoted = re.sub(r'"[^"]*"', "", line)
     delimiter = max(DELIMITERS, key=unquoted.count)
     return _fields(line, delimiter), delimiter
@@ -141,14 +141,14 @@ def _frame(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int]
     options: dict[str, Any] = {
         "sep": sep,
         "header": None,
-        # Positions for names: pandas would rename two equal names.
+        # Columns get numbers for names: pandas would rename two equal names.
         "names": names,
         "usecols": usecols,
         "index_col": False,
         "na_values": na,
         "keep_default_na": False,
         "skipinitialspace": True,
-        # The values of a column are interpreted together: never "1" in one part of the file and 1 in another.
+        # All values of a column are parsed together: never "1" in one part of the file and 1 in another.
         "low_memory": False,
     }
     try:
@@ -161,7 +161,7 @@ def _frame(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int]
 
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst", ".zip")
-# By the first bytes.
+# Found by the first bytes of the file.
 DECOMPRESSED_BY = {b"\x1f\x8b": "zcat", b"BZh": "bzcat", b"\xfd7zXZ": "xzcat", b"\x28\xb5\x2f\xfd": "zstdcat"}
 READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
     ".csv": read_delimited,
@@ -175,12 +175,12 @@ READERS: dict[str, Callable[[Path, Choose], dict[str, Any]]] = {
 
 
 def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
-    """Take the arguments of `examine` from a file, of which only the named columns are kept.
+    """Read the arguments of `examine` from a file, keeping only the named columns.
 
-    The end of the name says what the file is: .csv, .tsv or .txt (these may be compressed), .npz, .parquet, .nc or
-    .netcdf; ``-`` is delimited text on standard input. In text, an empty label, nan and NaN are missing, whereas NA,
-    None and null are labels like others; in all other columns these are missing too. Columns are named as for `select`.
-    A ValueError if the file cannot be read, or a column is missing.
+    The suffix says what the file is: .csv, .tsv or .txt (these may be compressed), .npz, .parquet, .nc or .netcdf;
+    ``-`` is delimited text on standard input. In text, an empty label, nan and NaN are missing, whereas the labels NA,
+    None and null are kept; in all other columns these are missing too. Columns are named as for `select`. A ValueError
+    says that the file cannot be read, or that a column is missing.
     """
     where = "standard input" if str(path) == "-" else str(path)
 
@@ -192,7 +192,7 @@ def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
             return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
         except MemoryError:
             raise
-        except Exception as error:  # every library has its own way to fail on a file
+        except Exception as error:  # every library raises exceptions of its own
             if interrupts.came:
                 raise KeyboardInterrupt from error
             raise ValueError(_complaint(where, error)) from error
@@ -214,7 +214,7 @@ def _reader(path: Path) -> Callable[[Path, Choose], dict[str, Any]]:
 
 
 def _complaint(where: str, error: Exception) -> str:
-    """One line that names the file once."""
+    """Return one line of reason that names the file once."""
     reason = " ".join(str(error).split())
     if isinstance(error, UnicodeDecodeError):
         reason = _not_text(where, error.object)
@@ -237,12 +237,12 @@ def _not_text(where: str, content: bytes) -> str:
 
 
 def _ours(error: Exception) -> bool:
-    """Whether the message was written here, and not by a library."""
+    """Whether the message was written here and not by a library."""
     return type(error) in (ValueError, TypeError, ModuleNotFoundError) and "pickle" not in str(error)
 
 
 def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:
-    """Predict rows X with a fitted classifier, whose ``classes_`` label the columns; say what it lacks if it cannot."""
+    """Predict rows X with a fitted classifier, whose ``classes_`` label the columns; raise if it cannot do so."""
     name = type(estimator).__name__
     wrap = f"sklearn.calibration.CalibratedClassifierCV({name}(...)) gives probabilities once fitted"
     if not hasattr(estimator, "predict_proba"):
@@ -259,14 +259,14 @@ def _predicted(estimator: Any, X: Any) -> Any:
     try:
         return estimator.predict_proba(X)
     except Exception as error:
-        # scikit-learn's own exception, known by name so that it need not be imported.
+        # scikit-learn's own exception, recognised by name, so that scikit-learn need not be imported.
         if type(error).__name__ != "NotFittedError":
             raise
         raise ValueError(f"{type(estimator).__name__} is not fitted: call its fit first") from error
 
 
 def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
-    """Take `correct` (n,), each 0 or 1, for the label, and the confidence (n,) in [0, 1] for its probability."""
+    """Take `correct` (n,), each 0 or 1, as the labels, and the confidences (n,) in [0, 1] as their probabilities."""
     levels = as_array("confidence", confidence)
     if levels.ndim != 1:
         raise ValueError(
@@ -286,7 +286,7 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
-    """Open a file to read its bytes, decompressed if the end of its name says so."""
+    """Open a file of bytes, decompressed if its suffix says so."""
     with OPENERS.get(path.suffix.lower(), _plain)(path) as stream:
         yield stream
 

@@ -17,7 +17,7 @@ Names: TypeAlias = str | Sequence[str]
 
 @dataclass(frozen=True)
 class Selection:
-    """The columns that a sample is made of, in the order asked for; those that a glob matches, in the frame's."""
+    """The columns of a sample, in the order asked for; columns matched by a glob keep the frame's order."""
 
     y_true: str
     y_prob: list[str]
@@ -26,7 +26,7 @@ class Selection:
 
     @property
     def names(self) -> list[str]:
-        """All of them, each once."""
+        """The names of all columns, each once."""
         weight = [] if self.sample_weight is None else [self.sample_weight]
         return list(dict.fromkeys([self.y_true, *self.y_prob, *self.variables, *weight]))
 
@@ -34,11 +34,11 @@ class Selection:
 def select(
     names: Sequence[str], *, y_true: str, y_prob: Names, variables: Names | None, sample_weight: str | None, where: str
 ) -> Selection:
-    """Find the columns that are asked for among the `names` that are there.
+    """Find the requested columns among the `names` that exist.
 
-    `y_prob` and `variables` may be several, and globs. No glob matches the labels or the weights, and one for
-    `variables` matches no probabilities either. `where` is what messages call the frame or the file. A ValueError lists
-    what is there if something is not.
+    `y_prob` and `variables` may be several names, and globs. A glob never matches the labels or the weights, and one
+    for `variables` matches no probabilities either. `where` is what messages call the frame or the file. If a column
+    does not exist, a ValueError lists those that do.
     """
     single = [y_true] if sample_weight is None else [y_true, sample_weight]
     for name in single:
@@ -56,7 +56,7 @@ def select(
 
 
 def _refuse_twice(y_prob: Names) -> None:
-    """A column that is named twice; what patterns match may overlap."""
+    """Raise if a column is named twice; globs may overlap."""
     listed = [] if isinstance(y_prob, str) or not isinstance(y_prob, Iterable) else list(y_prob)
     twice = [name for name in listed if listed.count(name) > 1 and not any(sign in str(name) for sign in "*?[")]
     if twice:
@@ -72,7 +72,7 @@ def _all_matches(patterns: Names, names: Sequence[str], taken: Sequence[str], wh
 
 
 def _matches(pattern: str, names: Sequence[str], taken: Sequence[str], where: str, *, globs: bool = True) -> list[str]:
-    # A name such as "p[1]" is itself before it is a pattern.
+    # A name such as "p[1]" is first taken literally, then as a glob.
     if pattern in names:
         return [pattern]
     found = [
@@ -97,17 +97,17 @@ def frame_arguments(frame: Any, **asked: Any) -> dict[str, Any]:
     """Take the arguments of `examine` from the columns of a frame.
 
     The frame is one of pandas, polars or pyarrow, an xarray Dataset, or a mapping of names to columns; columns are
-    named as for `select`, and a single two-dimensional one holds all probabilities. A ValueError if a column is missing
-    or one of probabilities does not hold numbers, a TypeError if `frame` is no frame.
+    named as for `select`, and a single two-dimensional one may hold all probabilities. Raises a ValueError if a column
+    is missing or probabilities are not numbers, and a TypeError if `frame` is no frame.
     """
     return arguments_from(frame, select(frame_names(frame), **asked, where="the frame"))
 
 
 def frame_names(frame: Any) -> list[str]:
-    """The names of a frame's columns."""
+    """Return the names of a frame's columns."""
     refuse_lazy("the frame", frame)
     if hasattr(frame, "data_vars"):
-        # The labels of an axis are no column, as a frame's index is none.
+        # Coordinates are no columns, just as the index of a pandas frame is none.
         return [name for name in frame.variables if name not in frame.dims]
     if hasattr(frame, "column_names"):
         return list(frame.column_names)
@@ -121,9 +121,9 @@ def frame_names(frame: Any) -> list[str]:
 
 
 def arguments_from(frame: Any, chosen: Selection) -> dict[str, Any]:
-    """The arguments of `examine`, from the chosen columns."""
+    """Take the arguments of `examine` from the chosen columns."""
     if hasattr(frame, "column_names"):
-        # pyarrow: through pandas, which keeps categories.
+        # pyarrow tables are converted by pandas, which keeps categories.
         frame = frame.select(chosen.names).to_pandas(ignore_metadata=True)
     prob, columns = _probabilities(frame, chosen.y_prob)
     return {
@@ -155,7 +155,7 @@ def _probabilities(frame: Any, names: Sequence[str]) -> tuple[Array, list[str] |
 
 
 def numbers(name: str, values: Any) -> Floats:
-    """(n,) floats, NaN where missing, from a column that must hold numbers."""
+    """Return (n,) floats, NaN where missing, from a column that must hold numbers."""
     called = f"column {name!r}"
     array = as_array(called, values)
     if array.dtype.kind == "O" and array.ndim == 1:
@@ -167,7 +167,7 @@ def numbers(name: str, values: Any) -> Floats:
 
 
 def _refuse_text(called: str, items: list[Any]) -> None:
-    """Name the first text that is no number, or else the first that is one."""
+    """Raise an error that names the first text that is not a number, or else the first text."""
     texts = [(row, item) for row, item in enumerate(items) if isinstance(item, str)]
     if texts:
         row, item = next((each for each in texts if not is_number(each[1])), texts[0])

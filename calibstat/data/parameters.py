@@ -10,11 +10,11 @@ import numpy as np
 
 
 class SmallCellsWarning(UserWarning):
-    """More cells were asked for than the rows can fill."""
+    """Warns that more cells were asked for than the rows can fill."""
 
 
 def at_least_one(name: str, value: int) -> int:
-    """Return an integer >= 1, which messages call `name`; else a ValueError, or a TypeError (True is no integer)."""
+    """Return an integer >= 1, called `name` in messages; raise a ValueError or a TypeError (True is no integer)."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -27,7 +27,7 @@ def at_least_one(name: str, value: int) -> int:
 
 
 def true_or_false(name: str, value: bool) -> bool:
-    """Return a boolean, which messages call `name`; anything else is a TypeError: the text "False" counts as true."""
+    """Return a boolean, called `name` in messages; anything else is a TypeError, since the text "False" is truthy."""
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"{name} is {value!r}, but True or False is expected")
     return bool(value)
@@ -47,6 +47,6 @@ def check_share(name: str, value: Any, example: float) -> None:
 
 
 def keep(instance: object, **parameters: Any) -> None:
-    """Give a frozen dataclass, as it is made, its parameters as it keeps them: a tuple for the list that was passed."""
+    """Set fields of a frozen dataclass while it is made, for example a tuple in place of the list that was passed."""
     for name, value in parameters.items():
         object.__setattr__(instance, name, value)

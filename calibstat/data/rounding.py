@@ -1,6 +1,6 @@
 """Rounding and ties: which numbers are the same, what is left of zero, and how small a probability may be.
 
-Files keep a constant of their own only where its value follows from what they compute; they then say how.
+A file keeps a constant of its own only where the value follows from what it computes, and then says how.
 """
 
 from __future__ import annotations
@@ -13,47 +13,47 @@ import numpy as np
 from calibstat.data.arrays import Floats
 
 ROUNDING: Final = 1e-12
-"""What rounding may leave of zero, as a share of the numbers that were added or subtracted.
+"""Numbers this small, as a share of the numbers that were added or subtracted, may be rounding errors.
 
-A sum of n doubles errs by about sqrt(n) times 1.1e-16 of what is added, and by n times that at worst (Higham 2002,
-"Accuracy and stability of numerical algorithms", Section 4.2). So 1e-12 leaves room for sums of 10^7 rows, and is far
-below any difference that data can show.
+The sum of n doubles has a rounding error of about sqrt(n) times 1.1e-16, and at most n times 1.1e-16, of what is added
+(Higham 2002, "Accuracy and stability of numerical algorithms", Section 4.2). So 1e-12 leaves room for sums of 10^7
+rows, and is far below any difference that data can show.
 """
 
 SAME: Final = 1e-9
-"""How far two numbers may lie apart that are meant to be equal: rows that sum to one, a rank that is a whole number.
+"""Numbers that are meant to be equal may differ by this much: rows that sum to one, or a rank that is an integer.
 
-Such numbers come from outside, where they were written with about ten digits, or from a few steps of arithmetic.
+Such numbers were typed or stored with about ten digits, or computed in a few steps.
 """
 
 TIE_SHARE: Final = 1e-9
-"""Values of a statistic are tied if they differ by this share of themselves.
+"""Values of a statistic are tied if their relative difference is at most this.
 
-Values that are equal in exact arithmetic may differ in the last digits; without this an exact example goes from
-p = 0.84 to 0.68. Residuals of a million rows in one cell are summed to 1e-10 of their spread. (Those of equal
-predictions are summed to 1e-7: a tie with the other side of a lattice may then be lost. The test stays exact for the
-sum as it is computed.)
+Values that are equal in exact arithmetic may differ in the last digits; without the tolerance the p-value of one exact
+example falls from 0.84 to 0.68. Sums of a million residuals in one cell are accurate to 1e-10 of their standard
+deviation. (With equal predictions they are accurate to 1e-7, so a tie with the opposite side of a lattice may be
+missed. The test remains exact for the sum as it is computed.)
 """
 
 TIE_OF_PREDICTIONS: Final = 4 * float(np.finfo(float).eps)
 """Predictions are tied if they differ by four units in the last place, relative to themselves (8.9e-16).
 
-One or two operations lie between a prediction and the same one computed in another way, as 0.1 + 0.2 and 0.3.
+The same prediction computed in another way differs by one or two operations, as 0.1 + 0.2 does from 0.3.
 """
 
 SMALLEST_PROBABILITY: Final = 1e-9
 """Predictions are kept this far from 0 and 1 where a test or a fit takes their logarithm or their log-odds.
 
-The logarithm is then at most 20.7, so that no single row decides; near 1 a double still has seven digits of 1 - p.
-Scores that are reported as they are, and calibrators, have bounds of their own, which their papers give.
+The logarithm is then at most 20.7 in absolute value, so that no single row decides; near 1 a double still has seven
+digits of 1 - p. Reported scores and calibrators have bounds of their own, which their papers give.
 """
 
 SMALLEST_PVALUE: Final = 1e-12
-"""Smaller p-values are given as this bound: neither sums of probabilities nor tails of laws are known better."""
+"""Smaller p-values are reported as this bound: neither sums of probabilities nor tails of laws are more accurate."""
 
 
 def above_rounding(values: Floats, size: Floats) -> Floats:
-    """Return values, with zero where they are no more than rounding leaves of differences of numbers of that size.
+    """Return values, set to zero where they may be rounding errors of differences of numbers of that size.
 
     >>> above_rounding(np.array([2e-17, 0.5]), np.array([0.3, 1.0]))
     array([0. , 0.5])
@@ -62,7 +62,7 @@ def above_rounding(values: Floats, size: Floats) -> Floats:
 
 
 def rounded_up(value: float) -> int:
-    """Return the smallest whole number that is not below `value`, where rounding does not count.
+    """Return the smallest integer that is not below `value`, rounding errors aside.
 
     >>> rounded_up(3.0000000000000004), rounded_up(3.1), rounded_down((1 - 0.9) * 10)
     (3, 4, 1)
@@ -71,5 +71,5 @@ def rounded_up(value: float) -> int:
 
 
 def rounded_down(value: float) -> int:
-    """Return the largest whole number that is not above `value`, where rounding does not count."""
+    """Return the largest integer that is not above `value`, rounding errors aside."""
     return math.floor(value + SAME)

@@ -20,24 +20,23 @@ from calibstat.data.rounding import SAME
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Sample:
-    """Labels and what a model said about them; the only place where arrays from outside are examined.
+    """Labels and the probabilities that a model predicted for them; the only place where input arrays are checked.
 
     Parameters
     ----------
     y_true : (n,) integers, booleans or strings
         The labels.
-    y_prob : (n,) or (n, K) floats
-        Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
-        float32 of more than two classes is kept, and converted only if all probabilities are asked for (the top label
-        needs only the largest); values are those of the same numbers in double precision, bit for bit.
+    Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
+    float32 with three or more classes is kept, and converted only where all probabilities are needed; results equal
+    those of the same numbers in double precision, bit for bit.
     variables : mapping or data frame, optional
-        What else is known of each row, by name: numbers, or names of categories.
+        What else is known of each row, by name: numbers, or names of categories, (n,) each.
     sample_weight : (n,) non-negative floats, optional
         Importance weights; only their ratios matter.
     labels : sequence, optional
-        The label of each column of `y_prob`, in order. Without it: the column names of a data frame if they
-        (or their part after the common prefix) are the labels as text; integers 0..K-1 as positions; otherwise the
-        sorted labels if exactly K occur. Anything else is an error.
+        The label of each column of `y_prob`, in order. Without it: the column names of a data frame, if they
+        (or their part after the common prefix) are the labels as text; integers 0..K-1 as column numbers; otherwise the
+        sorted labels, if exactly K occur. Anything else is an error.
     nan_policy : {"raise", "omit"}
         What to do with rows in which a label, a probability, a weight or a variable is missing.
 
@@ -46,12 +45,12 @@ class Sample:
     predictions : Predictions
         The label-blind part.
     outcomes : (n,) ints
-        The column that came true, row by row.
+        The column of the label that occurred, row by row.
 
     Raises
     ------
     ValueError
-        If anything about the input is wrong: the message says what was found, what was expected and what to do.
+        If any argument is invalid: the message says what was found, what was expected and what to do.
 
     Examples
     --------
@@ -90,7 +89,7 @@ class Sample:
 
     @classmethod
     def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
-        """Put together predictions and outcomes (n,) that are known to be sound, without examining them again."""
+        """Combine predictions and outcomes (n,) that were checked before, without checking them again."""
         sample = object.__new__(cls)
         keep(sample, predictions=predictions, outcomes=outcomes)
         return sample
@@ -111,7 +110,7 @@ class Sample:
 
         Parameters
         ----------
-        frame : data frame
+        frame : data frame, or mapping of names to columns
         y_true : str
             Name of the column of labels.
         y_prob : str or sequence of str
@@ -197,7 +196,7 @@ class Sample:
         sample_weight: Any = None,
         nan_policy: str = "raise",
     ) -> Sample:
-        """Take confidences and whether the top label was right: a sample already seen through the top label.
+        """Take confidences and whether the top label was right, as a sample already seen through `TopLabel`.
 
         Parameters
         ----------
@@ -256,14 +255,14 @@ class Sample:
         return self.predictions.probabilities
 
     def take(self, rows: Array) -> Sample:
-        """The sample at `rows` (indices, or a mask of length n)."""
+        """Return the sample at `rows` (indices, or a mask of length n)."""
         return Sample.of(self.predictions.take(rows), self.outcomes[rows])
 
 
-# Everything known before the outcomes: the type that keeps binnings and lenses from peeking.
+# What is known before the outcomes: this type keeps binnings and lenses from seeing outcomes.
 
 Given: TypeAlias = tuple[str | int | EllipsisType, ...]
-# Rows that are looked at together, so that they stay in the cache.
+# This many rows are handled together, so that they stay in the cache.
 _ROWS = 2**15
 
 
@@ -286,9 +285,9 @@ class Predictions:
         Names of what is conditioned on. ``...`` is the prediction itself: the event column (the last one) when
         there are two classes, all columns otherwise. An integer names a single probability column.
     source : str
-        What was taken for what when the sample was made; printed in every result.
+        Which class each column was taken for when the sample was made; printed in every result.
     seen : str
-        The lens through which the rows had already been looked when they were handed to us, if any.
+        The lens through which the rows had already been seen when the user passed them, if any.
     """
 
     rows: Array
@@ -304,7 +303,7 @@ class Predictions:
 
     @cached_property
     def probabilities(self) -> Floats:
-        """(n, K) the rows in double precision, locked; single precision is converted, exactly, only once."""
+        """(n, K) the rows in double precision, read-only; single precision is converted once, exactly."""
         return locked(self.rows.view() if self.rows.dtype != np.float32 else self.rows.astype(np.float64))
 
     @property
@@ -319,19 +318,19 @@ class Predictions:
 
     @property
     def components(self) -> Floats:
-        """(n, c) what deviations are measured on: the event column alone for two classes, else all columns."""
+        """(n, c) the columns on which errors are measured: the event for two classes, otherwise all of them."""
         return self.probabilities[:, -1:] if self.n_classes == 2 else self.probabilities
 
     @cached_property
     def chances(self) -> Floats:
-        """(n, K) the law that a calibrated world draws labels from: the rows clipped to [0, 1] and normalised."""
+        """(n, K) probabilities from which calibrated labels are drawn: the rows clipped to [0, 1] and normalised."""
         clipped = np.clip(self.probabilities, 0.0, 1.0)
         clipped /= clipped.sum(axis=1, keepdims=True)
         return clipped
 
     @cached_property
     def is_law(self) -> bool:
-        """Whether the rows are `chances` as they are, up to 1e-9: nonnegative, and summing to one."""
+        """Whether the rows equal `chances` up to 1e-9: they are nonnegative and sum to one."""
         for start in range(0, len(self), _ROWS):
             rows = self.probabilities[start : start + _ROWS]
             sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
@@ -356,14 +355,14 @@ class Predictions:
         return "the prediction" if name is ... else repr(name)
 
     def column(self, key: str | int | EllipsisType) -> Variable:
-        """The conditioned column of that key: a variable, or the probabilities of one class."""
+        """Return the conditioned column of that key: a variable, or the probabilities of one class."""
         if isinstance(key, str):
             return self.variables[key]
         return Variable(self.probabilities[:, -1 if key is ... else key])
 
     @cached_property
     def conditioned(self) -> Floats:
-        """(n, d) what is conditioned on, side by side."""
+        """(n, d) the conditioned columns, side by side."""
         columns = [self.column(key).values for key in self.keys]
         return columns[0][:, None] if len(columns) == 1 else np.column_stack(columns)
 
@@ -373,11 +372,11 @@ class Predictions:
         return np.argsort(self.conditioned[:, 0], kind="stable")
 
     def conditioning_on(self, given: Given) -> Predictions:
-        """The same predictions, conditioned on other columns."""
+        """Return the same predictions, conditioned on other columns."""
         return self if given == self.given else replace(self, given=given)
 
     def take(self, rows: Array) -> Predictions:
-        """The predictions at `rows` (indices, or a mask of length n)."""
+        """Return the predictions at `rows` (indices, or a mask of length n)."""
         return replace(
             self,
             rows=self.rows[rows],

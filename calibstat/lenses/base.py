@@ -19,11 +19,11 @@ from calibstat.data.sample import Predictions, Sample
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What is seen through a lens."""
+    """The sample as a lens shows it."""
 
-    predictions: Predictions  # the induced ones
+    predictions: Predictions  # of the induced outcomes
     recoding: Codes | None = None  # the code of each class; None keeps the classes
-    rows: Ints | None = None  # (m,), those that are kept; None keeps all
+    rows: Ints | None = None  # (m,) the rows that are kept; None keeps all
 
     @property
     def codes(self) -> Array | None:
@@ -47,7 +47,7 @@ class View:
         return weights if self.rows is None else np.take(weights, self.rows, axis=-1)
 
     def then(self, lens: Lens) -> View:
-        """Look on through another lens."""
+        """Look at this view through another lens."""
         further = lens.look(self.predictions)
         rows, recoding = self.rows, self.recoding
         if further.rows is not None:
@@ -68,7 +68,7 @@ def _compose(first: Codes | None, second: Codes | None) -> Codes | None:
 def pushforward(codes: Array, chances: Floats, n_codes: int) -> Floats:
     """Sum the chances (..., n, K) of the classes that share a code: (..., n, n_codes).
 
-    The image of a law under a lens, so that calibrated labels stay calibrated (Vaicenavicius et al. 2019, Section 3).
+    This is the image of a law under a lens: calibrated labels stay calibrated (Vaicenavicius et al. 2019, Section 3).
     """
     image = np.empty((*chances.shape[:-1], n_codes), order="F" if chances.ndim == 2 and n_codes == 2 else "C")
     for code in range(n_codes):
@@ -77,20 +77,20 @@ def pushforward(codes: Array, chances: Floats, n_codes: int) -> Floats:
 
 
 class Lens(ABC):
-    """A question about the outcome; subclasses say what is seen through it."""
+    """A question about the outcome. Subclasses write `look`, which returns what is seen through the lens."""
 
     @abstractmethod
     def look(self, predictions: Predictions) -> View:
-        """See predictions through the lens; called once for each sample, before any cutting."""
+        """Return the predictions as seen through the lens; called once for each sample, before any cutting."""
 
     @property
     def parts(self) -> tuple[Lens, ...]:
-        """The lenses in a row that make this one: itself, the links of a chain, or none for the canonical lens."""
+        """The lenses that make up this one, in order: itself, the links of a chain, or none for `Canonical`."""
         return (self,)
 
     @final
     def __call__(self, sample: Sample) -> Sample:
-        """Look at a sample: the induced sample."""
+        """Return the sample as seen through the lens (the induced sample)."""
         view = self.look(sample.predictions)
         return Sample.of(view.predictions, view.outcomes(sample.outcomes).astype(np.intp, copy=False))
 
@@ -112,7 +112,7 @@ class Relabelling(Lens):
 
     @final
     def look(self, predictions: Predictions) -> View:
-        """See predictions through the lens: add up the probabilities of classes that share a code."""
+        """Add up the probabilities of the classes that share a code."""
         codes, names = self.table(predictions)
         induced = replace(predictions, rows=pushforward(codes, predictions.probabilities, len(names)), classes=names)
         return View(induced, Listed(codes))
@@ -121,7 +121,7 @@ class Relabelling(Lens):
 @final
 @dataclass(frozen=True)
 class Chain(Lens):
-    """Lenses looked through one after the other; made by ``|``."""
+    """Several lenses, one after the other; made by ``|``."""
 
     lenses: tuple[Lens, ...]
 
@@ -141,7 +141,7 @@ class Chain(Lens):
         return " | ".join(map(repr, self.lenses))
 
 
-# The code of each class behind a lens, possibly another one in each row, and what outcomes (..., m) become by it.
+# Two ways to store the code of each class, possibly another one in each row, and to apply it to outcomes (..., m).
 
 
 @final
@@ -169,7 +169,7 @@ class Listed:
 @final
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Codes 1, ..., k for some classes of each row and 0 for the others, without a table: its m K numbers take time."""
+    """Codes 1, ..., k for some classes of each row and 0 for the others, stored without a slow table of m K numbers."""
 
     columns: Ints  # (m, k), the classes with the codes 1, ..., k
     n_classes: int

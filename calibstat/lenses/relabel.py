@@ -1,4 +1,4 @@
-"""The k most probable classes, in order."""
+"""Lenses that relabel: the top label, the k most probable classes, one class, groups of classes, all classes."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
 
-# Numbers that are looked at together, so that they stay in the cache; one maximum needs no copy of the rows, and then
-# these are at least so many.
+# This many numbers are handled together, so that they stay in the cache. Finding a single maximum needs no copy of the
+# rows; then at least this many rows are handled together.
 _NUMBERS, _ROWS = 2**16, 128
-# Up to so many largest entries are searched for one by one, which is faster than a sort.
+# Up to this many largest entries are searched for one by one, which is faster than a sort.
 _SEARCHES = 8
 
 
@@ -52,22 +52,22 @@ class TopK(Lens):
         at_least_one("k", self.k)
 
     def look(self, predictions: Predictions) -> View:
-        """Rank the classes of each row, keep the k largest probabilities and what remains."""
+        """Rank the classes of each row; keep the k largest probabilities and the sum of the others."""
         return look_at_top(self, self.k, predictions)
 
 
 def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
-    """See predictions through their `k` largest probabilities; `lens` is named in errors."""
+    """Return predictions as seen through their `k` largest probabilities; errors name `lens`."""
     if predictions.seen:
         raise ValueError(
-            f"{lens!r}: this sample has already been seen through {predictions.seen}, the other classes are not "
+            f"{lens!r}: this sample has already been seen through {predictions.seen}, so the other classes are not "
             "known any more. Leave the lens out: the sample is binary and says whether the top label was right."
         )
     if k >= predictions.n_classes:
         raise ValueError(
             f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
         )
-    # only sums need double precision
+    # Only sums need double precision.
     columns, largest = _largest_of_rows(predictions.rows if k == 1 else predictions.probabilities, k)
     induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
     induced[:, 1:] = largest
@@ -79,7 +79,7 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
 
 
 def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
-    """Return the columns (n, k) of the k largest entries of each row and these, in one pass: some rows at a time."""
+    """Return the columns (n, k) of the k largest entries of each row and the entries, a block of rows at a time."""
     n, n_classes = rows.shape
     columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
     step = max(_ROWS if k == 1 else 1, _NUMBERS // n_classes)
@@ -110,8 +110,8 @@ def _largest(rows: Array, k: int) -> Ints:
 class TopLabel(Lens):
     """Was the most probable class right? P(Y = argmax | max) = max (Guo et al. 2017; Vaicenavicius et al. 2019, eq. 2).
 
-    Code 1 is "the top class happened"; the first of equally probable classes is the top one. The induced prediction is
-    the confidence and one minus it, as of a sample of confidences (`Sample.from_confidence`).
+    Code 1 is "the top class happened"; of equally probable classes the first is the top one. The induced prediction is
+    the confidence and one minus it, as in a sample made by `Sample.from_confidence`.
 
     Examples
     --------
@@ -131,8 +131,8 @@ class TopLabel(Lens):
 class ClassWise(Lens):
     """Did class `label` happen? P(Y = c | prediction_c) = prediction_c (Vaicenavicius et al. 2019, eq. 3, one class).
 
-    Code 1 is "the class happened", code 0 is any other class; the induced prediction is that of the class and one minus
-    it.
+    Code 1 is "the class happened", code 0 "any other class"; the induced prediction is the probability of the class and
+    one minus it.
 
     Parameters
     ----------
@@ -248,9 +248,9 @@ class Canonical(Lens):
 
     @property
     def parts(self) -> tuple[Lens, ...]:
-        """None: looking through nothing changes nothing."""
+        """No lens: looking through it changes nothing."""
         return ()
 
     def look(self, predictions: Predictions) -> View:
-        """See everything as it is."""
+        """Return the predictions unchanged."""
         return View(predictions)

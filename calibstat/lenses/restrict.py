@@ -1,4 +1,4 @@
-"""Restricting the question to some of the rows."""
+"""Lenses that restrict the rows (`Region`) or change what is conditioned on (`Given`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Region(Lens):
     predicate : callable
         Takes the `Predictions` seen so far and returns (n,) booleans: which rows to keep.
     name : str
-        What results print for the region; by default the name of the function.
+        The name that results print for the region; by default the name of the function.
 
     Examples
     --------
@@ -50,6 +50,11 @@ class Region(Lens):
             The name of a variable, or the label of the class whose probability is meant.
         low, high : float
             Both ends belong to the region.
+
+        Raises
+        ------
+        ValueError
+            If `low` exceeds `high`.
         """
         if not low <= high:
             raise ValueError(f"Region.between({column!r}, {low!r}, {high!r}): low must not exceed high.")
