@@ -57,11 +57,11 @@ LENSES = [
 
 # Binnings stand with a lens after which they have what they cut: the prediction, or a variable.
 BINNINGS = [
-    Entry(cs.EqualWidth(4)),
+    Entry(cs.EqualWidth(4), empty_cells=True),
     Entry(cs.EqualWidth(1)),
     Entry(cs.EqualMass(4), TWO, "weights"),
     Entry(cs.EqualMass(1)),
-    Entry(cs.FixedEdges([0, 0.25, 0.5, 0.8, 1])),
+    Entry(cs.FixedEdges([0, 0.25, 0.5, 0.8, 1]), empty_cells=True),
     Entry(cs.SimplexGrid(3), ANY),
     Entry(cs.VarianceTree(6), ANY, "repeats"),
     Entry(cs.VarianceTree(4, "median"), ANY, "repeats"),
@@ -73,7 +73,7 @@ BINNINGS = [
 VARIABLE_BINNINGS = [
     (cs.Given("sex"), Entry(cs.Categories(), ANY)),
     (cs.Given("age"), Entry(cs.Categories(), ANY)),
-    (cs.Given("age"), Entry(cs.EqualWidth(3), ANY)),
+    (cs.Given("age"), Entry(cs.EqualWidth(3), ANY, empty_cells=True)),
     (cs.Given("age"), Entry(cs.EqualMass(3), ANY, "weights")),
     (cs.Given("age", "sex"), Entry(cs.UniqueValues(), ANY)),
     (cs.Given("age", "sex"), Entry(cs.EqualMass(2) * cs.Categories(), ANY, "weights")),

@@ -100,19 +100,21 @@ def parameters(found) -> list[str]:
 def test_every_name_has_a_numpydoc_docstring(name):
     found = getattr(cs, name)
     text = inspect.getdoc(found)
-    assert text
+    assert text, f"{name} has no docstring"
     summary = text.splitlines()[0]
-    assert summary.endswith((".", "?", ":")) or ")." in summary, summary
+    assert summary.endswith((".", "?", ":")) or ")." in summary, f"end the first line with a full stop: {summary}"
     names = [] if issubclass(type(found), type) and issubclass(found, BaseException) else parameters(found)
     if names:
         section = text.partition("Parameters\n----------\n")[2].split("\n\n")[0]
-        assert [each for each in names if not re.search(rf"\b{each}\b", section)] == []
+        unnamed = [each for each in names if not re.search(rf"\b{each}\b", section)]
+        assert not unnamed, f"parameters that are not in the section Parameters: {', '.join(unnamed)}"
 
 
 @public
 def test_every_name_that_is_used_by_hand_has_an_example(name):
     text = inspect.getdoc(getattr(cs, name))
-    assert ("Examples\n--------\n" in text and ">>>" in text) or name in WITHOUT_EXAMPLE
+    there = "Examples\n--------\n" in text and ">>>" in text
+    assert there or name in WITHOUT_EXAMPLE, f"{name} has no section Examples (what nobody makes is in WITHOUT_EXAMPLE)"
 
 
 @public

@@ -205,8 +205,7 @@ class MaximumMiscalibration(_Miscalibration):
 
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""
-        distances = np.where(tally.weight > 0, _distances(tally, self.distance), 0.0)
-        return np.where(tally.total[..., None] > 0, distances, np.nan)
+        return np.where(tally.weight > 0, _distances(tally, self.distance), 0.0)
 
 
 @final

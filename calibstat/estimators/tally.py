@@ -300,12 +300,13 @@ class CellwiseEstimator(BinnedEstimator):
     """
 
     combine: ClassVar[Literal["sum", "max"]] = "sum"
+    """Whether the value is the sum of the terms or the largest of them."""
     link: ClassVar[np.ufunc] = np.positive
     """Maps the combined terms to the value, increasingly; by default they are the value."""
 
     @abstractmethod
     def terms(self, tally: Tally) -> Floats:
-        """Return the term of each cell of tallies (..., L, c): (..., L); NaN without rows."""
+        """Return the term of each cell of tallies (..., L, c): (..., L)."""
 
     @final
     def cellwise(self, plan: TallyPlan) -> CellTerms | None:
@@ -318,9 +319,10 @@ class CellwiseEstimator(BinnedEstimator):
 
     @final
     def functional(self, tally: Tally) -> Floats:
-        """Combine the terms."""
+        """Combine the terms; NaN without rows."""
         terms = self.terms(tally)
-        return self.link(terms.sum(axis=-1) if self.combine == "sum" else terms.max(axis=-1))
+        combined = terms.sum(axis=-1) if self.combine == "sum" else terms.max(axis=-1)
+        return np.where(tally.total > 0, self.link(combined), np.nan)
 
 
 class _BinnedEvaluator(Evaluator):

@@ -29,7 +29,7 @@ def test_a_binning_agrees_with_the_naive_one(lens, entry, data):
     sample = lens(data.draw(samples(entry.classes, max_rows=25)))
     try:
         rows = reference.rows_of(sample)
-        expected = reference.keys(entry.thing, rows) if entry.naive is None else list(entry.naive(sample))
+        expected = reference.keys(entry.thing, rows) if entry.naive is None else list(entry.naive(entry.thing, sample))
     except reference.UnclearError:
         assume(False)
     assert numbered(entry.thing.cut(sample.predictions).index.tolist()) == numbered(expected)

@@ -5,38 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-import calibstat as cs
 from calibstat import generators as gen
 from calibstat.generators.laws import chi_square_pvalue
-
-TOP, CANONICAL = cs.TopLabel(), cs.Canonical()
-WIDTH, MASS = cs.ECE(cs.EqualWidth(8)), cs.RMSCE(cs.EqualMass(5))
-DATA = np.random.default_rng(0).beta(2, 3, 150)
-
-WORLDS = [
-    (gen.vaicenavicius_example_1(), [CANONICAL, TOP, cs.ClassWise(1), cs.TopK(2)], []),
-    (gen.kelly_smyth_theorem_5_1(3), [TOP, TOP | cs.Given("v")], []),
-    (gen.kelly_smyth_theorem_5_2(4), [TOP, TOP | cs.Given("v")], []),
-    (gen.kelly_smyth_theorem_5_4(), [TOP, TOP | cs.Given("v")], []),
-    (gen.GaussianMixture(1, 1), [CANONICAL, TOP, cs.Region.between(1, 0.2, 0.7)], [WIDTH, MASS]),
-    (gen.GaussianMixture(0, 0), [CANONICAL], [WIDTH]),
-    (gen.BetaPredictions(0.5, 0.5, gen.LogitShift(0.3)), [CANONICAL, TOP, cs.ClassWise(0)], [WIDTH, MASS]),
-    (gen.BetaPredictions(2, 3, gen.Wiggle(15, 0.2)), [CANONICAL, TOP], [WIDTH, cs.PDE(cs.EqualWidth(4))]),
-    (gen.BetaPredictions(5, 2, gen.HoelderBumps(0.5, 6, 5)), [CANONICAL, TOP], [WIDTH]),
-    (gen.DirichletPredictions([0.5, 1, 2], gen.TemperatureShift(2)), [TOP, cs.ClassWise(1)], [WIDTH]),
-    (gen.DirichletPredictions([0.5, 1, 2], gen.PairSwap(0.5)), [CANONICAL], []),
-    (gen.DirichletPredictions([1] * 6, gen.Mixture(0.3, [1, 0, 0, 0, 0, 0])), [cs.ClassWise(0)], [WIDTH]),
-    (gen.Empirical(DATA, gen.Cubic(2.0)), [CANONICAL, TOP], [WIDTH]),
-    (gen.VariableMiscalibration(0.05, 0.1), [CANONICAL, TOP, TOP | cs.Given("v")], [WIDTH]),
-    (gen.ModelPair((1, 0.7), (gen.Slope(1.5), gen.Identity())).first, [CANONICAL, TOP], [WIDTH]),
-    (gen.ModelPair((1, 0.7), (gen.Slope(1.5), gen.LogitShift(1))).second, [CANONICAL], [WIDTH]),
-    (
-        gen.RegressionFunction("hard").classified_by(lambda X: np.where(X[:, 0] < 0.3, 0.4, 0.6), ([0.3], [])),
-        [CANONICAL, cs.Given("x1")],
-        [WIDTH],
-    ),
-    (gen.Conditioned(gen.BetaPredictions(2, 3, gen.Slope(2)), lambda rows: rows.event > 0.4), [CANONICAL], [WIDTH]),
-]
+from registered.worlds import CANONICAL, TOP, WIDTH, WORLDS
 
 
 @pytest.mark.parametrize(("model", "lenses", "estimators"), WORLDS, ids=lambda each: type(each).__name__)

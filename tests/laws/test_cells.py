@@ -16,7 +16,6 @@ from suites import examples
 
 CUT = [(cs.Canonical(), entry) for entry in BINNINGS] + VARIABLE_BINNINGS
 FIT = dict(rtol=1e-6, atol=1e-7)
-KEEP_EMPTY = (cs.EqualWidth, cs.FixedEdges)
 cut = pytest.mark.parametrize(("lens", "entry"), CUT, ids=[f"{lens!r} {entry.name}" for lens, entry in CUT])
 
 
@@ -55,7 +54,7 @@ def test_cells_are_numbered_and_equal_rows_share_one(lens, entry, data):
     cell_of = {}
     for row, cell in zip(map(tuple, seen.conditioned), cells.index, strict=True):
         assert cell_of.setdefault(row, cell) == cell
-    if not isinstance(entry.thing, KEEP_EMPTY) and not entry.empty_cells:
+    if not entry.empty_cells:
         assert set(cells.index) == set(range(cells.size))
     np.testing.assert_array_equal(cells.index[cells.order], np.sort(cells.index))
     np.testing.assert_array_equal(np.diff(cells.starts), np.bincount(cells.index, minlength=cells.size))

@@ -17,7 +17,7 @@ def test_a_lens_agrees_with_the_naive_one(entry, data):
     sample = data.draw(samples(entry.classes))
     found = entry.thing(sample)
     if entry.naive is not None:
-        assert found.outcomes.tolist() == list(entry.naive(sample))
+        assert found.outcomes.tolist() == list(entry.naive(entry.thing, sample))
         return
     expected = reference.look(entry.thing, reference.rows_of(sample))
     seen = found.predictions

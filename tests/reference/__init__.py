@@ -9,15 +9,17 @@ from typing import Any
 
 import calibstat as cs
 from reference import cells, cells_tested, combined, isotonic, kernels, logistic, scores, smooth, walks
-from reference.binnings import equal_mass_edges, keys, left_closed, right_closed
+from reference.binnings import BINNINGS, equal_mass_edges, keys, left_closed, right_closed
 from reference.cells import distance
 from reference.cells_tested import blocks_of_pava
-from reference.lenses import look
+from reference.lenses import LENSES, look
 from reference.rows import UnclearError, rows_of
 from reference.table import NAIVE, evaluate
 
 __all__ = [
+    "BINNINGS",
     "FAMILIES",
+    "LENSES",
     "NAIVE",
     "UnclearError",
     "blocks_of_pava",

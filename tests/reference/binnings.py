@@ -11,7 +11,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat.nulls.multiplier import MergedCells
-from reference.rows import Rows, UnclearError, same
+from reference.rows import Rows, UnclearError, same, written
 
 
 def keys(binning: cs.Binning, seen: Rows) -> list[Hashable]:
@@ -42,7 +42,7 @@ def _cut(binning: cs.Binning, names: list[Any], seen: Rows) -> list[Hashable]:
     if len(names) == 1 and isinstance(names[0], str):
         low, high = min(point[0] for point in points), max(point[0] for point in points)
     weights = [row.weight for row in seen.rows] if seen.weighted else None
-    return _BINNINGS[type(binning)](binning, points, low, high, weights)
+    return written(BINNINGS, binning)(binning, points, low, high, weights)
 
 
 def _merged(binning: MergedCells, names: list[Any], seen: Rows) -> list[Hashable]:
@@ -197,7 +197,7 @@ def _lower_side(binning: cs.VarianceTree, points: list[list[Fraction]]) -> list[
     return [i for i, x in enumerate(column) if x < middle]
 
 
-_BINNINGS = {
+BINNINGS = {
     cs.EqualWidth: _equal_width,
     cs.EqualMass: _equal_mass,
     cs.FixedEdges: _fixed_edges,

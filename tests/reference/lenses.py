@@ -6,13 +6,13 @@ from collections.abc import Hashable
 from dataclasses import replace
 
 import calibstat as cs
-from reference.rows import Rows
+from reference.rows import Rows, written
 
 
 def look(lens: cs.Lens, seen: Rows) -> Rows:
     """Look through each lens of a chain in turn."""
     for part in lens.parts:
-        seen = _LENSES[type(part)](part, seen)
+        seen = written(LENSES, part)(part, seen)
     return seen
 
 
@@ -67,7 +67,8 @@ def _between(lens: cs.Region, seen: Rows) -> Rows:
     return replace(seen, rows=rows)
 
 
-_LENSES = {
+LENSES = {
+    cs.Canonical: lambda lens, seen: seen,
     cs.ClassWise: _class_wise,
     cs.Partition: _partition,
     cs.TopLabel: lambda lens, seen: _top(1, seen),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,15 @@ import calibstat as cs
 
 class UnclearError(Exception):
     """What rounding decides: a split, the end of an interval, a bandwidth."""
+
+
+def written(naive: Mapping[type, Any], thing: Any) -> Any:
+    """Look up the naive version of a thing by its type, or say where one goes."""
+    if type(thing) not in naive:
+        raise LookupError(
+            f"{thing!r} has no naive version: give it to each Entry of it as naive=, or to tests/reference."
+        )
+    return naive[type(thing)]
 
 
 @dataclass(frozen=True)

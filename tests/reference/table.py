@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from reference.lenses import look
-from reference.rows import Rows
+from reference.rows import Rows, written
 
 Function: TypeAlias = Callable[[Any, Rows], Any]
 
@@ -26,4 +26,4 @@ def naive(*types: type) -> Callable[[Function], Function]:
 def evaluate(estimator: Any, seen: Rows) -> Any:
     """Evaluate any estimator on rows; several numbers come in the order of its evaluator. NaN without weight."""
     seen = look(estimator.lens, seen)
-    return NAIVE[type(estimator.core)](estimator.core, seen)
+    return written(NAIVE, estimator.core)(estimator.core, seen)
