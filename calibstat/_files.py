@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import secrets
 import signal
+import stat
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,19 +19,38 @@ from typing import Any
 def written_whole(path: str | Path) -> Iterator[Path]:
     """Give a place beside `path` to write to; what was written is moved to `path` at once when the ``with`` block ends.
 
-    If the block ends by an error or Ctrl-C, `path` is as it was before, and nothing is left beside it. What is no file,
-    such as ``/dev/stdout``, is written to directly.
+    If the block ends by an error or Ctrl-C, `path` is as it was before, and nothing is left beside it. A file that is
+    replaced keeps its mode, and of two that write at a time, the last one stays, whole. What is no file, such as
+    ``/dev/stdout``, is written to directly.
     """
     if Path(path).exists() and not Path(path).is_file():
         yield Path(path)
         return
     target = Path(path).resolve()  # of a link, the file
-    place = target.with_name(f"{target.stem}.partial{target.suffix}")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    place = _new_beside(target, mode)
     try:
         yield place
+        if mode is not None:
+            place.chmod(mode)
         place.replace(target)
     finally:
         place.unlink(missing_ok=True)
+
+
+def _new_beside(target: Path, mode: int | None) -> Path:
+    """Make an empty file in the folder of `target`, under a name that nobody else has, or ever had.
+
+    Unlike one of `tempfile`, a new file is as readable as the user's other new files are.
+    """
+    if mode is not None and not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(target))
+    place = target.with_name(f".calibstat-{secrets.token_hex(8)}{target.suffix}")
+    try:
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode | stat.S_IWUSR))
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(target)) from None
+    return place
 
 
 # Ctrl-C, also where a library takes it for an error of its own.

@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 
 from calibstat import Sample, Sweep
+from calibstat._files import written_whole
 
 SEED = 20260101
 
@@ -71,6 +72,7 @@ def run(
         for part, sweep in study.sweeps(scale, sample).items()
     }
     figure = study.draw(found)
-    figure.savefig(folder / f"{stem}.png", dpi=150)
+    with written_whole(folder / f"{stem}.png") as place:
+        figure.savefig(place, dpi=150)
     plt.close(figure)
     return study.tell(found)

@@ -16,9 +16,11 @@ import argparse
 import bz2
 import csv
 import gzip
+import io
 import lzma
 import re
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, count
@@ -240,8 +242,13 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
     table += [each for each in kept if each[0] == label]
     table += [(f"{start}{each}", column) for each, column in zip(rows.sample.labels, said.T.tolist(), strict=True)]
     table += [each for each in kept if each[0] != label]
-    opener = _COMPRESSED.get(Path(path).suffix.lower(), open)
-    with written_whole(path) as place, opener(place, "wt", newline="", encoding="utf-8") as file:
+    compressed = _COMPRESSED.get(Path(path).suffix.lower(), nullcontext)
+    with (
+        written_whole(path) as place,
+        place.open("wb") as raw,
+        compressed(raw) as stream,
+        io.TextIOWrapper(stream, newline="", encoding="utf-8") as file,
+    ):
         writer = csv.writer(file)
         writer.writerow([name for name, _ in table])
         writer.writerows(zip(*(column for _, column in table), strict=True))
@@ -269,7 +276,12 @@ def free_name(name: str, names: Collection[str]) -> str:
 
 # The file that ``calibstat calibrate`` writes: CSV, compressed if the end of its name says so.
 
-_COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_COMPRESSED: dict[str, Callable[[Any], Any]] = {
+    # Without a name and a time, so that the same rows are the same file.
+    ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),
+    ".bz2": partial(bz2.open, mode="wb"),
+    ".xz": partial(lzma.open, mode="wb"),
+}
 # What would be taken for something else when it is read again.
 _NOT_WRITTEN = (".zip", ".zst", ".parquet", ".npz", ".nc", ".netcdf")
 

@@ -38,6 +38,13 @@ def test_rows_that_were_read_compressed_are_written_compressed(run, binary, tmp_
     )
 
 
+@pytest.mark.parametrize("end", OPENED)
+def test_the_same_rows_are_the_same_file(run, binary, tmp_path, end):
+    for name in ("a", "b"):
+        assert run(*command(binary, tmp_path / f"{name}{end}"))[0] == 0
+    assert (tmp_path / f"a{end}").read_bytes() == (tmp_path / f"b{end}").read_bytes()
+
+
 @pytest.mark.parametrize("name", ["x.csv.zip", "x.parquet", "x.npz", "x.csv.zst", "x.nc.gz"])
 def test_other_kinds_of_files_are_refused_before_anything_is_read(run, tmp_path, name):
     code, out, err = run(*command("nowhere.csv", tmp_path / name))

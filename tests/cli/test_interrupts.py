@@ -101,6 +101,72 @@ def test_what_is_no_file_is_written_to(tmp_path):
     assert (tmp_path / "file").read_text() == "new"
 
 
+def test_two_that_write_the_same_file_both_end_and_it_is_whole(tmp_path):
+    with written_whole(tmp_path / "x.csv") as first:
+        first.write_text("first, half")
+        with written_whole(tmp_path / "x.csv") as second:
+            second.write_text("second")
+        assert (tmp_path / "x.csv").read_text() == "second"
+        first.write_text("first")
+    assert (tmp_path / "x.csv").read_text() == "first"
+    assert [each.name for each in tmp_path.iterdir()] == ["x.csv"]
+
+
+def test_other_files_of_the_user_are_left_alone(tmp_path):
+    for name in ("x.partial.csv", ".x.csv", "x.csv.tmp"):
+        (tmp_path / name).write_text("mine")
+    with written_whole(tmp_path / "x.csv") as place:
+        place.write_text("new")
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {
+        "x.partial.csv": "mine",
+        ".x.csv": "mine",
+        "x.csv.tmp": "mine",
+        "x.csv": "new",
+    }
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o666])
+def test_a_file_that_is_replaced_keeps_its_mode(tmp_path, mode):
+    (tmp_path / "x.csv").write_text("old")
+    (tmp_path / "x.csv").chmod(mode)
+    with written_whole(tmp_path / "x.csv") as place:
+        assert place.stat().st_mode & 0o777 & ~mode == 0  # nor can others read it on the way
+        place.write_text("new")
+    assert (tmp_path / "x.csv").stat().st_mode & 0o777 == mode
+
+
+def test_a_new_file_has_the_mode_of_other_new_files(tmp_path):
+    (tmp_path / "plain").write_text("")
+    with written_whole(tmp_path / "x.csv") as place:
+        place.write_text("new")
+    assert (tmp_path / "x.csv").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_a_folder_that_is_not_there_is_called_by_the_name_of_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError) as refused, written_whole(tmp_path / "no" / "x.csv"):
+        pass
+    assert refused.value.filename == str(tmp_path / "no" / "x.csv")
+
+
+@pytest.mark.slow
+def test_two_commands_with_one_output_at_a_time(tmp_path):
+    """All end well, and the file is that of one of them."""
+    rows = [f"{k % 2},{(k % 10 + 0.5) / 10}" for k in range(20_000)]
+    (tmp_path / "in.csv").write_text("\n".join(["y,p", *rows]))
+    command = [sys.executable, "-m", "calibstat", "calibrate", "in.csv", "--label", "y", "--probs", "p"]
+    command += ["--calibrator", "platt", "--seed"]
+
+    def start(seed, out):
+        return subprocess.Popen([*command, seed, "--out", out], cwd=tmp_path, env=os.environ | {"PYTHONPATH": ROOT})
+
+    alone = [start(seed, f"alone{seed}.csv") for seed in "12"]
+    assert [each.wait(60) for each in alone] == [0, 0]
+    together = [start(seed, "out.csv") for seed in "1212"]
+    assert [each.wait(60) for each in together] == [0] * 4
+    assert (tmp_path / "out.csv").read_bytes() in [(tmp_path / f"alone{seed}.csv").read_bytes() for seed in "12"]
+    assert len(list(tmp_path.iterdir())) == 4
+
+
 def test_an_interrupted_calibrate_leaves_no_half_of_a_file(tmp_path, monkeypatch, capsys):
     rows = [f"{k % 2},{(k % 10 + 0.5) / 10}" for k in range(200)]
     (tmp_path / "in.csv").write_text("\n".join(["y,p", *rows]))
