@@ -49,7 +49,7 @@ class LOESS(Estimator):
     its standard error), 0.0012 (span 0.3; 5 %) or 0.004 (span 0.1; 8 %). With 70 000 rows it moves by at most 0.6 % of
     its standard error for uniform predictions and 4 % for Beta(1, 19) (span 0.75), with degree 1 by 3 % and 8 %. Cost:
     O(n log n + n_points * cells) once and then that of a tally, but a new fit for each set of weights that move;
-    bands of the outcome add O(cells^3) on at most 256 cells. From 65 536 rows on cells are made without a sort, of
+    bands of the outcome add O(cells^3) on at most 256 cells. From 32 768 rows on cells are made without a sort, of
     about equally many rows. The curve cannot follow what is narrower than the span, and its outer ends are noisy; a
     polynomial may leave [0, 1].
 
