@@ -1,4 +1,4 @@
-"""Functions for authors of estimators, binnings and nulls, beside the classes that they derive from.
+"""What authors of lenses, binnings, estimators and nulls use beside the classes that they derive from.
 
 The guide to extending (docs/extending.md) uses each of them; they are kept as the public names are.
 
@@ -11,7 +11,18 @@ array([0.25,  nan])
 from calibstat.binnings.base import one_column
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.estimators.base import all_weights, happened, two_classes
+from calibstat.estimators.base import Capabilities, all_weights, happened, two_classes
 from calibstat.estimators.tally import ratio
+from calibstat.lenses.base import View
 
-__all__ = ["LabelLaw", "all_weights", "happened", "one_column", "ratio", "replicate", "two_classes"]
+__all__ = [
+    "Capabilities",
+    "LabelLaw",
+    "View",
+    "all_weights",
+    "happened",
+    "one_column",
+    "ratio",
+    "replicate",
+    "two_classes",
+]

@@ -272,7 +272,7 @@ class AUC(Estimator):
     over independent rows i and j (so on known chances a row may stand for both). It says nothing about calibration: any
     increasing map of the predictions keeps it. NaN when only one class occurs. A test asks whether the predictions rank
     worse than they would if they were chances. O(n log n) once, then O(n). Two classes; any weights. (Hanley & McNeil
-    1982.)
+    1982; its variance, from the placement of each row, DeLong, DeLong & Clarke-Pearson 1988.)
 
     Examples
     --------
