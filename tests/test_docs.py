@@ -128,7 +128,7 @@ def test_range_of_sizes_is_that_of_the_stored_table(method):
     lines = (ROOT / "docs" / "evidence" / "size.csv").read_text(encoding="utf-8").splitlines()
     rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     sizes = [100 * int(row["count"]) / int(row["runs"]) for row in rows if row["method"] == method]
-    sentence = rf"with {method}, (?:sizes|they) lie between ([\d.]+) and ([\d.]+) %"
+    sentence = rf"[Ww]ith {method}, (?:sizes|they) lie between ([\d.]+) and ([\d.]+) %"
     said = re.search(sentence, text_of(ROOT / "docs" / "evidence.md"))
     assert said is not None
     assert said.groups() == (f"{min(sizes):.1f}", f"{max(sizes):.1f}")

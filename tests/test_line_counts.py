@@ -109,7 +109,7 @@ def test_names_of_rows_without_a_name(tmp_path):
 def test_too_few_values_are_missing_and_the_line_is_named(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("y,p_0,p_1\n0,.5,.5\n1\n1,.5\n1,.3,.7\n")
-    with pytest.warns(UserWarning, match="line 3 has 1 value, 3 expected: those") as caught:
+    with pytest.warns(UserWarning, match="line 3 has 1 value, 3 expected: the values that are not there") as caught:
         found = Sample.read(path, y_true="y", y_prob="p_*", nan_policy="omit")
     assert len(found) == 2
     assert len(caught) == 1
