@@ -85,7 +85,7 @@ def _fit(
     columns: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats, start: Floats
 ) -> tuple[Floats, Floats, Bools]:
     coefficients = np.tile(start, (len(happened), 1))
-    linear = _each(coefficients, columns) + offset
+    linear = _times_each(coefficients, columns) + offset
     value = log_likelihood(linear, happened, mass) - _penalties(coefficients, penalty)
     exists, active = np.zeros(len(happened), dtype=bool), np.arange(len(happened))
     for _ in range(100):
@@ -93,7 +93,7 @@ def _fit(
             break
         target, weight, before = happened[active], mass[active], value[active]
         step, gain = _newton_step(columns, linear[active], target, weight, penalty, coefficients[active])
-        change = _each(step, columns)
+        change = _times_each(step, columns)
         share = np.ones(len(active))
         moved, moved_linear = coefficients[active] + step, linear[active] + change
         reached = log_likelihood(moved_linear, target, weight) - _penalties(moved, penalty)
@@ -126,7 +126,7 @@ def log_likelihood(linear: Floats, happened: Floats, mass: Floats) -> Floats:
 
 def linear_predictor(design: Floats, coefficients: Floats) -> Floats:
     """Return design @ coefficients of each replicate: (R, n)."""
-    return _each(coefficients, design.T)
+    return _times_each(coefficients, design.T)
 
 
 def fisher_information(design: Floats, linear: Floats, mass: Floats) -> Floats:
@@ -151,7 +151,7 @@ def _newton_step(
     residual = np.where(
         linear < 0, happened * likely - (1 - happened) * unlikely, happened * unlikely - (1 - happened) * likely
     )
-    gradient = _each(mass * residual, columns.T) - _each(coefficients, penalty)
+    gradient = _times_each(mass * residual, columns.T) - _times_each(coefficients, penalty)
     information = sums_of_products(columns, mass * (unlikely * likely))
     roots, _ = inverse_roots(information + penalty, 1e-13)
     along = np.matmul(gradient[:, None, :], roots)
@@ -159,10 +159,10 @@ def _newton_step(
 
 
 def _penalties(coefficients: Floats, penalty: Floats) -> Floats:
-    return (_each(coefficients, penalty) * coefficients).sum(axis=-1) / 2
+    return (_times_each(coefficients, penalty) * coefficients).sum(axis=-1) / 2
 
 
-def _each(rows: Floats, matrix: Floats) -> Floats:
+def _times_each(rows: Floats, matrix: Floats) -> Floats:
     """Multiply each row (R, k) by a matrix (k, m) on its own: one product of all would round differently."""
     product: Floats = np.matmul(rows[:, None, :], matrix)[:, 0]
     return product

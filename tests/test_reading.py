@@ -442,7 +442,7 @@ def test_an_interruption_is_none_of_the_file(tmp_path, monkeypatch, end):
     path = tmp_path / f"rows{end}"
     path.write_text(TEXT)
     monkeypatch.setattr("calibstat.data._line_counts.LineCounter.feed", interrupted)
-    monkeypatch.setattr("calibstat.data.files._opened", swallow)
+    monkeypatch.setattr("calibstat.data.files._opened_npz", swallow)
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         Sample.read(path, y_true="y", y_prob="prob_*")

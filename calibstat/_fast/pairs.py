@@ -44,10 +44,10 @@ def panel_sums(panels: Any, vectors: Floats, power: int = 1) -> Any:
     bandwidths = np.array(panels.bandwidths)
     exponents = -power * np.log2(np.e) / (bandwidths if name == "laplace" else 2 * bandwidths**2)
     offsets = 0.5 * features.sum(axis=1) if name == "laplace" else squares
-    columns, values = _padded(features.T), _padded(vectors)
+    columns, values = _padded_to_lines(features.T), _padded_to_lines(vectors)
     rows = np.ascontiguousarray((1.0 if name == "laplace" else -2.0) * columns.T)
     factors = np.ascontiguousarray(values.T)
-    table = np.concatenate([_padded(offsets[None])[:1], columns, values])  # all that is read of a column
+    table = np.concatenate([_padded_to_lines(offsets[None])[:1], columns, values])  # all that is read of a column
 
     def add(start: int, stop: int) -> Floats:
         block, workspace = lined_up(len(table), stop - start), lined_up(2, ROWS, stop - start)
@@ -59,7 +59,7 @@ def panel_sums(panels: Any, vectors: Floats, power: int = 1) -> Any:
     return 2 * np.sum(parts, axis=0)[:, : len(vectors)]
 
 
-def _padded(rows: Floats) -> Floats:
+def _padded_to_lines(rows: Floats) -> Floats:
     """Add zeros, so that rows can be read some at a time and columns line by line; nothing is added to any sum."""
     height, width = rows.shape
     return np.pad(rows.astype(float), ((0, -height % AT_ONCE), (0, -width % LINE)))
@@ -85,7 +85,7 @@ def _below(laplace, exponents, rows, offsets, factors, start, block, workspace):
             if i < stop:
                 for r in range(ROWS):
                     values[r, i + r - start : width] = 0.0
-            _add(values, vectors, width, factors, i, totals, m)
+            _add_products(values, vectors, width, factors, i, totals, m)
     return totals
 
 
@@ -101,7 +101,7 @@ def _powers(exponent, offsets, i, distances, values, width):  # type: ignore[no-
 
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
-def _add(values, vectors, width, factors, i, totals, m):  # type: ignore[no-untyped-def]
+def _add_products(values, vectors, width, factors, i, totals, m):  # type: ignore[no-untyped-def]
     """Add to totals[m] the sums of each row's values with each vector, times the row's own number in it."""
     wide()
     for c in range(0, len(vectors), AT_ONCE):

@@ -82,7 +82,7 @@ def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> Any:
     if 3 * size > min(_MANY_SUMS, max(_FEW_SUMS, len(codes) // _ROWS_FOR_A_SUM)):
         return NotImplemented
     if isinstance(finder, ByArithmetic):
-        return _in_pieces(_by_arithmetic, (finder.values,), _equal_steps(finder), codes, values, size)
+        return _in_pieces(_add_by_arithmetic, (finder.values,), _equal_steps(finder), codes, values, size)
     if isinstance(finder, BySteps):
         numbered, (cell, edge) = finder.numbered, finder.numbered.cells_of_steps(finder.edges)
         if not np.isnan(edge[cell < 0]).any():  # no step has several edges
@@ -121,7 +121,7 @@ def _in_pieces(
 
 
 @njit(nogil=True, cache=True)
-def _by_arithmetic(column, codes, values, inner, low, scale, bits, sums):  # type: ignore[no-untyped-def]
+def _add_by_arithmetic(column, codes, values, inner, low, scale, bits, sums):  # type: ignore[no-untyped-def]
     tables, cells = np.zeros(2 * TABLES * sums.shape[1]), np.empty(ROWS_AT_ONCE, dtype=np.uint32)
     for first in range(0, len(codes), SUMMED):
         for start in range(first, min(first + SUMMED, len(codes)), ROWS_AT_ONCE):

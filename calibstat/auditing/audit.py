@@ -119,7 +119,7 @@ def subgroup_audit(
     )
     null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
     return SubgroupAudit(
-        groups=_findings_of(groups, seen, measured, whole.lens, level_of(confidence_level)),
+        groups=_group_findings(groups, seen, measured, whole.lens, level_of(confidence_level)),
         pvalue=measured.found.pvalue,
         left_out=tuple(left_out),
         adjust=adjust,
@@ -150,7 +150,7 @@ def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) ->
     return groups, left_out
 
 
-def _findings_of(
+def _group_findings(
     groups: Sequence[Group], seen: Sample, measured: Measured, lens: Lens, level: float
 ) -> tuple[GroupFinding, ...]:
     found = measured.found

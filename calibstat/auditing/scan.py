@@ -120,7 +120,7 @@ def scan_variables(
     strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
     half_widths, note = half_widths_or_note(values, kinds[0], kinds[1], confidence_level)
     measured = Measured(values, redraws.mean[:, 0], both if chosen is weak else strong, half_widths, note)
-    found = _findings_of(kept, seen, measured, (both, strong), redraws.mean[:, 1])
+    found = _variable_findings(kept, seen, measured, (both, strong), redraws.mean[:, 1])
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
         null=chosen,
@@ -178,7 +178,7 @@ def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[
     return kept, left_out, [says] if merged else []
 
 
-def _findings_of(
+def _variable_findings(
     kept: list[Levels], seen: Sample, measured: Measured, tests: tuple[JointTest, JointTest], worst: Floats
 ) -> list[VariableFinding]:
     weak, strong = tests

@@ -23,14 +23,14 @@ TINY, BITS_LEFT_OUT = 2.0**-30, 45
 _ROWS = 2**15
 
 
-def _scores(shares: Floats) -> Ints:
+def _step_scores(shares: Floats) -> Ints:
     """Add two increasing numbers: the bits of the distance to the low end, and minus those of that to the high end."""
     scores = (shares + TINY).view(np.int64)
     scores -= ((1 + TINY) - shares).view(np.int64)
     return scores
 
 
-LOWEST, _HIGHEST = map(int, _scores(np.array([0.0, 1.0])))
+LOWEST, _HIGHEST = map(int, _step_scores(np.array([0.0, 1.0])))
 N_STEPS = ((_HIGHEST - LOWEST) >> BITS_LEFT_OUT) + 1
 
 
@@ -65,7 +65,7 @@ class Numbered:
 
     def number(self, points: Floats) -> Ints:
         """Return the steps of points inside the range of the values."""
-        return _number(np.clip(_shares(points, self.low, self.scale), 0.0, 1.0))
+        return _number_steps(np.clip(_shares_of_range(points, self.low, self.scale), 0.0, 1.0))
 
     def among(self, chosen: Bools) -> Ints:
         """Return the rows whose step is chosen, (N_STEPS,) booleans."""
@@ -114,13 +114,13 @@ class BySteps:
         return self.numbered.closed_right(self.edges, self.near)
 
 
-def _shares(values: Floats, low: float, scale: float) -> Floats:
+def _shares_of_range(values: Floats, low: float, scale: float) -> Floats:
     return values if (low, scale) == (0.0, 1.0) else (values - low) * scale
 
 
-def _number(shares: Floats) -> Ints:
+def _number_steps(shares: Floats) -> Ints:
     """Number shares by the leading bits of their scores; shares below 0 or above 1 get N_STEPS or more."""
-    steps = _scores(shares)
+    steps = _step_scores(shares)
     steps -= LOWEST
     bits = steps.view(np.uint64)  # unsigned numbers are shifted faster, and negative ones become large
     bits >>= BITS_LEFT_OUT
@@ -132,18 +132,18 @@ def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]
     """Number all values, with as few bits as possible, and count the values of each step."""
     step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
     for start in range(0, len(values), _ROWS):
-        shares = _shares(values[start : start + _ROWS], low, scale)
-        part = _number(shares)
+        shares = _shares_of_range(values[start : start + _ROWS], low, scale)
+        part = _number_steps(shares)
         found = np.bincount(part, minlength=N_STEPS)
         if len(found) > N_STEPS:  # some values lie outside
-            part = _number(np.clip(shares, 0.0, 1.0))
+            part = _number_steps(np.clip(shares, 0.0, 1.0))
             found = np.bincount(part, minlength=N_STEPS)
         counts += found
         step[start : start + _ROWS] = part
     return step, counts
 
 
-def _parts(step: Array) -> Iterator[tuple[slice, Ints]]:
+def _steps_in_parts(step: Array) -> Iterator[tuple[slice, Ints]]:
     """Yield the steps as indices, a block of rows at a time."""
     for start in range(0, len(step), _ROWS):
         rows = slice(start, start + _ROWS)
@@ -153,13 +153,13 @@ def _parts(step: Array) -> Iterator[tuple[slice, Ints]]:
 @has_twin("calibstat._fast.rows:rows_among")
 def _rows_among(step: Array, chosen: Bools) -> Ints:
     """Return the rows whose step is chosen."""
-    return np.concatenate([rows.start + np.flatnonzero(chosen[some]) for rows, some in _parts(step)])
+    return np.concatenate([rows.start + np.flatnonzero(chosen[some]) for rows, some in _steps_in_parts(step)])
 
 
 def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats, near: Ints | None = None) -> Ints:
     """Look up the cell of each step; where it is negative, compare with the step's edge, or with all if that is NaN."""
     index = np.empty(len(values), dtype=np.intp)
-    for rows, some in _parts(step):
+    for rows, some in _steps_in_parts(step):
         np.take(cell, some, out=index[rows], mode="clip")
     near = np.flatnonzero(index < 0) if near is None else near[index[near] < 0]
     one = edge[step[near]]

@@ -195,10 +195,10 @@ Tree: TypeAlias = dict[str, Array]
 
 def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Tree:
     """Grow a tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
-    return _plain(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
+    return _arrays_of(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
 
 
-def _plain(nodes: Any) -> Tree:
+def _arrays_of(nodes: Any) -> Tree:
     names = {"left": "children_left", "right": "children_right", "feature": "feature", "threshold": "threshold"}
     return {key: getattr(nodes, name) for key, name in names.items()}
 
@@ -270,7 +270,7 @@ def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: A
 def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> tuple[Tree, Floats]:
     """Grow a tree, and find at which cost of a leaf each node becomes one (infinite where a node above does before)."""
     nodes = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_
-    tree = _plain(nodes)
+    tree = _arrays_of(nodes)
     left, right = tree["left"], tree["right"]
     risk = nodes.weighted_n_node_samples * nodes.impurity / nodes.weighted_n_node_samples[0]
     below, leaves, parent = risk.copy(), np.ones(len(left)), np.full(len(left), -1)

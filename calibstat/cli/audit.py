@@ -27,6 +27,7 @@ from calibstat.cli.questions import (
     Measure,
     cells,
     examined,
+    examined_with_rows,
     named_columns,
     one_question,
     read_binning,
@@ -34,7 +35,7 @@ from calibstat.cli.questions import (
     refuse_label,
     variables_asked,
 )
-from calibstat.cli.text import ProgressBar, hang, notice, plain_warnings, show
+from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show
 from calibstat.data.files import file_arguments
 from calibstat.inference.results import small_pvalue
 
@@ -157,7 +158,7 @@ def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dic
 
 def cautioned(found: object) -> str:
     """Return the words of a result, and what makes them wrong."""
-    return "\n".join([str(found), *hang("caution", _CAUTION)])
+    return "\n".join([str(found), *beside("caution", _CAUTION)])
 
 
 def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> list[cs.EqualCurvesTest]:
@@ -180,14 +181,12 @@ def _print_curves(found: list[cs.EqualCurvesTest], form: str) -> None:
     texts = [str(test) for test in found]
     if len(found) > 1:
         each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
-        texts.append("\n".join(hang("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
+        texts.append("\n".join(beside("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
     records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
     show(form, records, "\n\n".join(texts))
 
 
 # The sample that is audited or scanned, and the columns it is audited by.
-
-_ROW = "row of the file"
 
 
 def read_audited(
@@ -202,8 +201,5 @@ def read_audited(
     audited = [name for name in variables if name not in further or name in names]
     if arguments.missing == "raise":
         return examined(arguments, found), audited
-    n = len(found["y_true"])
-    kept = {name: variables[name] for name in further} | {_ROW: np.arange(n)}
-    sample = examined(arguments, found | {"variables": kept})
-    rows = sample.predictions.variables[_ROW].values.astype(np.intp)
+    sample, rows = examined_with_rows(arguments, found, {name: variables[name] for name in further})
     return sample, {name: np.asarray(variables[name])[rows] for name in audited}

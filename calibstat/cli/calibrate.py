@@ -32,11 +32,12 @@ import numpy as np
 import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli import options
-from calibstat.cli.questions import examined, named_columns
+from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, named_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Ints
 from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
 from calibstat.data.frames import Selection, select
+from calibstat.inference.results import counted
 
 # The name on the command line, and the class: every calibrator that can be made without arguments.
 NAMES = {
@@ -98,13 +99,14 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
     if known is not None and known != labels:
         raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {labels}")
     start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
-    print(f"Wrote {_rows(len(rows.sample))}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
+    n = counted(len(rows.sample), "row")
+    print(f"Wrote {n}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
     return start
 
 
 def _run_fitted(arguments: argparse.Namespace) -> str:
     given = read_rows(arguments, arguments.file)
-    rows, rest = _parts(arguments, len(given.sample))
+    rows, rest = _rows_of_parts(arguments, len(given.sample))
     applied = given if arguments.apply is None else read_rows(arguments, arguments.apply)
     labels, found = given.sample.labels, applied.sample.labels
     if found != labels:
@@ -115,7 +117,7 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     positions = range(-len(numbers(part)), 0)
     refuse_unused("--calibrator", [arguments.calibrator.lower()], arguments.variables or ())
     made = make_calibrator("--calibrator", arguments.calibrator, positions, len(labels))
-    columns = _columns(part)
+    columns = _all_columns(part)
     with ProgressBar("fitting"):
         fitted = made.fit(columns, part.outcomes, part.predictions.weights)
     fitted.labels_ = [str(label) for label in labels]
@@ -123,12 +125,12 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     if arguments.save is not None:
         cs.calibrators.save(fitted, arguments.save)
     source = "the other" if arguments.apply is None else f"all of {arguments.apply},"
-    print(f"Fitted {_text(fitted)} on {len(rows)} of {_rows(len(given.sample))} of {arguments.file}.")
-    print(f"Wrote {source} {_rows(len(rest))}, calibrated, to {arguments.out}.")
+    print(f"Fitted {_text(fitted)} on {len(rows)} of {counted(len(given.sample), 'row')} of {arguments.file}.")
+    print(f"Wrote {source} {counted(len(rest), 'row')}, calibrated, to {arguments.out}.")
     return start
 
 
-def _parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
+def _rows_of_parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
     """Return the rows of the fit, and the others, both in order."""
     if arguments.apply is not None:
         return np.arange(n_rows), np.arange(0)
@@ -137,7 +139,7 @@ def _parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
     n_fit = round(arguments.share * n_rows)
     if n_fit in (0, n_rows):
         raise ValueError(
-            f"--share {arguments.share:g} of {_rows(n_rows)} of {arguments.file} leaves {n_fit} to fit on and "
+            f"--share {arguments.share:g} of {counted(n_rows, 'row')} of {arguments.file} leaves {n_fit} to fit on and "
             f"{n_rows - n_fit} to write, but both need at least one: take another share or more rows, or --apply"
         )
     shuffled = cs.as_generator(arguments.seed).permutation(n_rows)
@@ -177,24 +179,20 @@ def refuse_unused(option: str, names: Sequence[str], variables: Sequence[str]) -
 def numbers(sample: cs.Sample) -> dict[str, Any]:
     """Return the variables of a sample, all of which must be numbers."""
     for name, variable in sample.predictions.variables.items():
-        if variable.categorical and name != _ROW:
+        if variable.categorical and name != ROW_OF_FILE:
             raise ValueError(f"--variables {name}: it holds names, but numbers are needed")
-    return {name: each.values for name, each in sample.predictions.variables.items() if name != _ROW}
+    return {name: each.values for name, each in sample.predictions.variables.items() if name != ROW_OF_FILE}
 
 
-def _columns(sample: cs.Sample) -> Any:
+def _all_columns(sample: cs.Sample) -> Any:
     """Return the probabilities, and the variables beside them."""
     return np.column_stack([sample.y_prob, *numbers(sample).values()])
 
 
 def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: Any) -> str:
-    columns = _columns(rows.sample.take(taken))
+    columns = _all_columns(rows.sample.take(taken))
     with ProgressBar("writing"):
         return write_rows(arguments.out, rows, taken, fitted.predict_proba(columns), arguments.label)
-
-
-def _rows(n: int) -> str:
-    return "1 row" if n == 1 else f"{n} rows"
 
 
 def _text(fitted: Any) -> str:
@@ -202,8 +200,6 @@ def _text(fitted: Any) -> str:
 
 
 # The rows of ``calibstat calibrate``: read with all that stands beside them, written with other probabilities.
-
-_ROW = "row of the file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,10 +218,9 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
         raise ValueError(f"{what} can be read once only, but calibrate keeps all columns: name a file")
     columns = named_columns(arguments, arguments.variables)
     found = file_arguments(path, **columns)
-    n = len(found["y_true"])
-    sample = examined(arguments, found | {"variables": {**(found["variables"] or {}), _ROW: np.arange(n)}})
-    rows = sample.predictions.variables[_ROW].values.astype(np.intp)
-    others = other_columns(Path(path), n, partial(select, where=path, **columns | {"variables": None}))
+    sample, rows = examined_with_rows(arguments, found, found["variables"] or {})
+    named = partial(select, where=path, **columns | {"variables": None})
+    others = other_columns(Path(path), len(found["y_true"]), named)
     return FileRows(sample, rows, others)
 
 

@@ -64,11 +64,11 @@ def run(arguments: argparse.Namespace) -> None:
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
         numbers(sample)  # or an error
-        found = _compared(arguments, sample, made)
+        found = _compare(arguments, sample, made)
     show(arguments.format, found.to_dict() | {"source": sample.predictions.source}, found)
 
 
-def _compared(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, Any]) -> cs.CalibratorComparison:
+def _compare(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, Any]) -> cs.CalibratorComparison:
     measure = Measure.asked(arguments, "DebiasedL2")
     question = one_question(sample.predictions, arguments.lens, measure)
     with ProgressBar("comparing"):

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> None:
     _show(f"Recalibrated: one number, a temperature of {trained.temperature:.2f}, fitted on rows of its own.", after)
     _say(_what_changed(before, after))
     path = folder / PICTURE
-    _draw(trained, seed, path)
+    _save_picture(trained, seed, path)
     print(f"Picture: {path}")
 
 
@@ -139,7 +139,7 @@ def _say(text: str) -> None:
     print()
 
 
-def _draw(trained: Trained, seed: int, path: Path) -> None:
+def _save_picture(trained: Trained, seed: int, path: Path) -> None:
     from calibstat.displays.reliability import side_by_side
 
     samples = {"random forest, raw": trained.raw, "the same, recalibrated": trained.recalibrated}

@@ -20,8 +20,8 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED
-from calibstat.cli.text import ProgressBar, columns, each_once, hang, hang_each, plain_warnings, show
-from calibstat.inference.results import counted, number
+from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show
+from calibstat.inference.results import counted, layout, number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,33 +80,33 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     """Write the table, and what its numbers mean."""
     first = answers[0].found
     level = f"{100 * first.confidence_level:g} % interval"
-    rows = [["lens", "class", "given", "value", "expected", level], *map(_row, answers)]
+    rows = [["lens", "class", "given", "value", "expected", level], *map(_cells_of_answer, answers)]
     drawn = f"computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed}"
     cores = [(each.question.name, each.question.core) for each in answers]
     notes = [f"{each.question.name}: {note}" for each in answers for note in each.found.notes]
     lines = [
-        *columns(rows, right={3, 4}),
+        *layout(rows, numbers={3, 4}),
         "",
-        *hang_each("value", each_once((name, f"{core.quantity}, {core!r}") for name, core in cores)),
-        *hang("expected", f"{EXPECTED} ({drawn})"),
-        *hang_each("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
-        *(line for note in notes for line in hang("note", note)),
-        *hang("data", f"n = {first.question.n}; {first.question.source}"),
-        *hang("caution", CAUTION.format(these="intervals")),
+        *each_beside("value", each_once((name, f"{core.quantity}, {core!r}") for name, core in cores)),
+        *beside("expected", f"{EXPECTED} ({drawn})"),
+        *each_beside("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
+        *(line for note in notes for line in beside("note", note)),
+        *beside("data", f"n = {first.question.n}; {first.question.source}"),
+        *beside("caution", CAUTION.format(these="intervals")),
     ]
     return "\n".join(lines)
 
 
-def _row(answer: Answer) -> list[str]:
+def _cells_of_answer(answer: Answer) -> list[str]:
     found = answer.found
     interval = found.confidence_interval
     return [
         *answer.question.cells,
-        _shown(found.headline, found.headline_null_mean),
-        _shown(found.headline_null_mean, found.headline),
+        _number_or_none(found.headline, found.headline_null_mean),
+        _number_or_none(found.headline_null_mean, found.headline),
         "none" if interval is None else f"{number(*interval)} to {number(*reversed(interval))}",
     ]
 
 
-def _shown(value: float | None, beside: float | None) -> str:
+def _number_or_none(value: float | None, beside: float | None) -> str:
     return "none" if value is None or beside is None else number(value, beside)

@@ -75,8 +75,9 @@ def short_names() -> list[str]:
 
 def estimator_name(text: str) -> str:
     """Return the public name of an estimator that needs nothing but a sample, whatever its case and hyphens."""
+    asked = _without_hyphens(text)
     for name in options.public_names():
-        if _plain(name) == _plain(text) and _makes_estimator(getattr(cs, name)) and has_short_name(name):
+        if _without_hyphens(name) == asked and _makes_estimator(getattr(cs, name)) and has_short_name(name):
             return name
     raise ValueError(f"there is no estimator {text!r}; choose one of {', '.join(short_names())}, or an expression")
 
@@ -124,7 +125,7 @@ def variables_of(found: Any) -> list[str]:
     return [*([own] if isinstance(own, str) else []), *(name for part in parts for name in variables_of(part))]
 
 
-def _plain(name: str) -> str:
+def _without_hyphens(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 

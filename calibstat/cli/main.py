@@ -47,12 +47,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             return _run(sys.argv[1:] if argv is None else argv)
         except KeyboardInterrupt as interrupt:
-            return _say(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
+            return _end_with(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
         except BrokenPipeError:
             _leave_closed_pipe()
             return 141
         except (ValueError, TypeError, OSError, ImportError) as error:
-            return _say("interrupted", 130) if interrupts.came else _say(f"error: {one_line(error)}", 2)
+            return _end_with("interrupted", 130) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -113,7 +113,7 @@ def _labels_option(found: re.Match[str]) -> str:
     return "--labels " + ",".join(label.strip().strip("'\"") for label in found[1].split(","))
 
 
-def _say(line: str, code: int) -> int:
+def _end_with(line: str, code: int) -> int:
     print(f"calibstat: {line}", file=sys.stderr)
     return code
 

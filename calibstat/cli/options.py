@@ -92,20 +92,20 @@ class Once(argparse.Action):
 # The options that several commands share: the same name, the same meaning and the same help everywhere.
 
 
-def _columns(metavar: str, text: str) -> dict[str, Any]:
+def _column_option(metavar: str, text: str) -> dict[str, Any]:
     text += "; with commas between, or the option several times"
     return {"action": "extend", "type": columns, "metavar": metavar, "help": text}
 
 
-def _number(metavar: str, read: Callable[[str], float], default: float, text: str) -> dict[str, Any]:
+def _number_option(metavar: str, read: Callable[[str], float], default: float, text: str) -> dict[str, Any]:
     return {"type": read, "default": default, "metavar": metavar, "help": f"{text} (default: {default})"}
 
 
 SHARED: dict[str, dict[str, Any]] = {
     "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
     "--label": {"type": column, "metavar": "COL", "help": "the column of what happened"},
-    "--labels": _columns("A,B,C", "the class of each column of probabilities, in their order"),
-    "--probs": _columns("COL", "the columns of probabilities: a pattern such as 'prob_*', or names"),
+    "--labels": _column_option("A,B,C", "the class of each column of probabilities, in their order"),
+    "--probs": _column_option("COL", "the columns of probabilities: a pattern such as 'prob_*', or names"),
     "--confidence": {
         "type": column,
         "metavar": "COL",
@@ -118,8 +118,8 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": "raise",
         "help": "rows in which something is missing: an error (the default), or left out",
     },
-    "--by": _columns("VAR", "columns of groups, or of numbers that are cut into groups; names, or patterns"),
-    "--variables": _columns("VAR", "columns of numbers for calibrators that use them"),
+    "--by": _column_option("VAR", "columns of groups, or of numbers that are cut into groups; names, or patterns"),
+    "--variables": _column_option("VAR", "columns of numbers for calibrators that use them"),
     "--lens": {
         "action": Once,
         "metavar": "LENS",
@@ -150,10 +150,10 @@ SHARED: dict[str, dict[str, Any]] = {
         "help": "the null hypothesis and how its distribution is computed: consistency, exact, asymptotic, weak and "
         "others, or an expression: 'Consistency(9999)'",
     },
-    "--level": _number("A", share, 0.05, "level at which tests reject"),
-    "--confidence-level": _number("C", share, 0.95, "level of intervals"),
-    "--n-resamples": _number("N", positive, 999, "redraws of the labels"),
-    "--seed": _number("S", whole, 0, "the same seed gives the same numbers"),
+    "--level": _number_option("A", share, 0.05, "level at which tests reject"),
+    "--confidence-level": _number_option("C", share, 0.95, "level of intervals"),
+    "--n-resamples": _number_option("N", positive, 999, "redraws of the labels"),
+    "--seed": _number_option("S", whole, 0, "the same seed gives the same numbers"),
     "--format": {"choices": ("text", "json"), "default": "text", "help": "text to read (the default), or JSON"},
 }
 
@@ -265,7 +265,7 @@ def build(text: str, values: Mapping[str, Any] | None = None) -> Any:
     """Make the object that an expression describes; `values` are what further names stand for."""
     tree = parsed(text)
     try:
-        return _read(tree, values or {})
+        return _evaluated(tree, values or {})
     except (ValueError, TypeError) as error:
         raise ValueError(f"{text!r}: {error}") from error
 
@@ -283,27 +283,27 @@ def mentions(text: str, name: str) -> bool:
     return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(parsed(text)))
 
 
-def _read(node: ast.expr, values: Mapping[str, Any]) -> Any:
+def _evaluated(node: ast.expr, values: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Call):
-        arguments = [_read(each, values) for each in node.args]
-        named = {str(each.arg): _read(each.value, values) for each in node.keywords if each.arg is not None}
+        arguments = [_evaluated(each, values) for each in node.args]
+        named = {str(each.arg): _evaluated(each.value, values) for each in node.keywords if each.arg is not None}
         if isinstance(node.func, ast.Name) and len(named) == len(node.keywords):
             return _public(node.func.id)(*arguments, **named)
     if isinstance(node, ast.Constant):
         return node.value
     if isinstance(node, (ast.List, ast.Tuple)):
-        return [_read(each, values) for each in node.elts]
+        return [_evaluated(each, values) for each in node.elts]
     if isinstance(node, ast.Dict) and None not in node.keys:
-        keys = [_read(each, values) for each in node.keys if each is not None]
-        return dict(zip(keys, [_read(each, values) for each in node.values], strict=True))
+        keys = [_evaluated(each, values) for each in node.keys if each is not None]
+        return dict(zip(keys, [_evaluated(each, values) for each in node.values], strict=True))
     if isinstance(node, ast.Name) and node.id in values:
         return values[node.id]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_read(node.operand, values)
+        return -_evaluated(node.operand, values)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-        return _read(node.left, values) | _read(node.right, values)
+        return _evaluated(node.left, values) | _evaluated(node.right, values)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-        return _read(node.left, values) * _read(node.right, values)
+        return _evaluated(node.left, values) * _evaluated(node.right, values)
     raise ValueError(f"{ast.unparse(node)!r} is not allowed here; write public names, called, with plain values")
 
 

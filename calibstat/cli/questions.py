@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import reduce
@@ -12,10 +12,13 @@ from operator import mul
 from types import EllipsisType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 import calibstat as cs
 from calibstat.cli.estimators import TWO, estimator_name, for_two_outcomes, needs, takes, variables_of
 from calibstat.cli.options import columns, is_expression, made, public_names, read_labels
 from calibstat.cli.text import ProgressBar
+from calibstat.data.arrays import Ints
 from calibstat.data.files import file_arguments
 
 Names: TypeAlias = tuple[str | EllipsisType, ...]
@@ -28,7 +31,7 @@ _OMIT = 'or pass nan_policy="omit" to leave these rows out'
 
 
 @dataclass(frozen=True)
-class View:
+class NamedLens:
     """A lens: its name or expression, the class that it is about, and how many outcomes it tells apart."""
 
     kind: str
@@ -44,7 +47,7 @@ class Question:
     `given` names variables, with ``...`` for the prediction beside them; it is empty for the prediction alone.
     """
 
-    view: View
+    view: NamedLens
     given: Names
     core: cs.Estimator
 
@@ -88,7 +91,7 @@ def in_words(given: Names, comma: str = ", ") -> str:
 # Lenses, by name or as expressions.
 
 
-def lenses(name: str, classes: Sequence[Hashable]) -> list[View]:
+def lenses(name: str, classes: Sequence[Hashable]) -> list[NamedLens]:
     """Return the lens of that name; of all classes, if it is class-wise without a label.
 
     The outcomes of an expression are not counted.
@@ -98,23 +101,23 @@ def lenses(name: str, classes: Sequence[Hashable]) -> list[View]:
     """
     if is_expression(name):
         lens = made("--lens", name, cs.Lens)
-        return [View(repr(lens), lens, None, 0)]
-    kind, detail = _kind(name)
+        return [NamedLens(repr(lens), lens, None, 0)]
+    kind, detail = _kind_of_lens(name)
     if kind == "top-label":
-        return [View(kind, cs.TopLabel(), None, 2)]
+        return [NamedLens(kind, cs.TopLabel(), None, 2)]
     if kind == "canonical":
-        return [View(kind, cs.Canonical(), None, len(classes))]
+        return [NamedLens(kind, cs.Canonical(), None, len(classes))]
     if kind == CLASS_WISE:
-        found = [View(kind, cs.ClassWise(label), label, 2) for label in classes if detail in ("", str(label))]
+        found = [NamedLens(kind, cs.ClassWise(label), label, 2) for label in classes if detail in ("", str(label))]
         if not found:
-            raise ValueError(f"--lens {name}: there is no class {detail!r}; the classes are {_shown(classes)}")
+            raise ValueError(f"--lens {name}: there is no class {detail!r}; the classes are {_first_classes(classes)}")
         return found
     if not (detail.isascii() and detail.isdigit()):
         raise ValueError(f"--lens {name}: {detail!r} is not a whole number; write for example top-k:2")
-    return [View(f"{kind}:{int(detail)}", cs.TopK(int(detail)), None, int(detail) + 1)]
+    return [NamedLens(f"{kind}:{int(detail)}", cs.TopK(int(detail)), None, int(detail) + 1)]
 
 
-def _kind(name: str) -> tuple[str, str]:
+def _kind_of_lens(name: str) -> tuple[str, str]:
     """Split the name of a lens into its kind and what follows the colon."""
     kind, colon, detail = name.partition(":")
     kind = _hyphened(kind)
@@ -129,17 +132,17 @@ def _hyphened(name: str) -> str:
     return name.lower().replace("_", "-")
 
 
-def _shown(classes: Sequence[Hashable]) -> str:
+def _first_classes(classes: Sequence[Hashable]) -> str:
     return ", ".join(map(str, classes[:20])) + (", ..." if len(classes) > 20 else "")
 
 
-def one_lens(name: str, classes: Sequence[Hashable]) -> View:
+def one_lens(name: str, classes: Sequence[Hashable]) -> NamedLens:
     """Return the one lens of that name."""
     found = lenses(name, classes)
     if len(found) > 1:
         raise ValueError(
             f"--lens {name} is one question for each class; name the class, as in class-wise:LABEL; the classes are "
-            f"{_shown(classes)}"
+            f"{_first_classes(classes)}"
         )
     return found[0]
 
@@ -368,13 +371,13 @@ def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure
     return question
 
 
-def _look(view: View, further: cs.Lens, predictions: cs.Predictions) -> View:
+def _look(view: NamedLens, further: cs.Lens, predictions: cs.Predictions) -> NamedLens:
     """Look through a further lens, that of an estimator, and count the outcomes that are left."""
     lens = view.lens | further
     if lens == view.lens and view.n_outcomes:
         return view
     kind = view.kind if lens == view.lens else repr(lens)
-    return View(kind, lens, view.label, lens.look(predictions).predictions.n_classes)
+    return NamedLens(kind, lens, view.label, lens.look(predictions).predictions.n_classes)
 
 
 def _expand(given: Sequence[Names], predictions: cs.Predictions) -> Iterator[Names]:
@@ -441,6 +444,18 @@ def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     names = {"correct": found["y_true"], "confidence": found["y_prob"]}
     others = {key: found[key] for key in ("variables", "sample_weight")}
     return cs.Sample.from_confidence(**names, **others, nan_policy=arguments.nan_policy)
+
+
+ROW_OF_FILE = "row of the file"
+
+
+def examined_with_rows(
+    arguments: argparse.Namespace, found: dict[str, Any], variables: Mapping[str, Any]
+) -> tuple[cs.Sample, Ints]:
+    """Make a sample with these variables, and return the rows of the file that it has, which are a further one."""
+    numbered = {**variables, ROW_OF_FILE: np.arange(len(found["y_true"]))}
+    sample = examined(arguments, found | {"variables": numbered})
+    return sample, sample.predictions.variables[ROW_OF_FILE].values.astype(np.intp)
 
 
 def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict[str, cs.Sample]:

@@ -15,7 +15,8 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli.options import add
-from calibstat.cli.text import ProgressBar, columns, notice, plain, show
+from calibstat.cli.text import ProgressBar, notice, show
+from calibstat.inference.results import layout, plain
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.
@@ -79,7 +80,7 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
-        print("\n".join([*columns(lines, right=()), ""]))
+        print("\n".join([*layout(lines, numbers=()), ""]))
 
 
 def _legend(summary: Any) -> list[str]:

@@ -26,8 +26,8 @@ from calibstat.cli import options
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
     Measure,
+    NamedLens,
     Question,
-    View,
     panel,
     read_given,
     read_null,
@@ -36,17 +36,16 @@ from calibstat.cli.questions import (
 )
 from calibstat.cli.text import (
     ProgressBar,
-    columns,
+    beside,
+    each_beside,
     each_once,
-    hang,
-    hang_each,
     narrow,
     notice,
     plain_warnings,
     show,
     width,
 )
-from calibstat.inference.results import at_floor, counted, number
+from calibstat.inference.results import at_floor, counted, layout, number
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +127,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         views = [each.view for each in panel(sample.predictions, names, (), Measure())]
         redraws = {} if arguments.n_resamples is None else {"n_resamples": arguments.n_resamples}
 
-        def answer(view: View) -> cs.OmnibusTest:
+        def answer(view: NamedLens) -> cs.OmnibusTest:
             return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, rng=arguments.seed, **redraws)
 
         found = ProgressBar().each(answer, views)
@@ -222,12 +221,12 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         "",
         *table(records, level),
         "",
-        *hang_each("value", each_once((each.place, f"{each.core.quantity}, {each.core!r}") for each in questions)),
-        *hang("expected", f"{EXPECTED} ({'; '.join(expected)})"),
-        *(hang("adjusted p", holm) if len(records) > 1 else ()),
-        *hang_each("null", nulls),
-        *hang("data", f"n = {first.n}; {first.source}"),
-        *hang("caution", CAUTION.format(these="p-values")),
+        *each_beside("value", each_once((each.place, f"{each.core.quantity}, {each.core!r}") for each in questions)),
+        *beside("expected", f"{EXPECTED} ({'; '.join(expected)})"),
+        *(beside("adjusted p", holm) if len(records) > 1 else ()),
+        *each_beside("null", nulls),
+        *beside("data", f"n = {first.n}; {first.source}"),
+        *beside("caution", CAUTION.format(these="p-values")),
     ]
     return "\n".join(lines)
 
@@ -255,33 +254,33 @@ def headline(records: Sequence[Record], level: float) -> str:
 
 def table(records: Sequence[Record], level: float) -> list[str]:
     """Lay the records out in columns; those that say nothing are left out."""
-    digits = _decimals(record.test for record in records)
+    digits = _n_decimals(record.test for record in records)
     rows = [["lens", "class", "given", "value", "expected", "p", "adjusted p", ""]]
-    rows += [_row(record, digits, level) for record in records]
+    rows += [_cells_of_record(record, digits, level) for record in records]
     # A single p-value is adjusted for nothing, and the first line says whether it rejects.
-    return columns(rows if len(records) > 1 else [row[:6] for row in rows], right={3, 4, 5, 6})
+    return layout(rows if len(records) > 1 else [row[:6] for row in rows], numbers={3, 4, 5, 6})
 
 
-def _row(record: Record, digits: int, level: float) -> list[str]:
+def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:
     test = record.test
     return [
         *record.question.cells,
-        _written(test.statistic, test.null_mean, digits),
-        _written(test.null_mean, test.statistic, digits),
+        _rounded(test.statistic, test.null_mean, digits),
+        _rounded(test.null_mean, test.statistic, digits),
         f"< {test.pvalue:.3g}" if record.at_floor else f"{test.pvalue:.3g}",
         record.equation.removeprefix("p ").removeprefix("= "),
         "*" if record.pvalue_adjusted <= level else "",
     ]
 
 
-def _written(value: float, beside: float, digits: int) -> str:
+def _rounded(value: float, beside: float, digits: int) -> str:
     """Write a number with so many decimals; what is rounded to zero has no sign."""
     if digits == _MOST_DECIMALS and abs(value) < 10.0**-digits:
         return number(value, beside)
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _decimals(tests: Iterable[cs.CalibrationTest]) -> int:
+def _n_decimals(tests: Iterable[cs.CalibrationTest]) -> int:
     """Enough for two digits of the smallest number that noise gives, at least four."""
     noise = [test.null_mean for test in tests if number(test.null_mean, test.statistic) != "0"]
     sizes = [abs(mean) for mean in noise if math.isfinite(mean)]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 import shutil
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from textwrap import wrap
 from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import TerminalBar, listening, track
-
-INDENT = 12
+from calibstat.inference.results import INDENT, hang, plain
 
 
 def width() -> int:
@@ -27,26 +24,9 @@ def _on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
 
 
-def columns(rows: Sequence[Sequence[str]], right: Collection[int]) -> list[str]:
-    """Lay rows out in columns, of which those in `right` end together; columns without entries are left out."""
-    filled = [k for k in range(len(rows[0])) if any(row[k] for row in rows[1:])]
-    widths = {k: max(len(row[k]) for row in rows) for k in filled}
-    return [
-        "  ".join(row[k].rjust(widths[k]) if k in right else row[k].ljust(widths[k]) for k in filled).rstrip()
-        for row in rows
-    ]
-
-
-def hang(name: str, text: str, indent: int = INDENT) -> list[str]:
-    """Write a paragraph beside its name."""
-    return wrap(
-        text,
-        width(),
-        initial_indent=name.ljust(indent),
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def beside(name: str, text: str, indent: int = INDENT) -> list[str]:
+    """Write a paragraph beside its name, as wide as the terminal."""
+    return hang(name, text, indent, width())
 
 
 def narrow(found: object) -> str:
@@ -58,7 +38,7 @@ def narrow(found: object) -> str:
             lines.append(line)
         else:
             indent = len(line) - len(re.sub(r"^  (\w+ )? *", "", line))
-            lines += hang(line[:indent], line[indent:], indent)
+            lines += beside(line[:indent], line[indent:], indent)
     return "\n".join(lines)
 
 
@@ -76,9 +56,9 @@ def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{', '.join(dict.fromkeys(which))}: {text}" for text, which in questions.items()]
 
 
-def hang_each(name: str, texts: Iterable[str]) -> list[str]:
+def each_beside(name: str, texts: Iterable[str]) -> list[str]:
     """Write paragraphs one below the other, the first beside their name."""
-    return [line for k, text in enumerate(texts) for line in hang("" if k else name, text)]
+    return [line for k, text in enumerate(texts) for line in beside("" if k else name, text)]
 
 
 def show(form: str, record: Any, text: object) -> None:
@@ -87,16 +67,6 @@ def show(form: str, record: Any, text: object) -> None:
         print(json.dumps(plain(record), indent=2, allow_nan=False))
     else:
         print(narrow(text) if _on_terminal() else text)
-
-
-def plain(found: Any) -> Any:
-    """Return what JSON can hold; a number that is not finite becomes null."""
-    if isinstance(found, Mapping):
-        return {key: plain(value) for key, value in found.items()}
-    if isinstance(found, (list, tuple)):
-        return [plain(value) for value in found]
-    value = found.item() if hasattr(found, "item") else found
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # A progress bar for work longer than two seconds.

@@ -312,7 +312,7 @@ class LargeCells(Binning):
     def cut(self, predictions: Predictions) -> Cells:
         """Cut, then go through the cells in order and close one when it holds enough."""
         cells = self.binning.cut(predictions)
-        joined = _join(_sums(cells, predictions), self.rows)
+        joined = _join(_weight_sums(cells, predictions), self.rows)
         return Cells(int(joined.max()) + 1, joined[cells.index], "data")
 
 
@@ -329,13 +329,13 @@ def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[E
     return merged, f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows"
 
 
-def _sums(cells: Cells, predictions: Predictions) -> Floats:
+def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
     """(L, 2) sums of weights and of their squares."""
     mass = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
     return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
 
 
-def _rows(sums: Floats) -> Floats:
+def _effective_rows(sums: Floats) -> Floats:
     """(...,) how many equally weighted rows are as good (Kish)."""
     return np.asarray(ratio(sums[..., 0] ** 2, sums[..., 1]))
 
@@ -345,12 +345,12 @@ def _join(sums: Floats, rows: float) -> Ints:
     joined, number, start = np.empty(len(sums), dtype=np.intp), 0, 0
     for cell in range(len(sums)):
         joined[cell] = number
-        if _rows(sums[start : cell + 1].sum(axis=0)) >= rows:
+        if _effective_rows(sums[start : cell + 1].sum(axis=0)) >= rows:
             number, start = number + 1, cell + 1
     return np.minimum(joined, max(number - 1, 0))
 
 
 def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:
     predictions = estimator.lens.look(sample.predictions).predictions
-    rows = _rows(_sums(binning.cut(predictions), predictions))
+    rows = _effective_rows(_weight_sums(binning.cut(predictions), predictions))
     return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

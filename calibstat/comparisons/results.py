@@ -228,7 +228,7 @@ class CalibratorResult(Result):
     @property
     def verdict(self) -> str:
         """The root error and the p-value, for those who read on."""
-        interval = f" ({_interval(self)})" if self.root_interval else ""
+        interval = f" ({_root_ends(self)})" if self.root_interval else ""
         return f"{self.name}: root calibration error {self.root:.3g}{interval}, p = {self.pvalue:.3g}"
 
     def _values(self) -> dict[str, Any]:
@@ -271,7 +271,7 @@ class PairResult(Result):
         lens = where(self.tests[0].questions[0].lens)
         if not self.rejects:
             names = f"{self.first.name} and {self.second.name}"
-            return f"{names} cannot be told apart by their binned errors {lens} ({_apart(self)})."
+            return f"{names} cannot be told apart by their binned errors {lens} ({_adjusted(self)})."
         better, worse = (self.first, self.second) if self.difference < 0 else (self.second, self.first)
         difference = number(abs(self.difference), better.value, worse.value)
         return (
@@ -341,7 +341,7 @@ def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
     """List who cannot be told apart, a line each; of many only those whose interval excludes 0 all the same."""
     apart = [pair for pair in pairs if not pair.rejects]
     shown = apart if len(apart) <= MOST_PAIRS else [pair for pair in apart if outvoted(pair)]
-    lines = [f"  {pair.first.name} and {pair.second.name} cannot be told apart ({_apart(pair)})" for pair in shown]
+    lines = [f"  {pair.first.name} and {pair.second.name} cannot be told apart ({_adjusted(pair)})" for pair in shown]
     rest = len(apart) - len(shown)
     noun = "other pair" if shown else "pair"
     return lines if not rest else [*lines, f"  {counted(rest, noun)} cannot be told apart (to_frame)"]
@@ -353,7 +353,7 @@ def outvoted(pair: PairResult) -> bool:
     return not pair.rejects and interval is not None and not interval.low <= 0 <= interval.high
 
 
-def _apart(pair: PairResult) -> str:
+def _adjusted(pair: PairResult) -> str:
     note = "; the interval of the difference excludes 0, but the p-value decides" if outvoted(pair) else ""
     return f"adjusted p = {pair.pvalue_adjusted:.3g}{note}"
 
@@ -369,7 +369,7 @@ def error_table(models: Sequence[CalibratorResult], confidence_level: float) -> 
                 each.name,
                 number(each.value, *values),
                 f"{each.root:.3g}",
-                _interval(each),
+                _root_ends(each),
                 f"{each.pvalue:.3g}",
                 _decimals(each.scores.brier),
                 _decimals(each.scores.refinement),
@@ -398,11 +398,11 @@ def _spread(pair: PairResult) -> str:
 
 
 def _root(model: CalibratorResult) -> str:
-    interval = _interval(model)
+    interval = _root_ends(model)
     return f"{model.root:.3g} [{interval}]" if interval else f"{model.root:.3g}"
 
 
-def _interval(model: CalibratorResult) -> str:
+def _root_ends(model: CalibratorResult) -> str:
     return "" if model.root_interval is None else f"{model.root_interval[0]:.3g} to {model.root_interval[1]:.3g}"
 
 

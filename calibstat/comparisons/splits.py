@@ -214,8 +214,8 @@ def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool)
             f"calibrator {name!r} is fitted already and names its variables {list(asked)}; fit it on an array, with "
             "its variables by position, such as variable=-1."
         )
-    columns = [_column(predictions, each, prob.shape[1], name) for each in asked]
-    table = np.column_stack([prob, *(_numbers(predictions, each, name) for each in columns)])
+    columns = [_variable_name(predictions, each, prob.shape[1], name) for each in asked]
+    table = np.column_stack([prob, *(_numeric_variable(predictions, each, name) for each in columns)])
     places = list(range(prob.shape[1], table.shape[1]))
     if "variables" in model.get_params(deep=False):
         model.set_params(variables=places)
@@ -255,7 +255,7 @@ def _asked(model: Any) -> Sequence[str | int]:
     return [known["variable"]] if "variable" in known else []
 
 
-def _column(predictions: Predictions, asked: str | int, n_columns: int, name: str) -> str:
+def _variable_name(predictions: Predictions, asked: str | int, n_columns: int, name: str) -> str:
     """Return the name of a variable that is asked for by name or position."""
     if isinstance(asked, str):
         return asked
@@ -269,7 +269,7 @@ def _column(predictions: Predictions, asked: str | int, n_columns: int, name: st
     return found
 
 
-def _numbers(predictions: Predictions, variable: str, name: str) -> Floats:
+def _numeric_variable(predictions: Predictions, variable: str, name: str) -> Floats:
     if variable not in predictions.variables:
         raise ValueError(
             f"calibrator {name!r} needs the variable {variable!r}, but variables= has "

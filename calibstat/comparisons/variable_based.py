@@ -285,7 +285,7 @@ class VariableBasedComparison(Result):
 
     def _table(self) -> list[list[str]]:
         head = ["", "ECE %", "VECE %", "noise", "noise", "p", "p"]
-        return [head, *([each.name, *_cells(each)] for each in self.errors)]
+        return [head, *([each.name, *_percentages(each)] for each in self.errors)]
 
     def _details(self) -> list[tuple[str, str]]:
         tested = self.errors[0].ece_pvalue is not None
@@ -293,7 +293,7 @@ class VariableBasedComparison(Result):
         return [("rows", rows), *(_AS_USED if tested else _AS_PUBLISHED)]
 
 
-def _cells(errors: VariableBasedErrors) -> list[str]:
+def _percentages(errors: VariableBasedErrors) -> list[str]:
     """Write errors and their noise as percentages, p-values as they are; what was not computed is empty."""
     shares = (errors.ece, errors.vece, errors.ece_null_mean, errors.vece_null_mean)
     pvalues = (errors.ece_pvalue, errors.vece_pvalue)

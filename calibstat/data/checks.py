@@ -351,10 +351,10 @@ def named_columns(variables: Any) -> dict[str, Column]:
     """Return one column for each variable, of numbers or names, from a mapping of names or a data frame."""
     if variables is None:
         return {}
-    return {name: _column(name, variables[name]) for name in _names(variables)}
+    return {name: _variable_column(name, variables[name]) for name in _variable_names(variables)}
 
 
-def _names(variables: Any) -> list[str]:
+def _variable_names(variables: Any) -> list[str]:
     refuse_lazy("variables", variables)
     if isinstance(variables, Mapping):
         names = list(variables)
@@ -373,7 +373,7 @@ def _names(variables: Any) -> list[str]:
     return names
 
 
-def _column(name: str, values: Any) -> Column:
+def _variable_column(name: str, values: Any) -> Column:
     called = f"variable {name!r}"
     # pandas: categories are an accessor of a series, but an attribute of an index or an array of categories.
     categorical = getattr(values, "cat", values)

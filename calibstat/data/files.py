@@ -32,14 +32,14 @@ Choose = Callable[[list[str]], Selection]
 
 def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
     """Read the arguments of `examine` from a file of numpy arrays; pickles are refused, so no code is executed."""
-    with _opened(path) as arrays:
+    with _opened_npz(path) as arrays:
         if not hasattr(arrays, "files"):
             raise ValueError("it holds a single array without a name; save it with numpy.savez")
         chosen = choose(list(arrays.files))
         return arguments_from({name: arrays[name] for name in chosen.names}, chosen)
 
 
-def _opened(path: Path) -> Any:
+def _opened_npz(path: Path) -> Any:
     try:
         return np.load(path, allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -131,11 +131,11 @@ def _body(rows: CountedLines, names: list[str], delimiter: str, chosen: Selectio
     positions = {name: names.index(name) for name in chosen.names}
     missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING)
     missing[positions[chosen.y_true]] = MISSING_LABELS
-    frame = _frame(rows, sep=delimiter, names=list(range(len(names))), usecols=list(positions.values()), na=missing)
+    frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=list(positions.values()), na=missing)
     return arguments_from({name: frame[position] for name, position in positions.items()}, chosen)
 
 
-def _frame(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int], na: dict[Any, list[str]]) -> Any:
+def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int], na: dict[Any, list[str]]) -> Any:
     import pandas as pd
 
     options: dict[str, Any] = {
@@ -287,11 +287,11 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
 @contextmanager
 def opened(path: Path) -> Iterator[Any]:
     """Open a file of bytes, decompressed if its suffix says so."""
-    with OPENERS.get(path.suffix.lower(), _plain)(path) as stream:
+    with OPENERS.get(path.suffix.lower(), _uncompressed)(path) as stream:
         yield stream
 
 
-def _plain(path: Path) -> Any:
+def _uncompressed(path: Path) -> Any:
     return path.open("rb")
 
 

@@ -328,7 +328,7 @@ def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any
     ax.set_ylabel(_DEVIATION)
     if display.axis.categories is not None:
         ax.set_xticks(display.axis.position, display.axis.categories)
-    _frame(ax, np.concatenate([display.deviation, display.low, display.high, [0.0]]))
+    _leave_room(ax, np.concatenate([display.deviation, display.low, display.high, [0.0]]))
     return drawn
 
 
@@ -393,7 +393,7 @@ def _draw_counts(ax: Axes, display: ReliabilityDisplay, position: Floats) -> Axe
     counts.vlines(position, 0, display.count, color="#A0A0A0", linewidth=4)
     counts.set_ylim(0, 1.6 * display.count.max())
     counts.axis("off")
-    smallest, largest = _plain(display.count.min()), _plain(display.count.max())
+    smallest, largest = _count_text(display.count.min()), _count_text(display.count.max())
     span = smallest if smallest == largest else f"{smallest} to {largest}"
     counts.text(
         0.01, 0.95, f"rows in each cell: {span}", transform=counts.transAxes, va="top", color=_QUIET, fontsize="small"
@@ -401,14 +401,14 @@ def _draw_counts(ax: Axes, display: ReliabilityDisplay, position: Floats) -> Axe
     return counts
 
 
-def _frame(ax: Axes, heights: Floats) -> None:
+def _leave_room(ax: Axes, heights: Floats) -> None:
     """Leave room for the counts below and for words above."""
     low, high = float(heights.min()), float(heights.max())
     span = max(high - low, 1e-6)
     ax.set_ylim(low - 0.3 * span, high + 0.38 * span)
 
 
-def _plain(number: float) -> str:
+def _count_text(number: float) -> str:
     return f"{number:,.0f}" if number == round(number) else f"{number:,.4g}"
 
 

@@ -91,14 +91,14 @@ def draw_cells(
         return draw_fixed(moments, n_resamples, rng, repeats=repeats, squares=squares)
     if few is not None:
         return few.draw_recut(ranks, n_resamples, rng, squares=squares)
-    rows, sums = known or (_sums_of_cells(cells, np.ones(len(event))), _sums_of_cells(cells, event))
-    events = sums if chance is event else _sums_of_cells(cells, chance)
+    rows, sums = known or (_sums_in_cells(cells, np.ones(len(event))), _sums_in_cells(cells, event))
+    events = sums if chance is event else _sums_in_cells(cells, chance)
     if not sums_are_near_normal(cells, rows, events, event, chance, by_prediction=by_prediction):
         return None
     return draw_recut(column, event, chance, ranks, n_resamples, rng, cells, squares=squares, prediction_sums=sums)
 
 
-def _sums_of_cells(cells: Cells, values: Array) -> Floats:
+def _sums_in_cells(cells: Cells, values: Array) -> Floats:
     return np.bincount(cells.index, values, minlength=cells.size).astype(float, copy=False)
 
 

@@ -496,7 +496,7 @@ class CramerVonMises(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the stretches of the clock."""
         law = ("integral of a squared Brownian motion", cramer_von_mises_sf, CRAMER_VON_MISES_MEAN)
-        return _QuadraticEvaluator(Ordered(self, predictions), _stretches, _mean_square, law)
+        return _QuadraticEvaluator(Ordered(self, predictions), _stretches, _squared_mean_over_time, law)
 
 
 @final
@@ -608,7 +608,7 @@ def _logit_stretches(clock: Clock) -> Floats:
     return found
 
 
-def _mean_square(walk: Floats, clock: Clock, stretches: Floats) -> Floats:  # noqa: ARG001
+def _squared_mean_over_time(walk: Floats, clock: Clock, stretches: Floats) -> Floats:  # noqa: ARG001
     return (walk**2 * stretches).sum(axis=-1)
 
 

@@ -113,21 +113,21 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
     found, borders = dict(first or {}), dict[Axis, Floats]()
     size = -1
     for turn in range(40):
-        population = build(_add(found, borders))
+        population = build(_borders_of_both(found, borders))
         view = lens.look(population.predictions)
         with without_warnings():
             cells = None if binning is None else binning.cut(view.predictions)
         changes = _region_changes(population, view)
         if cells is not None:
-            changes.append((_axis(view, binning), _cell_changes(cells, view)))
+            changes.append((_axis_of_cut(view, binning), _cell_changes(cells, view)))
         number = sum(around.shape[1] for _, around in changes)
         borders, previous, size = {}, size, number
         for axis, around in changes:
             close = _close(around, found.get(axis, np.empty(0)))
-            found = _add(found, {axis: around[:, close].ravel()})
-            borders = _add(borders, {axis: around[:, ~close].ravel()})
+            found = _borders_of_both(found, {axis: around[:, close].ravel()})
+            borders = _borders_of_both(borders, {axis: around[:, ~close].ravel()})
         if number in (previous, 0) and not any(map(len, borders.values())):
-            return population if cells is None else build(_add(found, _means(view, cells, population)))
+            return population if cells is None else build(_borders_of_both(found, _means(view, cells, population)))
         # A coarse first grid may leave cells empty, so that their number grows for some rounds.
         many = cells is not None and cells.moves != "fixed" and cells.size > 0.45 * len(view.predictions)
         if many or (turn >= 3 and number > previous):
@@ -138,7 +138,7 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
     )
 
 
-def _axis(view: View, binning: Binning | None) -> Axis:
+def _axis_of_cut(view: View, binning: Binning | None) -> Axis:
     """Return the one column that is cut: the prediction or a variable."""
     given = view.predictions.given
     if len(given) != 1 or isinstance(given[0], int):
@@ -191,6 +191,6 @@ def _means(view: View, cells: Cells, population: Population) -> dict[Axis, Float
     return {...: mean}
 
 
-def _add(borders: Borders, found: Borders) -> dict[Axis, Floats]:
+def _borders_of_both(borders: Borders, found: Borders) -> dict[Axis, Floats]:
     none = np.empty(0)
     return {axis: np.concatenate([borders.get(axis, none), found.get(axis, none)]) for axis in {*borders, *found}}

@@ -235,7 +235,7 @@ class ThreeClasses:
         """Lay nodes: along one induced probability where the lens leaves one, else over the whole triangle."""
         breakings = self._along(lens)
         if breakings:
-            known = np.concatenate([_span(breakings), self._kinks(lens, breakings), self._jumps(breakings)])
+            known = np.concatenate([_borders_of_all(breakings), self._kinks(lens, breakings), self._jumps(breakings)])
             return population_on_cells(lambda further: self._nodes(breakings, known, further), lens, binning)
         if binning is not None:
             raise ValueError(
@@ -270,7 +270,7 @@ class ThreeClasses:
             mean = np.bincount(index, mass * gaps, minlength=len(odds))
             return np.divide(mean, total, out=np.zeros(len(odds)), where=total > 0)
 
-        return critical_points(deviation, panels(distinct(_span(breakings)), 4)[0])
+        return critical_points(deviation, panels(distinct(_borders_of_all(breakings)), 4)[0])
 
     def _first_crossings(self, first: StickBreaking) -> Floats:
         """Find where, along x, a chance crosses its prediction at the ends and in the middle of u."""
@@ -309,7 +309,7 @@ class ThreeClasses:
         return population_of(rows[kept], self._laws(rows[kept]), mass[kept], pooled=pooled, method=method)
 
 
-def _span(breakings: Sequence[StickBreaking]) -> Floats:
+def _borders_of_all(breakings: Sequence[StickBreaking]) -> Floats:
     borders = np.concatenate([each.borders() for each in breakings])
     if not breakings[0].top:
         return borders

@@ -112,7 +112,7 @@ def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Gene
     listed = lens.look(population.predictions)
     laws = listed.chances(population.chances) * all_weights(listed.predictions, None)[:, None]
     span = borders(listed.predictions) if one_column else (0.0, 1.0)
-    expected = _sums(_cells(listed.predictions, span), laws, _N_CELLS * n_classes)
+    expected = _expected_counts(_cells(listed.predictions, span), laws, _N_CELLS * n_classes)
     cells = _cells(seen.predictions, span)
     counts = np.bincount(cells * n_classes + seen.outcomes, minlength=len(expected))
     pvalue = chi_square_pvalue(counts, expected * (len(seen) / expected.sum()))
@@ -128,7 +128,7 @@ def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:
     return rows.argmax(axis=1) * _N_CELLS + np.searchsorted(inner, rows.max(axis=1), side="right")
 
 
-def _sums(cells: Ints, values: Floats, size: int) -> Floats:
+def _expected_counts(cells: Ints, values: Floats, size: int) -> Floats:
     columns = [np.bincount(cells, column, minlength=size) for column in values.T]
     return np.stack(columns, axis=1).ravel().astype(float)
 

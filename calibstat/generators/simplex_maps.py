@@ -51,11 +51,11 @@ def laws_of(recalibration: RowMap, rows: Floats) -> Floats:
         raise ValueError(f"{recalibration!r} maps rows of shape {rows.shape} to {laws.shape}; it must keep the shape.")
     least = laws.min(initial=0.0)
     if not (least >= -SAME and np.abs(np.einsum("ij->i", laws) - 1).max(initial=0.0) <= SAME):
-        _refuse(recalibration, rows, laws)
+        _refuse_outside_simplex(recalibration, rows, laws)
     return laws if least == 0 else np.maximum(laws, 0.0)
 
 
-def _refuse(recalibration: RowMap, rows: Floats, laws: Floats) -> None:
+def _refuse_outside_simplex(recalibration: RowMap, rows: Floats, laws: Floats) -> None:
     row = int(np.argmin((laws >= -SAME).all(axis=1) & (np.abs(laws.sum(axis=1) - 1) <= SAME)))
     raise ValueError(
         f"{recalibration!r} leaves the simplex: it maps {rows[row].round(6).tolist()} to "

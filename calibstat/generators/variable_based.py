@@ -79,8 +79,8 @@ class VariableMiscalibration(SyntheticModel):
 
     def _grid(self, further: Borders, n_panels: int) -> Population:
         asked = further.get(..., np.empty(0))
-        scores, score_mass = _axis(0.5, self.highest, n_panels, np.concatenate([asked, 1 - asked]))
-        v, v_mass = _axis(0.0, 1.0, n_panels, further.get("v", np.empty(0)))
+        scores, score_mass = _nodes_between(0.5, self.highest, n_panels, np.concatenate([asked, 1 - asked]))
+        v, v_mass = _nodes_between(0.0, 1.0, n_panels, further.get("v", np.empty(0)))
         # The ends of v belong to its range, without a mass that counts.
         v, v_mass = np.concatenate([v, [0.0, 1.0]]), np.concatenate([v_mass, [1e-30, 1e-30]])
         grid_scores, grid_v = np.repeat(scores, len(v)), np.tile(v, len(scores))
@@ -93,7 +93,7 @@ class VariableMiscalibration(SyntheticModel):
         )
 
 
-def _axis(low: float, high: float, n_panels: int, further: Floats) -> tuple[Floats, Floats]:
+def _nodes_between(low: float, high: float, n_panels: int, further: Floats) -> tuple[Floats, Floats]:
     inside = further[(further > low) & (further < high)]
     return panels(distinct(np.concatenate([np.linspace(low, high, n_panels + 1), inside])), 8)
 

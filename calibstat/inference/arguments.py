@@ -48,13 +48,13 @@ def refuse_empty(seen: Sample, lens: Lens) -> None:
 def check_sample(sample: Any) -> None:
     """Refuse anything but a sample."""
     if not isinstance(sample, Sample):
-        raise TypeError(f"sample is {_named(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
+        raise TypeError(f"sample is {_kind_of(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
 
 
 def check_lens(lens: Any) -> Lens:
     """Return a lens, and refuse anything else."""
     if not isinstance(lens, Lens):
-        raise TypeError(f"lens is {_named(lens)}, but a lens is expected: for example TopLabel().")
+        raise TypeError(f"lens is {_kind_of(lens)}, but a lens is expected: for example TopLabel().")
     return lens
 
 
@@ -62,7 +62,7 @@ def check_estimator(estimator: Any) -> None:
     """Refuse anything but an estimator."""
     if not isinstance(estimator, Estimator):
         raise TypeError(
-            f"estimator is {_named(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "
+            f"estimator is {_kind_of(estimator)}, but an estimator is expected: for example TopLabel() | ECE(), "
             "or Generic(function) for a function of your own."
         )
 
@@ -76,7 +76,7 @@ def check_null(null: Any) -> Null:
         named: Null = _NULLS[null]()
         return named
     if not isinstance(null, Null):
-        found = repr(null) if isinstance(null, str) else _named(null)
+        found = repr(null) if isinstance(null, str) else _kind_of(null)
         raise TypeError(
             f"null is {found}, but a null is expected: for example Consistency(999), or one of "
             f"{', '.join(map(repr, _NULLS))}."
@@ -84,6 +84,6 @@ def check_null(null: Any) -> Null:
     return null
 
 
-def _named(thing: Any) -> str:
+def _kind_of(thing: Any) -> str:
     """A class, or what something is an instance of."""
     return f"the class {thing.__name__}" if isinstance(thing, type) else f"of type {type(thing).__name__}"

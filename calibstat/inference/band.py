@@ -70,7 +70,7 @@ def calibration_band(
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     lens = Canonical() if lens is None else check_lens(lens)
     seen = lens(sample)
-    _refuse(seen, lens)
+    _refuse_without_theory(seen, lens)
     event = seen.predictions.event
     prediction, count = np.unique(event, return_counts=True)
     if digits is None and len(prediction) > MOST_POINTS:
@@ -95,7 +95,7 @@ def calibration_band(
     )
 
 
-def _refuse(seen: Sample, lens: Lens) -> None:
+def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
     """Refuse what the band has no theory for."""
     predictions = seen.predictions
     refuse_empty(seen, lens)

@@ -162,7 +162,7 @@ def equivalence_test(
     _check(margin, interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval
     try:
-        found = _interval(question.estimator.core, seen, multiplier, n_resamples, as_generator(rng))
+        found = _interval_source(question.estimator.core, seen, multiplier, n_resamples, as_generator(rng))
         upper = found.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
@@ -190,7 +190,7 @@ def _check(margin: float, interval: Multiplier | None) -> None:
         raise TypeError(f"interval is {interval!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
 
 
-def _interval(
+def _interval_source(
     core: Estimator, seen: Sample, multiplier: Multiplier, n_resamples: int, rng: np.random.Generator
 ) -> Interval:
     """Return what the interval is made of; with labels drawn anew where that serves, which it does not for clusters."""

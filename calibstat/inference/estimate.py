@@ -99,7 +99,7 @@ def estimate(
     value = evaluator(seen.outcomes)
     redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
     found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator)
-    mean = _mean(core, seen, redraws, evaluator)
+    mean = _null_mean(core, seen, redraws, evaluator)
     headline, noise = core.headline(value), core.headline(redraws.samples)
     single = np.ndim(headline) == 0
     return Estimate(
@@ -115,7 +115,7 @@ def estimate(
     )
 
 
-def _mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
+def _null_mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
     """Return the mean under the null: the exact one of a number where it can be computed, as in `calibration_test`."""
     if redraws.samples.ndim > 1:
         return redraws.mean

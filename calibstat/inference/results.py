@@ -101,10 +101,10 @@ class Result(ABC):
             numbers = {name: value for name, value in values.items() if _is_number(value)}
             texts = {name: value for name, value in values.items() if name not in numbers}
             return xr.Dataset(
-                {name: _column([value]).squeeze() for name, value in numbers.items()}, attrs=_attrs(texts)
+                {name: _plain_column([value]).squeeze() for name, value in numbers.items()}, attrs=_attrs(texts)
             )
         names = list(dict.fromkeys(name for row in rows for name in row))
-        columns = {name: (self._row, _column([row.get(name) for row in rows])) for name in names}
+        columns = {name: (self._row, _plain_column([row.get(name) for row in rows])) for name in names}
         coordinates = {self._row: columns.pop(self._row)} if self._row in columns else {}
         return xr.Dataset(columns, coordinates, _attrs(values))
 
@@ -163,7 +163,7 @@ def _is_number(value: Any) -> bool:
     return value is None or isinstance(value, (bool, int, float))
 
 
-def _column(values: Sequence[Any]) -> Array:
+def _plain_column(values: Sequence[Any]) -> Array:
     """Return numbers as floats (truth values and whole numbers as such), and anything else as text."""
     if all(map(_is_number, values)):
         missing = any(value is None for value in values)

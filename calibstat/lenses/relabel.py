@@ -212,7 +212,7 @@ class Partition(Relabelling):
         if missing or unknown or len(code) < len(named):
             raise ValueError(
                 f"{self!r} does not split the classes {predictions.classes!r}: "
-                + "; ".join(_complaints(missing, unknown, named))
+                + "; ".join(_faults_of_groups(missing, unknown, named))
                 + ". Give at least two disjoint groups of labels that together hold every class."
             )
         names = tuple(group[0] if len(group) == 1 else group for group in self.groups)
@@ -223,7 +223,7 @@ def _group(group: Iterable[Hashable] | Hashable) -> tuple[Hashable, ...]:
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, str) else (group,)
 
 
-def _complaints(missing: list[Hashable], unknown: list[Hashable], named: list[Hashable]) -> Iterable[str]:
+def _faults_of_groups(missing: list[Hashable], unknown: list[Hashable], named: list[Hashable]) -> Iterable[str]:
     if missing:
         yield f"in no group: {missing!r}"
     if unknown:

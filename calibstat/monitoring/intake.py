@@ -178,7 +178,7 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
     One dimension is P(the last label) of two; of more labels, a single row. Nor need a single number be in a list. A
     wrong shape or type is a ValueError.
     """
-    array = as_array("y_prob", _listed(y_prob))
+    array = as_array("y_prob", _as_list(y_prob))
     raw = as_rows(array[None] if array.ndim == 1 and n_classes > 2 else array)
     rows = own(raw)
     if rows.shape[1] != n_classes:
@@ -194,7 +194,7 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
     return rows, _complaints(given, missing, outside, sums)
 
 
-def _listed(given: Any) -> Any:
+def _as_list(given: Any) -> Any:
     """Take a single value for a list of one."""
     return [given] if given is None or isinstance(given, str) or np.ndim(given) == 0 else given
 
@@ -218,17 +218,17 @@ def codes_of_labels(y_true: Any, labels: Mapping[Hashable, int]) -> tuple[Ints, 
 
     None, NaN and an empty text are missing; `labels` maps each label to its column.
     """
-    values = as_array("y_true", _listed(y_true))
+    values = as_array("y_true", _as_list(y_true))
     if values.ndim != 1:
         raise ValueError(f"y_true has shape {values.shape}, but labels have one dimension: pass one for each row")
     items: list[Any] = values.tolist()
-    codes = np.array([_code(item, labels) for item in items], dtype=np.intp)
+    codes = np.array([_code_of_label(item, labels) for item in items], dtype=np.intp)
     known = ", ".join(map(repr, list(labels)[:10]))
     bad = np.flatnonzero(codes == UNKNOWN).tolist()
     return codes, [Complaint(row, f"y_true is {items[row]!r}, which is none of the labels {known}") for row in bad]
 
 
-def _code(item: Any, labels: Mapping[Hashable, int]) -> int:
+def _code_of_label(item: Any, labels: Mapping[Hashable, int]) -> int:
     missing = item is None or item == "" or item != item  # NaN is not itself
     return WAITING if missing else labels.get(item, UNKNOWN)
 

@@ -315,7 +315,7 @@ class Monitor:
             f"  null   {found['hypothesis']}",
             f"  alarm  under the null E ever reaches {1 / self.level:.4g} with a chance of at most {self.level:g}",
             f"  bets   {self.bets.description if self.bets else ''}",
-            f"  order  {_order(self.order, self._intake.waiting)}",
+            f"  order  {_order_in_words(self.order, self._intake.waiting)}",
         ]
         return "\n".join([*lines, f"  rows   {skipped}"] if skipped else lines)
 
@@ -353,7 +353,7 @@ def verdict(found: Mapping[str, Any]) -> str:
     )
 
 
-def _order(order: str, waiting: WaitingRows) -> str:
+def _order_in_words(order: str, waiting: WaitingRows) -> str:
     """Say in which order rows are bet on, what that assumes, and who waits."""
     if order == "arrival":
         text = "of the arrival of labels: valid ONLY IF how late a label comes does not depend on the label"

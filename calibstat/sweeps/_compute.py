@@ -77,7 +77,7 @@ class Estimates:
         if not isinstance(thing, Estimator):
             return call_plain(thing, drawn.sample)
         seen = drawn.through(thing.lens)
-        return float(_number(thing, np.asarray(thing.core.prepare(seen.predictions)(seen.outcomes)), ()))
+        return float(_one_number(thing, np.asarray(thing.core.prepare(seen.predictions)(seen.outcomes)), ()))
 
 
 class GroupOfRepeats:
@@ -179,10 +179,10 @@ def _in_all_lanes(tally: Tally, lane: int) -> Tally:
 
 def _value(thing: Any, tally: Tally) -> Floats:
     core: BinnedEstimator = thing.core
-    return _number(thing, np.asarray(core.functional(tally)), (len(tally.weight),))
+    return _one_number(thing, np.asarray(core.functional(tally)), (len(tally.weight),))
 
 
-def _number(thing: Estimator, values: Floats, shape: tuple[int, ...]) -> Floats:
+def _one_number(thing: Estimator, values: Floats, shape: tuple[int, ...]) -> Floats:
     headline = np.asarray(thing.core.headline(values), dtype=float)
     if headline.shape != shape:
         found = headline.shape[len(shape) :]

@@ -349,7 +349,7 @@ def _function(function: FunctionType, depth: int) -> str:
     named = {name: function.__globals__[name] for name in sorted(_names(function.__code__) & {*function.__globals__})}
     helpers = {name: each for name, each in named.items() if _is_own(each, function)}
     given = [function.__defaults__, function.__kwdefaults__, cells, helpers]
-    return f"{_code(function.__code__)} {_all(given, depth)}"
+    return f"{_byte_code(function.__code__)} {_all(given, depth)}"
 
 
 def _content(cell: Any) -> Any:
@@ -370,9 +370,9 @@ def _names(code: CodeType) -> set[str]:
     return {*code.co_names}.union(*(_names(each) for each in code.co_consts if isinstance(each, CodeType)))
 
 
-def _code(code: CodeType) -> str:
+def _byte_code(code: CodeType) -> str:
     """Tell byte code with that of the functions in it; not where it stands."""
-    constants = [_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
+    constants = [_byte_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
     return _CODE + repr((code.co_code.hex(), constants, code.co_names, code.co_varnames))
 
 
@@ -380,7 +380,9 @@ def _object(thing: Any, depth: int) -> str:
     """Tell an object by its class, its repr and its attributes."""
     kind = type(thing)
     call = None if _is_ours(thing) else inspect.getattr_static(kind, "__call__", None)
-    name = f"{kind.__module__}.{kind.__qualname__} {_code(call.__code__) if isinstance(call, FunctionType) else ''}"
+    name = (
+        f"{kind.__module__}.{kind.__qualname__} {_byte_code(call.__code__) if isinstance(call, FunctionType) else ''}"
+    )
     written: Any = kind.__repr__
     state, mute = _state(thing), written is object.__repr__
     if state is None:

@@ -71,7 +71,7 @@ def in_zarr(study: Study, path: Path, block: int) -> Blocks:
     """Open a store of this study, or make one; `block` repeats make a block, as in the store if there is one."""
     if not path.exists():
         _create(study, block, path)
-    group = _opened(path)
+    group = _opened_store(path)
     refuse_garbled(path, group)
     _refuse_another_study(json.loads(str(group.attrs["design"])), study.design(own_version()), path)
     blocks = Blocks(study, block, {name: group[name] for name in (*shapes(study), "status", "error")})
@@ -82,7 +82,7 @@ def in_zarr(study: Study, path: Path, block: int) -> Blocks:
 
 def stored_block(path: Path) -> int | None:
     """Return the number of repeats in a block of a store, None without one."""
-    return int(str(_opened(path).attrs["block"])) if path.exists() else None
+    return int(str(_opened_store(path).attrs["block"])) if path.exists() else None
 
 
 def lazily(path: Path) -> xr.Dataset:
@@ -112,7 +112,7 @@ def read(path: Path) -> xr.Dataset:
 
 
 def _refuse_damage(path: Path, dataset: xr.Dataset) -> None:
-    refuse_garbled(path, _opened(path))
+    refuse_garbled(path, _opened_store(path))
     lost = lost_blocks(path, dataset["status"])
     if lost:
         raise ValueError(
@@ -133,7 +133,7 @@ def _create(study: Study, block: int, path: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _opened(path: Path) -> Any:
+def _opened_store(path: Path) -> Any:
     try:
         group = zarr.open_group(str(path), mode="r+")
         group.attrs["design"]
@@ -321,11 +321,11 @@ def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
     with small_cells_ignored:
         for name, (items, function) in asked.items():
             if len(items):
-                values[name], reasons[name] = _each(study, items, function)
+                values[name], reasons[name] = _of_items(study, items, function)
     return values, reasons
 
 
-def _each(study: Study, items: Items, function: Callable[[_Remembering, Estimator], float]) -> tuple[Floats, str]:
+def _of_items(study: Study, items: Items, function: Callable[[_Remembering, Estimator], float]) -> tuple[Floats, str]:
     values = np.full((len(study.models), len(items)), np.nan)
     reasons: list[str] = []
     for row, model in enumerate(study.models.values()):
@@ -352,7 +352,7 @@ class _Remembering:
     def truth(self, estimator: Estimator) -> float:
         key = repr(estimator.estimand)
         if key not in self.truths:
-            self.truths[key] = _number(estimator, self.model.truth(estimator).value)
+            self.truths[key] = _headline_number(estimator, self.model.truth(estimator).value)
         return self.truths[key]
 
     def limit(self, estimator: Estimator) -> float:
@@ -361,8 +361,8 @@ class _Remembering:
         key = f"{estimator.lens!r} {binning!r}"
         if key not in self.populations:
             self.populations[key] = self.model.population(estimator.lens, binning)
-        return _number(estimator, evaluate(fixed, self.populations[key]))
+        return _headline_number(estimator, evaluate(fixed, self.populations[key]))
 
 
-def _number(estimator: Estimator, value: float | Array) -> float:
+def _headline_number(estimator: Estimator, value: float | Array) -> float:
     return float(estimator.estimand.core.headline(np.asarray(value, dtype=float)))

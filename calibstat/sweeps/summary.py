@@ -71,48 +71,48 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
         found |= _of_intervals(ds["interval_low"], ds["interval_high"], ds["truth"])
     if "pvalue" in ds:
         found |= _of_pvalues(ds["pvalue"], ds["miscalibration"], level)
-    return _named(ds, found, level)
+    return _described(ds, found, level)
 
 
 def _of_estimates(estimate: Any, truth: Any) -> dict[str, Any]:
     count = estimate.notnull().sum("repeat")
-    mean, mean_se = _mean(estimate)
+    mean, mean_se = _mean_and_error(estimate)
     deviations = (estimate - mean) ** 2
     variance = deviations.sum("repeat", min_count=1) / (count - 1).where(count > 1)
-    mse, mse_se = _mean((estimate - truth) ** 2)
+    mse, mse_se = _mean_and_error((estimate - truth) ** 2)
     found = {"mean": mean, "mean_se": mean_se, "bias": mean - truth, "bias_se": mean_se.where(truth.notnull())}
-    found |= {"variance": variance, "variance_se": _mean(deviations)[1], "mse": mse, "mse_se": mse_se}
+    found |= {"variance": variance, "variance_se": _mean_and_error(deviations)[1], "mse": mse, "mse_se": mse_se}
     return found | {"n_estimates": count}
 
 
 def _of_intervals(low: Any, high: Any, truth: Any) -> dict[str, Any]:
     known = low.notnull() & high.notnull() & truth.notnull()
-    share, error = _share(((low <= truth) & (truth <= high)).where(known))
+    share, error = _share_and_error(((low <= truth) & (truth <= high)).where(known))
     return {"coverage": share, "coverage_se": error, "n_intervals": known.sum("repeat")}
 
 
 def _of_pvalues(pvalue: Any, miscalibration: Any, level: float) -> dict[str, Any]:
     # A p-value is a ratio of integers: k/(1 + R) must not be above the level it equals because of rounding.
-    share, error = _share((pvalue <= level + ROUNDING).where(pvalue.notnull()))
+    share, error = _share_and_error((pvalue <= level + ROUNDING).where(pvalue.notnull()))
     found = {"rejection": share, "rejection_se": error, "n_pvalues": pvalue.notnull().sum("repeat")}
     null, other = abs(miscalibration) <= SAME, abs(miscalibration) > SAME
     found |= {"size": share.where(null), "size_se": error.where(null)}
     return found | {"power": share.where(other), "power_se": error.where(other)}
 
 
-def _mean(values: Any) -> tuple[Any, Any]:
+def _mean_and_error(values: Any) -> tuple[Any, Any]:
     count = values.notnull().sum("repeat")
     mean = values.mean("repeat")
     spread = (((values - mean) ** 2).sum("repeat", min_count=1) / (count - 1).where(count > 1)) ** 0.5
     return mean, spread / count**0.5
 
 
-def _share(hits: Any) -> tuple[Any, Any]:
+def _share_and_error(hits: Any) -> tuple[Any, Any]:
     share = hits.mean("repeat")
     return share, (share * (1 - share) / hits.notnull().sum("repeat")) ** 0.5
 
 
-def _named(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
+def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
     kept = {name: ds[name] for name in ("truth", "limit", "miscalibration") if name in ds}
     summary = ds[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
     for name, text in _LONG_NAMES.items():

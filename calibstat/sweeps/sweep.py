@@ -100,10 +100,10 @@ class Sweep:
         expect_names("tests", self.tests)
         if not self.estimators and not self.tests:
             raise ValueError("nothing to sweep: give estimators={'ECE': lambda n_bins: ECE(EqualMass(n_bins))}.")
-        n_bins = _whole("n_bins", self.n_bins)
+        n_bins = _whole_numbers("n_bins", self.n_bins)
         study = Study(
-            _named(self.models),
-            _whole("n", self.n),
+            _named_models(self.models),
+            _whole_numbers("n", self.n),
             n_bins,
             items_of("estimators", self.estimators, n_bins, as_swept),
             items_of("tests", self.tests, n_bins, as_test),
@@ -195,7 +195,7 @@ class Sweep:
             bar.say(f"{failed} of {len(units)} blocks failed: their first errors are in the variable 'error'")
 
 
-def _named(models: Any) -> dict[str, SyntheticModel]:
+def _named_models(models: Any) -> dict[str, SyntheticModel]:
     if isinstance(models, SyntheticModel):
         models = [models]
     if isinstance(models, str) or not isinstance(models, Iterable):
@@ -213,7 +213,7 @@ def _named(models: Any) -> dict[str, SyntheticModel]:
     return found
 
 
-def _whole(name: str, values: Sequence[int]) -> tuple[int, ...]:
+def _whole_numbers(name: str, values: Sequence[int]) -> tuple[int, ...]:
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable) or np.ndim(values) == 0:
         raise TypeError(f"{name} is {values!r}, but a list of integers is expected: {name}=[100, 1000].")
     found = tuple(at_least_one(name, value) for value in values)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from calibstat.cli.test import Record, _decimals, headline
+from calibstat.cli.test import Record, _n_decimals, headline
 from calibstat.cli.text import narrow
 
 
@@ -136,7 +136,7 @@ def test_what_rounding_leaves_of_zero_adds_no_digits():
     noise, zero, small = ((0.05, 0.03), (0.001, 1.7e-15), (0.0002, 0.00012))
 
     def decimals(*pairs):
-        return _decimals([SimpleNamespace(statistic=value, null_mean=mean) for value, mean in pairs])
+        return _n_decimals([SimpleNamespace(statistic=value, null_mean=mean) for value, mean in pairs])
 
     assert decimals(noise, zero) == decimals(noise) == decimals(zero) == 4
     assert decimals(small) == decimals(small, zero) == 5
