@@ -1,4 +1,4 @@
-"""Discrete laws as values and masses, and sums of them by enumeration."""
+"""Discrete laws as values and masses, and sums of them by enumeration; `ExactNull` takes p-values from them."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ANY = (2, 3, 4, 5)
 MANY = (3, 4, 5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Entry:
     """One thing to which the laws apply; the defaults are those of a plug-in estimator that gives a number.
 
@@ -82,6 +82,12 @@ class Entry:
     @property
     def name(self) -> str:
         return repr(self.thing)
+
+    def __repr__(self) -> str:
+        """Show what is said of the thing, and no defaults: hypothesis prints it where a law fails."""
+        said = [f"{each.name}={getattr(self, each.name)!r}" for each in fields(self)[1:]]
+        defaults = [f"{each.name}={each.default!r}" for each in fields(self)[1:]]
+        return f"Entry({', '.join([self.name, *(each for each in said if each not in defaults)])})"
 
     @property
     def core(self) -> type:
