@@ -1,4 +1,4 @@
-"""Estimators: functions of a sample that do their outcome-free work first.
+"""Estimators: functions of a sample that do their work on predictions before they see an outcome.
 
 ``prepare`` sees predictions only and returns an `Evaluator`; the evaluator takes what moves (labels under a null,
 weights under a bootstrap, known chances in a synthetic world). The data are replicate zero: the observed value, the
@@ -35,10 +35,10 @@ Extreme: TypeAlias = Literal["large", "small", "either"]
 @final
 @dataclass(frozen=True, eq=False)
 class CellTerms:
-    """How a value is made of one term for each cell of a tally.
+    """Writes a value as a combination of one term for each cell of a tally.
 
-    `terms` takes outcome sums (..., L, c) to (..., L), each from its own cell's outcomes only; `link` takes the
-    combined terms (...,) to the value, increasingly.
+    `terms` takes outcome sums (..., L, c) to terms (..., L), each of which depends on the outcomes of its own cell
+    only; `link` is an increasing function that takes the combined terms (...,) to the value.
     """
 
     terms: Callable[[Array], Floats]
@@ -49,16 +49,17 @@ class CellTerms:
 @final
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    r"""How a value (the headline) moves when the weights of rows do: to first order, and in pairs of rows.
+    r"""How the headline changes with the weights of rows: to first order, and through pairs of rows.
 
     .. math:: T(w') - T(w) \approx \sum_i \frac{w'_i - w_i}{w_i}\, \psi_i
 
-    The influence (n,), :math:`\psi_i = w_i\, \partial T / \partial w_i`, is what the row adds. Over independent rows
-    the variance of the value is about the sum of their squares; they sum to zero where a common factor of the weights
-    changes nothing. The slope (n, c) says how the value moves with the chance of each row's outcome: of the event alone
-    for two classes (c = 1), or of each class; outcomes that are all alike show no noise, and the slope says how much
-    there may be. None behind a lens. What pairs of rows add, where the value is a sum over pairs, is `degenerate`: its
-    variance is what is left where all influences vanish, as those of a squared error do under calibration.
+    The influence (n,), :math:`\psi_i = w_i\, \partial T / \partial w_i`, is the contribution of each row. For
+    independent rows the variance of the value is about the sum of squared influences; these sum to zero if a common
+    factor of the weights changes nothing. The slope (n, c) is the derivative with respect to the chance of each row's
+    outcome: of the event for two classes (c = 1), otherwise of each class. Where all outcomes are alike the influences
+    show no noise, and the slope says how much there may be; it is None behind a lens. If the value is a sum over pairs
+    of rows, `degenerate` is the part that pairs add: its variance remains where all influences vanish, as for a squared
+    error under calibration.
     """
 
     value: float
@@ -68,25 +69,25 @@ class Expansion:
 
     @classmethod
     def of_mean(cls, value: Floats, numbers: Floats, masses: Floats, table: Floats) -> Expansion:
-        """Expand the mean of numbers (n,) under weights (n,), which are those of the outcomes in a table (n, K)."""
+        """Expand the mean of numbers (n,), taken by the outcomes from a table (n, K), under weights (n,)."""
         mean, share = float(value), masses / masses.sum()
-        with np.errstate(invalid="ignore"):  # what is infinite has no influence that is a number
+        with np.errstate(invalid="ignore"):  # an infinite number has no finite influence
             slope = table[:, 1:] - table[:, :1] if table.shape[1] == 2 else table
             return cls(mean, share * (numbers - mean), share[:, None] * slope)
 
     def root(self) -> Expansion:
-        """Expand the root of the value; where that is zero it moves in no direction first."""
+        """Expand the root of the value; at zero the root has no first-order part."""
         value = math.sqrt(max(self.value, 0.0))
         rate = 1 / (2 * value) if value > 0 else 0.0
         return Expansion(value, rate * self.influence, None if self.slope is None else rate * self.slope)
 
     @property
     def linear(self) -> float:
-        """The variance of the linear part."""
+        """Return the variance of the first-order part."""
         return float((self.influence**2).sum())
 
     def behind(self, view: View, n_rows: int) -> Expansion:
-        """Return the same for the rows before a lens; those that it leaves out have no influence."""
+        """Return the expansion for the rows before a lens; rows that the lens leaves out have no influence."""
         if view.rows is None:
             return self
         influence = np.zeros(n_rows)
@@ -98,9 +99,9 @@ class Expansion:
 @final
 @dataclass(frozen=True, eq=False)
 class PairsInCells:
-    """A sum over pairs of different rows of a common cell: the pair i, j adds <v_i, v_j>.
+    """A sum over pairs of different rows of a common cell, in which the pair i, j adds <v_i, v_j>.
 
-    Each row has its cell (n,), what it counts (n,), and v (n, c): residuals times that, of mean zero in each cell.
+    Each row has its cell (n,), its weight (n,), and v (n, c): weighted residuals, of mean zero in each cell.
     """
 
     index: Ints
@@ -133,29 +134,29 @@ class PairsInCells:
 @final
 @dataclass(frozen=True, eq=False)
 class Capabilities:
-    """All that an evaluator may offer besides its call and its `present`; each opens something and none is needed.
+    """All that an evaluator may offer besides its call and its `present`; everything here is optional.
 
-    What a wrapper (a lens in front, a headline, a group, a family) keeps of it is written here, once for each kind of
-    wrapper: `behind`, `mapped`, `stacked`.
+    How a wrapper (a lens in front, a headline, a group, a family) passes capabilities on is written here, once for each
+    kind of wrapper: `behind`, `mapped`, `stacked`.
 
-    - `tally`: the sums over cells that suffice, of outcomes as `tally.predictions` has them (as a lens shows them).
-    - `from_tally`: takes outcome sums (..., L, c) to values (..., *shape). Replicates of the sums are then drawn whole,
-      at a cost that does not grow with n.
-    - `from_tallies`: takes whole tallies, whose predictions moved too, where the value depends on nothing more.
-      Resampled rows are then drawn whole.
-    - `terms`: how the headline is made of one term for each cell: `Exact` computes its law without Monte Carlo error.
-    - `signed`: takes outcomes and signs (..., n) to the values with outcome - prediction of each row multiplied by its
-      sign (any number, one for each row whatever the number of classes), where these residuals are all the value
-      depends on (`Estimator.residual_form`). Without it `Multiplier` passes prediction + sign * (outcome - prediction)
-      as chances.
-    - `large_sample`: takes a Generator (for moments found from random probes) and returns the law of the headline under
-      calibration, given the predictions, in large samples: `Asymptotic`.
-    - `standard_deviation`: returns what the headline is divided by to be standardised under the null, from the
-      predictions alone, or None; called when `scale` is asked for.
-    - `expansion`: takes outcomes (n,) to the `Expansion` of the headline: intervals and comparisons by influence.
-    - `batch_size`: how many replicates to pass at once, at least, where they share costly work. It changes no value but
-      the rounding of matrix products.
-    - `remark`: takes outcomes (n,) and says more about where the observed value comes from, or an empty text.
+    - `tally`: the plan of the sums over cells that suffice, for outcomes as `tally.predictions` has them.
+    - `from_tally`: takes outcome sums (..., L, c) to values (..., *shape). Nulls then draw the sums themselves, at a
+      cost that does not grow with n.
+    - `from_tallies`: takes whole tallies to values, if the value depends on nothing else even when predictions are
+      redrawn. The bootstrap and `Consistency` then draw whole tallies.
+    - `terms`: writes the headline as one term for each cell, from which `Exact` computes its law without drawing.
+    - `signed`: takes outcomes and signs (..., n) to the values in which the residual outcome - prediction of each row
+      is multiplied by its sign (any number, one for each row). It exists where the value depends on these residuals
+      only (`Estimator.residual_form`). Without it `Multiplier` passes prediction + sign * (outcome - prediction) as
+      chances.
+    - `large_sample`: takes a Generator (for moments estimated from random probes) and returns the law of the headline
+      in large samples, under calibration and given the predictions, for `Asymptotic`.
+    - `standard_deviation`: returns the standard deviation of the headline under the null, from the predictions alone,
+      or None; called when `scale` is asked for.
+    - `expansion`: takes outcomes (n,) to the `Expansion` of the headline, for intervals and comparisons by influence.
+    - `batch_size`: the smallest number of replicates to pass at once, where they share costly work. It affects values
+      only by the rounding of matrix products.
+    - `remark`: takes outcomes (n,) to a sentence on where the observed value comes from, or an empty text.
     """
 
     tally: TallyPlan | None = None
@@ -171,11 +172,11 @@ class Capabilities:
 
     @property
     def scale(self) -> float | None:
-        """What the headline is divided by to be standardised under the null, known from the predictions alone."""
+        """The standard deviation of the headline under the null, known from the predictions alone, or None."""
         return None if self.standard_deviation is None else self.standard_deviation()
 
     def behind(self, view: View) -> Capabilities:
-        """Return what is left behind a lens: all of it; what takes rows takes those before the lens."""
+        """Return the capabilities behind a lens: all are kept; those that take rows take the rows before the lens."""
         signed, expansion, remark = self.signed, self.expansion, self.remark
         return replace(
             self,
@@ -185,7 +186,7 @@ class Capabilities:
         )
 
     def mapped(self, function: Callable[[Floats], Floats]) -> Capabilities:
-        """Return what is left when values are mapped to their headline: all, as the rest is about that already."""
+        """Return the capabilities when values are mapped to their headline: all, as the others concern the headline."""
         signed = self.signed
         return replace(
             self,
@@ -196,10 +197,10 @@ class Capabilities:
 
     @staticmethod
     def stacked(members: Sequence[Capabilities]) -> Capabilities:
-        """Return what is left when several numbers are evaluated on the same rows: signs if all take them.
+        """Return the capabilities of several numbers evaluated on the same rows: `signed` if all members have it.
 
-        The largest batch serves all. Whoever puts members together knows whether they have a tally in common. The
-        terms, the scale, the law and the expansion of a headline over members are not those of the members.
+        The batch size is the largest of theirs. Whether members share a tally is known only to the caller. The terms,
+        scale, law and expansion of a headline over members are not those of the members, and are left out.
         """
         signed = [each.signed for each in members if each.signed is not None]
 
@@ -222,16 +223,16 @@ def _then(
 
 
 class Evaluator(ABC):
-    """A prepared statistic.
+    """A prepared statistic: the object that ``prepare`` returns.
 
-    `shape` is that of a single value: () for a number.
+    `shape` is the shape of a single value: () for a number.
     """
 
     shape: tuple[int, ...] = ()
 
     @abstractmethod
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        """Evaluate replicates of what moves.
+        """Evaluate replicates: the same statistic for several sets of labels, chances or weights.
 
         Parameters
         ----------
@@ -247,70 +248,70 @@ class Evaluator(ABC):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What it offers besides; by default nothing, and everything that needs no more works."""
+        """What the evaluator offers besides its call; by default nothing, which suffices for every null."""
         return Capabilities()
 
     def present(self, value: Floats) -> Any:
-        """Turn the observed value (replicate zero) into what users see: here a float, or the array."""
+        """Turn the observed value (replicate zero) into what users see: by default a float, or the array."""
         return float(value) if np.ndim(value) == 0 else value
 
 
 class Estimator(ABC):
-    """A measure of miscalibration.
+    """A measure of miscalibration, which is called on a sample.
 
-    Subclasses are frozen dataclasses of parameters; their repr is their methods section.
+    Subclasses are frozen dataclasses of parameters and write `prepare`; their repr is what a methods section quotes.
     """
 
     quantity: ClassVar[str] = "value of the estimator"
-    """What the number is, in words and with its units, for texts."""
+    """What the number measures, in words and with its units; results print it."""
     two_outcomes: ClassVar[bool] = False
-    """Whether it looks at one event: more than two classes are then refused with the lens that helps."""
+    """Whether the estimator needs a single event: for more than two classes an error then names a suitable lens."""
     along_one_column: ClassVar[bool] = False
-    """Whether it looks along the one column that is conditioned on, without a binning that would say so."""
+    """Whether the estimator orders or smooths rows along the one conditioned column, without a binning."""
     unconditional: ClassVar[bool] = False
-    """Whether its number is the same whatever is conditioned on."""
+    """Whether the value is the same whatever is conditioned on."""
     largest: ClassVar[tuple[float, float]] = (math.inf, math.inf)
-    """What no headline exceeds: of two classes, and of more."""
+    """The largest value of the headline: for two classes, and for more."""
     has_headline: ClassVar[bool] = True
-    """Whether there is one number that a test can be about."""
+    """Whether there is a single number for a test."""
     smallest_value: ClassVar[float] = -math.inf
-    """A number that no headline is below, apart from noise that is taken out: intervals end there."""
+    """The smallest value of the headline (noise subtracted by a bias correction aside): intervals end there."""
     headline_place: ClassVar[int | None] = None
-    """Which of several numbers a test is about, where it is one of them."""
+    """The position of the tested number among several, if it is one of them."""
     extreme: ClassVar[Extreme] = "large"
     """Which values of the headline are evidence of miscalibration."""
     residual_form: ClassVar[ResidualForm] = "none"
     """How the value depends on the residuals outcome - prediction, given the predictions.
 
-    "none": on more than these; "function": on these alone; "seminorm": besides, |e(r) - e(s)| <= e(r - s), and
-    e(-r) = e(r); "pairs": it is a sum over pairs of different rows, evaluated with signs by `signed` alone.
+    "none": it depends on more than the residuals; "function": on them alone; "seminorm": also |e(r) - e(s)| <= e(r - s)
+    and e(-r) = e(r); "pairs": it is a sum over pairs of different rows, and `signed` alone evaluates it with signs.
     """
 
     @property
     def lens(self) -> Lens:
-        """The lens that is looked through first; ``estimator.lens | estimator.core == estimator``."""
+        """The lens in front of the estimator; ``estimator.lens | estimator.core == estimator``."""
         return Canonical()
 
     @property
     def core(self) -> Estimator:
-        """What is left of the estimator without its lens."""
+        """The estimator without its lens."""
         return self
 
     @property
     def estimand(self) -> Estimator:
-        """What the estimator estimates: an estimator that is evaluated on a population with known chances.
+        """What the estimator estimates: an estimator to be evaluated on a population with known chances.
 
-        By default itself: the same number, of a population.
+        By default the estimator itself.
         """
         return self
 
     @property
     def squared_form(self) -> Estimator | None:
-        """The debiased squared error in the same cells, by which the error is compared; None if it has no such form."""
+        """The debiased squared error in the same cells, which comparisons use; None if there is none."""
         return None
 
     def largest_value(self, n_classes: int) -> float:
-        """Return a number that no headline exceeds, of so many classes: intervals end there."""
+        """Return an upper bound of the headline for that number of classes, at which intervals end."""
         return self.largest[n_classes > 2]
 
     @abstractmethod
@@ -318,7 +319,7 @@ class Estimator(ABC):
         """Do all work that needs no outcome; called once for each set of predictions."""
 
     def headline(self, values: Floats) -> Floats:
-        """Reduce values (..., *shape) to the one number a test is about, (...,); by default they are that number."""
+        """Reduce values (..., *shape) to the one number that is tested, (...,); by default the values themselves."""
         return values if self.headline_place is None else values[..., self.headline_place]
 
     def evidence(self, values: Floats) -> Floats:
@@ -328,17 +329,17 @@ class Estimator(ABC):
         return -values if self.extreme == "small" else np.abs(values)
 
     def evidences(self, values: Floats) -> Floats:
-        """Order the number of each name (..., J), for an estimator that gives several, as `evidence` orders one."""
+        """Order the numbers of an estimator that gives several (..., J), as `evidence` orders one."""
         return self.evidence(values)
 
     @property
     def members(self) -> tuple[Estimator, ...]:
-        """The estimators that it is made of; none, unless it puts others together."""
+        """The estimators that this one combines; none by default."""
         return ()
 
     @property
     def cut_by(self) -> Binning | None:
-        """The binning that cuts its cells: its field `binning`, if it has one."""
+        """The binning that cuts its cells: the field `binning`, if there is one."""
         return vars(self).get("binning")
 
     def recut(self, binning: Binning) -> Estimator:
@@ -362,7 +363,7 @@ class Estimator(ABC):
 
 
 def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
-    """Return what holds of a norm of values of these forms; beside others, `signed` alone does not evaluate pairs."""
+    """Return the form of a norm of values of these forms; "pairs" among other forms counts as "none"."""
     found = set(forms)
     if "none" in found or ("pairs" in found and len(found) > 1):
         return "none"
@@ -370,7 +371,7 @@ def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
 
 
 class _Forwarding(Estimator):
-    """What a wrapper says as the estimator inside it does."""
+    """A wrapper that answers as the estimator inside it does."""
 
     inner: Estimator
 
@@ -396,7 +397,7 @@ class _Forwarding(Estimator):
 @final
 @dataclass(frozen=True)
 class Through(_Forwarding):
-    """An estimator behind a lens; made by ``lens | estimator``. Residuals there are sums of those before it."""
+    """An estimator behind a lens; made by ``lens | estimator``. Its residuals are sums of those before the lens."""
 
     through: Lens
     inner: Estimator
@@ -417,7 +418,7 @@ class Through(_Forwarding):
         return self.through | self.inner.estimand
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Look, then prepare what is seen."""
+        """Look through the lens, then prepare the inner estimator."""
         view = self.through.look(predictions)
         return _ThroughEvaluator(view, self.inner.prepare(view.predictions))
 
@@ -454,7 +455,7 @@ class _ThroughEvaluator(Evaluator):
 @final
 @dataclass(frozen=True)
 class Headline(_Forwarding):
-    """The one number of an estimator that gives several: what a test of it is about."""
+    """The one number of an estimator that gives several: the one that is tested."""
 
     inner: Estimator
 
@@ -464,7 +465,7 @@ class Headline(_Forwarding):
         return Headline(self.inner.estimand)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Prepare the inner estimator; a number is its own headline."""
+        """Prepare the inner estimator; if its value is a number, it is the headline."""
         inner = self.inner.prepare(predictions)
         return _HeadlineEvaluator(self.inner, inner) if inner.shape else inner
 
@@ -486,7 +487,7 @@ class _HeadlineEvaluator(Evaluator):
 
 
 def two_classes(estimator: Estimator, predictions: Predictions) -> None:
-    """Refuse, naming the lenses that would help, unless there are two classes."""
+    """Raise an error that names suitable lenses unless there are two classes."""
     if predictions.n_classes != 2:
         raise ValueError(
             f"{estimator!r}: this estimator needs 2 classes, got {predictions.n_classes}: look through a lens first, "
@@ -495,7 +496,7 @@ def two_classes(estimator: Estimator, predictions: Predictions) -> None:
 
 
 def numeric_column(estimator: Estimator, predictions: Predictions, does: str = "puts rows in the order of") -> Floats:
-    """Return the one conditioned column of numbers (n,), or say which lens would leave one; `does` is for messages."""
+    """Return the one conditioned column of numbers (n,), or raise; `does` is the verb of the message."""
     if len(predictions.keys) != 1:
         raise ValueError(
             f"{estimator!r} {does} one column, but {len(predictions.keys)} are conditioned on "
@@ -512,7 +513,7 @@ def numeric_column(estimator: Estimator, predictions: Predictions, does: str = "
 
 
 def unweighted(estimator: Estimator, predictions: Predictions, weights: Array | None = None) -> None:
-    """Refuse weights, for an estimator without a weighted theory."""
+    """Raise if there are weights, for an estimator without a weighted theory."""
     if predictions.weights is not None or weights is not None:
         raise ValueError(
             f"{estimator!r} has no weighted version: there is no theory for one. Leave the weights out, or use an "
@@ -526,18 +527,18 @@ def happened(outcomes: Array) -> Floats:
 
 
 def is_chances(outcomes: Array) -> bool:
-    """Tell known chances (..., n, K) from labels (..., n)."""
+    """Whether these are known chances (..., n, K), and not labels (..., n)."""
     return bool(np.issubdtype(outcomes.dtype, np.floating))
 
 
 def all_weights(predictions: Predictions, weights: Array | None) -> Floats:
-    """Return the product of the sample's weights and those that move, (..., n) or (n,); ones if there are none."""
+    """Return the product of the sample's weights and further ones, (..., n) or (n,); ones if there are none."""
     own = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
     return own if weights is None else own * weights
 
 
 def residual_vectors(predictions: Predictions, outcomes: Array) -> Floats:
-    """Return outcome - prediction of labels (R, n) or chances (R, n, K): (R, c, n), of two classes the event alone."""
+    """Return outcome - prediction for labels (R, n) or chances (R, n, K): (R, c, n), with c = 1 for two classes."""
     chances = is_chances(outcomes)
     if predictions.n_classes == 2:
         return np.asarray((outcomes[..., 1] if chances else outcomes) - predictions.event)[:, None, :]
@@ -546,9 +547,9 @@ def residual_vectors(predictions: Predictions, outcomes: Array) -> Floats:
     return np.subtract(hits, predictions.probabilities.T, order="C")
 
 
-# Numbers held at once while replicates are evaluated: 32 MiB of floats.
+# How many numbers are held at once while replicates are evaluated: 32 MiB of floats.
 NUMBERS_IN_A_BATCH = 2**22
-# The same for evaluators that go over these numbers again and again: they stay in the cache of most processors.
+# The same for evaluators that read these numbers repeatedly: they fit into the cache of most processors.
 NUMBERS_IN_CACHE = 2**17
 
 

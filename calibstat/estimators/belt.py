@@ -34,15 +34,17 @@ class Belt:
     Parameters
     ----------
     statistic : float
+        The likelihood ratio T, without units.
     degree : int
-        Of the polynomial that was selected.
+        The degree of the selected polynomial.
     asymptotic_pvalue : float
-        Given the degree, from the corrected chi-squared law.
+        The p-value given the degree, from the corrected chi-squared law.
     coefficients : (degree + 1,) floats
-        Of the powers of logit(p).
+        The coefficients of the powers of logit(p).
     x, curve : (G,) floats
-        Prediction, and fitted chance.
+        Predictions, and the fitted chance at each.
     levels : tuple of float
+        Confidence levels of the belts.
     low, high : (levels, G) floats
         Simultaneous bounds of the curve at each level.
     """
@@ -75,20 +77,26 @@ class CalibrationBelt(Estimator):
     with the degree m <= `max_degree` selected forward from 1: m + 1 is taken while its likelihood ratio against m
     exceeds the `threshold` quantile of chi-squared with one degree of freedom (as ``givitiR`` does with
     ``devel="external"``). The headline is T, without units; it grows with n, so it is a test statistic and no size.
-    Selection spoils the chi-squared law: `calibration_test` redraws labels and selects anew on each draw, which is
-    exact. The record also has the corrected asymptotic p-value given m (from their law), the curve,
-    and 80 % and 95 % belts: bounds over the coefficients with :math:`(\beta - \hat\beta)^T I (\beta - \hat\beta)` up
-    to the quantile of T given m, the quadratic form of givitiR's likelihood region.
+    T does not follow a chi-squared law, because the degree is selected from the same data; `calibration_test` redraws
+    labels and selects anew on each draw, which is exact. The record also has the corrected asymptotic p-value given m
+    (Nattino et al.), the curve, and 80 % and 95 % belts: bounds over the coefficients for which
+    :math:`(\beta - \hat\beta)^T I (\beta - \hat\beta)` is at most the quantile of T given m, as in givitiR.
 
-    For two classes and rows the model was not fitted on. p is clipped to [1e-9, 1 - 1e-9]. No weights. At
-    calibration T has mean above 2. Blind to what no polynomial of that degree follows; a few extreme p have much
-    leverage. O(n) for each Newton step of each degree, two degrees or more for each replicate.
+    For two classes, and rows to which the model was not fitted. p is clipped to [1e-9, 1 - 1e-9]. No weights. Under
+    calibration T has mean above 2. Blind to errors that no polynomial of that degree follows; a few extreme p have much
+    leverage. O(n) for each Newton step of each degree, with two degrees or more for each replicate.
 
     Parameters
     ----------
     max_degree : int
         From 1 to 4; givitiR has 4.
     threshold : float
+        0 < threshold < 1: the quantile that the likelihood ratio must exceed for a higher degree.
+
+    Raises
+    ------
+    ValueError
+        If `max_degree` or `threshold` is out of range.
         0 < threshold < 1.
 
     Examples
@@ -203,7 +211,7 @@ def belt_survival(value: float, degree: int, threshold: float = 0.95) -> float:
 
 
 def belt_quantile(level: float, degree: int, threshold: float = 0.95) -> float:
-    """Return the value below which T lies with chance `level`, given the degree."""
+    """Return the value below which T lies with probability `level`, given the degree."""
     least = (degree - 1) * float(chdtri(1, 1 - threshold))
     return float(brentq(lambda value: belt_survival(value, degree, threshold) - (1 - level), least, least + 100))
 
@@ -217,7 +225,7 @@ def belt_law(max_degree: int, threshold: float = 0.95) -> LargeSampleLaw:
     beyond = 1 - threshold
     chances = [beyond ** (m - 1) * (threshold if m < max_degree else 1.0) for m in degrees]
     least = float(chdtri(1, beyond))
-    # the mean of a chi-square variable of one degree of freedom above a point
+    # The mean of a chi-square variable with one degree of freedom, given that it exceeds a point.
     step = float(chdtrc(3, least) / chdtrc(1, least)) if beyond > 0 else 0.0
     mean = sum(chance * (2 + (m - 1) * step) for m, chance in zip(degrees, chances, strict=True))
 

@@ -37,11 +37,11 @@ class GoodnessOfFit:
     Parameters
     ----------
     published : float
-        With the variance N e (1 - e) of N equal predictions.
+        With the variance N e (1 - e) that N equal predictions e have.
     exact_variance : float
         With the variance sum p (1 - p) of the predictions as they are.
     degrees_of_freedom : int
-        The number of cells: these rows fitted nothing.
+        The number of cells, since no model was fitted to these rows.
     """
 
     published: float
@@ -92,19 +92,25 @@ class HosmerLemeshow(_EqualMassChiSquare):
     .. math:: X^2 = \sum_b \frac{(o_b - e_b)^2}{e_b (1 - e_b / n_b)}, \qquad
               X_v^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
 
-    with the number o of events and the sum e of predictions in each cell. The published form takes all predictions of
-    a cell for equal; the second has the exact variance (Pigeon & Heyse 1999), so that under calibration its mean is
-    the number of cells. The value is a `GoodnessOfFit` record; a test is about the second. On rows that nothing was
-    fitted to, degrees of freedom are the number of cells g, not g - 2 (with which the size is 12 to 14 % at level
-    5 %). With weights, w^2 enters the variances. Where all predictions of a cell are 0 or 1 and an outcome contradicts
-    them the statistic is infinite: the impossible happened. A test statistic, not a size: for that see `PearsonCE`.
+    with the number o of events and the sum e of predictions in each cell. The published form treats all predictions of
+    a cell as equal; the second has the exact variance (Pigeon & Heyse 1999), so that under calibration its mean is
+    the number of cells. The value is a `GoodnessOfFit` record; the second form is tested. On rows to which no model was
+    fitted, the degrees of freedom are the number of cells g, not g - 2 (with which a test at level 5 % rejects 12 to 14
+    %). With weights, w^2 enters the variances. If all predictions of a cell are 0 or 1 and an outcome contradicts them,
+    the statistic is infinite. A test statistic, not a size: for that see `PearsonCE`.
 
-    Weaknesses: depends on the cells, unstable with ties, little power against smooth errors in large g. O(n log n)
-    once, then O(n).
+    Weaknesses: it depends on the cells, is unstable with ties, and has little power against smooth errors if g is
+    large. O(n log n) once, then O(n).
 
     Parameters
     ----------
     n_bins : int
+        Number of cells of equal mass.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_bins` is not an integer of at least 1.
 
     Examples
     --------
@@ -128,13 +134,19 @@ class PigeonHeyse(_EqualMassChiSquare):
 
     .. math:: J^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
 
-    It is the second form of `HosmerLemeshow`, alone. Its authors' g - 1 degrees of freedom are for the rows that the
-    model was fitted to; here they are g, the number of cells. Infinite where an outcome contradicts a cell of
+    It is the second form of `HosmerLemeshow`, alone. The authors' g - 1 degrees of freedom are for the rows to which
+    the model was fitted; here they are g, the number of cells. Infinite where an outcome contradicts a cell of
     predictions that are all 0 or 1. O(n) after cutting. A test statistic, not a size.
 
     Parameters
     ----------
     n_bins : int
+        Number of cells of equal mass.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_bins` is not an integer of at least 1.
 
     Examples
     --------
@@ -165,7 +177,7 @@ class _CellChiSquares(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Sums of cells; the terms are those of the form with exact variances, which a test is about."""
+        """Sums over cells; the terms are those of the form with exact variances, which is tested."""
 
         def terms(outcome: Array) -> Floats:
             return self._terms(self.plan.complete(outcome), self.fixed)[-1]
@@ -238,9 +250,9 @@ class PearsonCE(CellwiseEstimator):
 
 
 def in_units_of(squares: Floats, variances: Floats, largest: Array | float = 1.0) -> Floats:
-    """Divide squared gaps by variances. Without a variance there is no gap: else the impossible happened, infinity.
+    """Divide squared gaps by variances; without a variance the result is 0 if there is no gap, and infinity otherwise.
 
-    1e-24 of the largest possible squared gaps is what rounding leaves of none.
+    Gaps below 1e-24 of the largest possible squared gap count as rounding errors.
     """
     uncertain = variances > 0
     impossible = np.where(squares > ROUNDING**2 * largest, np.inf, 0.0)

@@ -38,14 +38,19 @@ class Family(Estimator):
 
     A family has no lens: labels are redrawn as a whole, so a test is of *canonical* calibration whatever lenses its
     members have. Write a lens that all share in front: ``TopLabel() | Family({"ece": ECE(), "rms": RMSCE()})``.
-    The headline is the number of the strongest evidence (sign kept), judged by its joint distribution (Westfall & Young
-    1993). It is exact under the null for any members, but of use only where these have the same units: the one with
-    the largest noise decides. Cost: that of all members, O(n) each for sums over cells.
+    The headline is the number with the strongest evidence (sign kept), and a test judges it by its joint distribution
+    (Westfall & Young 1993). The test is exact for any members, but useful only if they have the same units: otherwise
+    the member with the largest noise decides. Cost: the sum over the members, O(n) each for sums over cells.
 
     Parameters
     ----------
     members : mapping of str to Estimator
         At least one.
+
+    Raises
+    ------
+    ValueError
+        If there is no member, or one is not an estimator.
 
     Examples
     --------
@@ -92,7 +97,7 @@ class Family(Estimator):
         return max(each.largest_value(n_classes) for each in self.estimators)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Prepare each member, and find out who shares cells."""
+        """Prepare each member, and find which of them share cells."""
         members = [Headline(each).prepare(predictions) for each in self.estimators]
         return SeveralEvaluator(self.names, members, self, _sharing(predictions, members))
 
@@ -117,7 +122,7 @@ class Family(Estimator):
 @final
 @dataclass(frozen=True)
 class NamedValues:
-    """One number for each name, and the one number that a test is about; ``float`` gives the latter.
+    """One number for each name, and the number that is tested; ``float`` gives the latter.
 
     Parameters
     ----------
@@ -162,7 +167,7 @@ _ARRAY = "gives an array, but one number is expected for each name, as of ECE()"
 class SeveralEvaluator(Evaluator):
     """Evaluates several prepared numbers on the same outcomes and weights: values (..., J).
 
-    The headline of `estimator` is shown in the record; the rows of `common` members are counted once.
+    The record shows the headline of `estimator`; rows are counted once for members with `common` cells.
     """
 
     def __init__(
@@ -198,7 +203,7 @@ class SeveralEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Signs where all take them; sums over cells where all members have them in common."""
+        """`signed` where all members have it; sums over cells where all members share them."""
         own = Capabilities.stacked([member.capabilities for member in self.members])
         whole = next((cells for cells in self.common if len(cells.places) == len(self.members)), None)
         if whole is None:
@@ -215,7 +220,7 @@ class SeveralEvaluator(Evaluator):
 class CommonCells:
     """Cells in which the rows of several members are counted at once.
 
-    The plan is of the predictions that all members get; each has its place, its offers, and its share of the cells.
+    The plan is for the predictions that all members get; each has its place, capabilities and share of the cells.
     """
 
     plan: TallyPlan
@@ -230,7 +235,7 @@ class CommonCells:
 
     @property
     def from_tallies(self) -> Callable[[Tally], Floats] | None:
-        """What evaluates the members on whole tallies, if all of them can be."""
+        """Return what evaluates the members on whole tallies, if all of them can be evaluated so."""
         found = [each.from_tallies for each in self.offers if each.from_tallies is not None]
         if len(found) < len(self.offers):
             return None
@@ -243,12 +248,12 @@ class CommonCells:
 
 
 def _sharing(predictions: Predictions, members: list[Evaluator]) -> list[CommonCells]:
-    """Put together the members for which the outcome sums of the same cells suffice."""
+    """Group the members for which outcome sums over the same cells suffice."""
     offers = [member.capabilities for member in members]
     groups: list[list[int]] = []
     for place, own in enumerate(offers):
         if own.tally is None or own.tally.predictions is not predictions:
-            continue  # behind a lens of its own the outcomes are others
+            continue  # behind a lens of its own, a member gets other outcomes
         home = next((group for group in groups if _same_cells(offers[group[0]].tally, own.tally)), None)
         if home is None:
             groups.append([place])
@@ -290,7 +295,7 @@ def _same_cells(first: TallyPlan | None, second: TallyPlan) -> bool:
 
 
 class NoRows(Evaluator):
-    """What is evaluated when a region leaves no rows: NaN, in the shape of a single value."""
+    """Evaluates to NaN, in the shape of a single value, when a region leaves no rows."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -301,7 +306,7 @@ class NoRows(Evaluator):
 
 
 def leading_shape(outcomes: Array, weights: Array | None) -> tuple[int, ...]:
-    """Return the shape of the replicates: what stands before the rows."""
+    """Return the shape of the replicates: the axes before the rows."""
     own = outcomes.shape[:-2] if np.issubdtype(outcomes.dtype, np.floating) else outcomes.shape[:-1]
     return own if weights is None else np.broadcast_shapes(own, weights.shape[:-1])
 
@@ -323,19 +328,20 @@ class Within(Estimator):
 
     It asks of each group what is asked of all (Hebert-Johnson et al. 2018). The value is a record with the number of
     each level, in the order of the levels; levels without rows are left out. All levels are evaluated on the same
-    draws, so a test of the headline needs no correction for their number. The null is the one of the lens in front: "in
-    each group the outcome follows the prediction".
+    draws, so a test of the headline needs no further correction for their number. The null hypothesis is that of the
+    lens in front: "in each group the outcome follows the prediction".
 
-    Small levels have noisy, and hence large, values of plug-in estimators and dominate the maximum: read each beside
-    its null mean (``estimate(sample, Within(...)).null_mean``), or use an unbiased or standardised estimator. Put a
-    lens in front: ``TopLabel() | Within("sex", ECE())`` tests the top label, while a lens inside leaves whole
-    labels to be redrawn. Cost: that of the estimator on all rows, O(n) for sums over cells.
+    In small levels plug-in estimators are noisy, hence large, and dominate the maximum: read each value beside its null
+    mean (``estimate(sample, Within(...)).null_mean``), or use an unbiased or standardised estimator. Put a lens in
+    front: ``TopLabel() | Within("sex", ECE())`` tests the top label, whereas with a lens inside, whole labels are
+    redrawn. Cost: that of the estimator on all rows, O(n) for sums over cells.
 
     Parameters
     ----------
     variable : str
         The name of a categorical variable of the sample.
     estimator : Estimator
+        Evaluated on the rows of each level.
 
     Raises
     ------
@@ -380,7 +386,7 @@ class Within(Estimator):
         regions = [Region(partial(_is_at_level, self.variable, code)) for code in found]
         members = [Headline(region | self.estimator).prepare(predictions) for region in regions]
         rows = [np.flatnonzero(codes == code) for code in found]
-        # behind a lens inside, outcomes are not those that all levels get
+        # Behind a lens inside, the outcomes differ from those that all levels get.
         common = [] if self.estimator.lens.parts else _side_by_side(predictions, members, rows)
         return SeveralEvaluator(tuple(levels[code] for code in found), members, self, common)
 
@@ -429,17 +435,17 @@ class EachClass(Estimator):
     .. math:: \Big(\frac1K \sum_k v_k^p\Big)^{1/p}, \qquad v_k = \text{ClassWise}(k) \mid e
 
     Norm 1 is the mean (class-wise ECE; Nixon et al. 2019, Kull et al. 2019), 2 the root mean square (with `RMSCE` the
-    marginal calibration error of Kumar et al. 2019, Definition 2.4, equal weights), inf the maximum. The mean is of
-    the values as they are, signs kept, so it is unbiased where the estimator is; other norms are of the evidence (the
-    absolute value of a z) and take negative values as zero. An estimator of *squared* errors keeps its units: norm 1
-    of `DebiasedCE` is the debiased squared marginal error, while norm 2 would be the root mean square of squared
-    errors, which is no marginal error. The value is a record with the number of each class; the headline is the norm.
+    marginal calibration error of Kumar et al. 2019, Definition 2.4, equal weights), inf the maximum. The mean keeps the
+    signs of values, so it is unbiased where the estimator is; the other norms are norms of the evidence (the absolute
+    value of a z) and count negative values as zero. An estimator of *squared* errors keeps its units: norm 1 of
+    `DebiasedCE` is the debiased squared marginal error, while norm 2 would be the root mean square of squared errors,
+    which is no marginal error. The value is a record with the number of each class; the headline is the norm.
 
     A test redraws whole labels from the predictions, so its null is *canonical* calibration, which is more than
     class-wise calibration: the latter does not fix the joint law of the labels.
 
-    Cost: K times that of the estimator, O(n K) for sums over cells. Bias at calibration: that of the estimator; the
-    maximum adds to it.
+    Cost: K times that of the estimator, O(n K) for sums over cells. Bias at calibration: that of the estimator; taking
+    the maximum adds to it.
 
     Parameters
     ----------
@@ -447,6 +453,11 @@ class EachClass(Estimator):
         Evaluated with two outcomes, "the class" and "any other".
     norm : float
         1 <= norm <= inf.
+
+    Raises
+    ------
+    ValueError
+        If `norm` is below 1.
 
     Examples
     --------

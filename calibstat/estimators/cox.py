@@ -36,7 +36,7 @@ from calibstat.estimators.recalibration_scores import logit_score
 from calibstat.estimators.tally import ratio
 
 Statistic: TypeAlias = Literal["score", "likelihood_ratio", "slope"]
-# Where each of them stands among the eight numbers of a fit.
+# The place of each statistic among the eight numbers of a fit.
 _PLACES = {"score": 7, "likelihood_ratio": 6, "slope": 4}
 
 
@@ -50,14 +50,15 @@ class CoxFit:
     intercept_in_the_large : float
         With the slope fixed at one; positive where the event is more frequent than predicted.
     intercept_in_the_large_interval : (float, float)
+        Its Wald interval.
     intercept, slope : float
-        Fitted together; a slope below one is over-confidence.
+        Fitted together; a slope below one means over-confidence.
     intercept_interval, slope_interval : (float, float)
         Wald intervals. NaN where outcomes are separated or the predictions are all equal.
     likelihood_ratio, score : float
         Statistics of intercept = 0 and slope = 1, with two degrees of freedom.
     statistic : {"score", "likelihood_ratio", "slope"}
-        Which of the numbers a test is about.
+        The one of the numbers that is tested.
     """
 
     intercept_in_the_large: float
@@ -92,18 +93,24 @@ class Cox(Estimator):
     .. math:: \mathrm{logit}\, P(Y = 1 \mid p) = a + b\, \mathrm{logit}\, p
 
     by maximum likelihood; also the intercept with b = 1 (calibration in the large on the logit scale). The value is a
-    `CoxFit` record; a test is about the score statistic of (a, b) = (0, 1) (`LogitScore` of degree 1, which is
-    faster where no fit is wanted), or the likelihood ratio. Units: logits; b has none. Consistent and asymptotically
-    normal; biased by O(1/n), b upward. With weights the intervals are sandwich ones and the likelihood ratio is that
-    of weights scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]. O(n) a Newton step.
+    `CoxFit` record; by default a test is about the score statistic of (a, b) = (0, 1) (`LogitScore` of degree 1, which
+    is faster where no fit is wanted). Units: logits; b has none. Consistent and asymptotically normal; biased by
+    O(1/n), b upward. With weights the intervals use the sandwich variance, and the likelihood ratio is that of weights
+    scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]. O(n) for each Newton step.
 
     Weaknesses: sees smooth monotone errors only; an intercept of 0 and a slope of 1 do not mean calibration.
 
     Parameters
     ----------
     confidence_level : float
+        Of the intervals, between 0 and 1.
     statistic : {"score", "likelihood_ratio", "slope"}
-        What a test is about. The slope, which is tested on both sides of one, has intervals and can be compared.
+        The one that is tested. The slope is tested on both sides of one; it has intervals and can be compared.
+
+    Raises
+    ------
+    ValueError
+        If `confidence_level` is not between 0 and 1, or `statistic` is none of these.
 
     Examples
     --------
@@ -135,7 +142,7 @@ class Cox(Estimator):
         return values[..., _PLACES[self.statistic]]
 
     def evidence(self, values: Floats) -> Floats:
-        """Larger statistics, or slopes further from one on either side, are evidence."""
+        """Larger statistics are stronger evidence, and slopes further from one on either side."""
         return np.abs(values - 1) if self.statistic == "slope" else values
 
 
@@ -208,7 +215,9 @@ class Ratio:
     Parameters
     ----------
     ratio : float
+        Observed over expected, without units.
     confidence_interval : (float, float)
+        Its two ends; (0, inf) without any event.
     """
 
     ratio: float
@@ -227,13 +236,19 @@ class ObservedToExpected(Estimator):
               \exp\Big(\pm z \sqrt{\tfrac{1 - O/n}{O}}\Big)
 
     with the interval of Debray et al. (2017). Above 1 the event is more frequent than predicted. A test is two-sided
-    in |O/E - 1|. Unbiased under calibration; with weights sums are weighted and the standard error of log O is
+    in |O/E - 1|. Unbiased under calibration; with weights the sums are weighted and the standard error of log O is
     :math:`\sqrt{\sum w^2\, \bar y (1 - \bar y)} / (W \bar y)`. O(n). Blind to all errors that cancel in the mean;
     without any event the interval is (0, inf).
 
     Parameters
     ----------
     confidence_level : float
+        Of the interval, between 0 and 1.
+
+    Raises
+    ------
+    ValueError
+        If `confidence_level` is not between 0 and 1.
 
     Examples
     --------
@@ -296,7 +311,7 @@ class _RatioEvaluator(Evaluator):
         total = masses.sum(axis=-1)
         observed, expected = (masses * event).sum(axis=-1), (masses * self.predictions.event).sum(axis=-1)
         rate = ratio(observed, total)
-        # nothing expected and nothing seen is as expected
+        # If nothing was expected and nothing happened, the ratio is one.
         value = np.where(expected > 0, ratio(observed, expected), 1.0 + observed)
         error = np.sqrt(ratio((masses**2).sum(axis=-1) * np.maximum(rate * (1 - rate), 0.0), observed**2, empty=np.inf))
         return np.where((total > 0)[:, None], np.stack([value, error], axis=-1), np.nan)

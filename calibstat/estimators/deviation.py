@@ -37,9 +37,14 @@ class PDE(Estimator):
     ----------
     binning : Binning
     p : float
-        p >= 1.
+        1 <= p < inf.
     placement : {"cell", "row"}
         For p > 1, whether the power is taken of each cell's mean deviation, as above, or of each row's deviation.
+
+    Raises
+    ------
+    ValueError
+        If `p` is below 1 or infinite, or `placement` is neither.
 
     Examples
     --------
@@ -105,23 +110,28 @@ class _DeviationEvaluator(Evaluator):
 @final
 @dataclass(frozen=True)
 class ECESweep(Estimator):
-    r"""Binned calibration error, the number of cells chosen by the data (Roelofs, Cain, Shlens & Mozer 2022).
+    r"""Binned calibration error with the number of cells chosen by the data (Roelofs, Cain, Shlens & Mozer 2022).
 
     .. math:: \Big( \sum_{b=1}^{m} \frac{n_b}{n} |\bar y_b - \bar p_b|^p \Big)^{1/p}
 
-    over equal-mass cells, with m the last number of cells in 1, 2, 3, ... before the mean outcomes of cells fall
-    somewhere. Row i of n (from 0) lies in cell :math:`\lfloor i m / n \rfloor`; tied rows share the cell of the first
-    of them, and with weights i / n is the share of weight before the row. The cells stay where they are when weights
-    move.
+    over equal-mass cells, where m is the largest number such that for each of 1, 2, ..., m cells the mean outcomes do
+    not fall from cell to cell. Row i of n (from 0) lies in cell :math:`\lfloor i m / n \rfloor`; tied rows share the
+    cell of the first of them, and with weights i / n is the share of weight before the row. Weights that a bootstrap
+    draws do not move the cells.
 
-    In probability units. Offered to compare with published numbers: one noisy step ends the sweep, and the value is
-    still biased upward at calibration (show it beside its null mean). Prepared in O(n log n), then O(n + m^2); n = 1e6
-    rows of a smooth curve reach m of about 100. Two classes; any weights.
+    In probability units. It is here for comparison with published numbers: a single noisy step ends the sweep, and the
+    value is still biased upward under calibration (show it beside its null mean). O(n log n) to prepare, then O(n +
+    m^2); n = 1e6 rows of a smooth curve reach m of about 100. Two classes; any weights.
 
     Parameters
     ----------
     p : float
-        p >= 1.
+        1 <= p < inf.
+
+    Raises
+    ------
+    ValueError
+        If `p` is below 1 or infinite.
 
     Examples
     --------
@@ -147,7 +157,7 @@ class ECESweep(Estimator):
         return RMSCE(UniqueValues()) if self.p == 2 else PDE(UniqueValues(), self.p)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Sort, and find how much weight lies below each row."""
+        """Sort the rows, and compute the weight below each."""
         return _SweepEvaluator(Ordered(self, predictions), self.p)
 
 
@@ -158,7 +168,7 @@ class _SweepEvaluator(Evaluator):
         mass = ordered.cumulate(ordered.weights(None))
         self.below: Floats = mass[:-1] / mass[-1] if mass[-1] > 0 else np.zeros(0)
         gaps = np.diff(self.below, append=1.0)
-        # With so many cells each block is alone in one, and more cells change nothing.
+        # With that many cells each block has a cell of its own, and more cells change nothing.
         self.most = int(np.ceil(1 / gaps[gaps > SAME].min())) if len(gaps) else 1
         self.finest = np.append(0, np.flatnonzero(np.diff(self.below) > SAME) + 1)
 
@@ -186,7 +196,7 @@ class _SweepEvaluator(Evaluator):
         return values
 
     def _starts(self, m: int) -> Ints:
-        """Return where each of m cells begins: the first block that reaches its border; empty ones left out."""
+        """Return where each of m cells begins: the first block that reaches its border; empty cells are left out."""
         return np.unique(np.searchsorted(self.below, (np.arange(m) - SAME) / m))
 
     def _cells(self, sums: Floats, starts: Ints) -> Floats:

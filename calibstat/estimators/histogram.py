@@ -28,7 +28,7 @@ class HistogramRegression(Estimator):
     rows of each cell. The value is an xarray Dataset with the variables ``proportion`` (share of rows),
     ``mean_prediction``, ``mean_outcome``, ``deviation`` (outcome minus prediction) and ``count`` (sum of weights);
     empty cells are kept as NaN with count 0. Under resampling the evaluator gives the deviations (..., L, K). Cells
-    with few rows are noisy: it is a picture, not a number that could be tested. O(n K) after cutting.
+    with few rows are noisy. There is no single number to test. O(n K) after cutting.
 
     Parameters
     ----------
@@ -110,20 +110,20 @@ def _name(label: object) -> object:
 class BrierParts:
     """The parts of a Brier score: score = uncertainty - sharpness + calibration + residual.
 
-    ``float`` gives the calibration, which a test is about.
+    ``float`` gives the calibration, which is the part that is tested.
 
     Parameters
     ----------
     score : float
         The Brier score.
     uncertainty : float
-        That of the best constant prediction.
+        The Brier score of the best constant prediction.
     sharpness : float
         How much the outcomes of cells differ (also called resolution): larger is better.
     calibration : float
         Squared calibration error of the cells (also called reliability): smaller is better.
     residual : float
-        What the cells do not see; zero if they are the distinct predictions.
+        The part due to the spread of predictions inside cells; zero if cells are the distinct predictions.
     """
 
     score: float
@@ -137,7 +137,7 @@ class BrierParts:
 
 
 class _Decomposition(Estimator):
-    """A Brier score taken apart over cells, as it is or with the bias taken out."""
+    """The parts of a Brier score over cells, as they are or with their bias corrected."""
 
     binning: Binning
     corrected: ClassVar[bool] = False
@@ -186,16 +186,16 @@ class BrierDecomposition(_Decomposition):
 @final
 @dataclass(frozen=True)
 class FerroFricker(_Decomposition):
-    r"""Brier decomposition with the bias of its parts taken out (Ferro & Fricker 2012; Broecker 2012).
+    r"""Brier decomposition with the bias of its parts corrected (Ferro & Fricker 2012; Broecker 2012).
 
     With :math:`C = \sum_b \frac{n_b}{n} \frac{\bar y_b (1 - \bar y_b)}{n_b - 1}` and the parts of `BrierDecomposition`,
 
     .. math:: \text{calibration} - C, \qquad \text{sharpness} - C + \frac{\bar y (1 - \bar y)}{n - 1}, \qquad
               \text{uncertainty}\, \frac{n}{n - 1}
 
-    The corrected calibration is `DebiasedCE`: unbiased when predictions are constant in cells, and it may be negative,
-    as may sharpness. Cells of one row have no correction and keep their plug-in terms, unlike in `DebiasedCE`. With
-    weights 1 / (n_b - 1) becomes :math:`\sum w^2 / (W_b^2 - \sum w^2)`. The same record; O(n) after cutting.
+    The corrected calibration is `DebiasedCE`: unbiased when predictions are constant in cells. It may be negative, and
+    so may sharpness. Cells of one row cannot be corrected and keep their plug-in terms, unlike in `DebiasedCE`. With
+    weights 1 / (n_b - 1) becomes :math:`\sum w^2 / (W_b^2 - \sum w^2)`. A `BrierParts` record; O(n) after cutting.
 
     Parameters
     ----------

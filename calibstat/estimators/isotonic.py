@@ -1,4 +1,4 @@
-"""Isotonic recalibration (CORP): what a score would be after the best increasing map of the predictions."""
+"""Isotonic recalibration (CORP): how much a score improves under the best increasing map of the predictions."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from calibstat.estimators.walks import Ordered
 class CORPParts:
     """The parts of a score: score = miscalibration - discrimination + uncertainty.
 
-    ``float`` gives the miscalibration, which a test is about.
+    ``float`` gives the miscalibration, which is the part that is tested.
 
     Parameters
     ----------
     score : float
-        Of the predictions.
+        The mean score of the predictions.
     miscalibration : float
-        What the best increasing map of the predictions takes off; at least 0.
+        How much the best increasing map of the predictions lowers the score; at least 0.
     discrimination : float
-        What the mapped predictions are better than the best constant; at least 0.
+        How much lower the score of the mapped predictions is than that of the best constant; at least 0.
     uncertainty : float
-        Score of the best constant prediction.
+        The score of the best constant prediction.
     """
 
     score: float
@@ -54,14 +54,13 @@ class CORP(Estimator):
               + \underbrace{\bar S(\bar y)}_{\text{uncertainty}}
 
     with :math:`\hat q` the isotonic regression of outcomes on predictions (pool-adjacent-violators; tied predictions
-    are pooled first), which is best for every proper score at once. No bins and no bandwidth. In the units of the
-    score. Miscalibration is biased upward: the map is fitted to the same rows, and it may exceed the observed value
-    of a calibrated model; show it beside its null mean. The value is a record with the fields score, miscalibration,
-    discrimination and uncertainty; a test is about miscalibration. `IsotonicCurve` is the map.
+    are pooled first), which is the best increasing map for every proper score at once. No bins and no bandwidth. In the
+    units of the score. Miscalibration is biased upward, because the map is fitted to the same rows; show it beside its
+    null mean. The value is a record with the fields score, miscalibration, discrimination and uncertainty; a test is
+    about miscalibration. `IsotonicCurve` is the map.
 
-    It estimates the unbinned miscalibration where chances rise with the prediction, and less where they do not: a map
-    that falls somewhere is not among those it fits. O(n log n) once, then O(n). Two classes, the prediction itself
-    (not a variable) conditioned on; any weights.
+    It estimates the unbinned miscalibration if chances rise with the prediction, and less than that otherwise. O(n log
+    n) once, then O(n). Two classes; the prediction itself (not a variable) must be conditioned on; any weights.
 
     Parameters
     ----------
@@ -83,7 +82,7 @@ class CORP(Estimator):
     two_outcomes: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Sort, and work out the loss of each prediction."""
+        """Sort the rows, and compute the loss of each prediction."""
         ordered = Ordered(self, predictions)
         if predictions.keys != (1,):
             raise ValueError(
@@ -191,7 +190,7 @@ class _IsotonicEvaluator(Evaluator):
         return np.reshape([self._curve(*each) for each in replicates], events.shape)
 
     def _curve(self, mass: Floats, events: Floats) -> Floats:
-        """Fit where there is weight, and draw straight lines between."""
+        """Fit where there is weight, and interpolate linearly between."""
         filled = mass > 0
         if not filled.any():
             return np.full(len(mass), np.nan)
@@ -221,5 +220,5 @@ def isotonic(means: Floats, weights: Floats) -> Floats:
 
 
 def one_by_one(values: Floats) -> Iterator[Floats]:
-    """Take replicates (..., L) one after the other."""
+    """Yield replicates (..., L) one after the other."""
     return (values[index] for index in np.ndindex(values.shape[:-1]))

@@ -45,13 +45,13 @@ class SKCE(Estimator):
     variable (``Given("age") | SKCE()``), several columns, or the prediction.
 
     Given the predictions its variance under calibration is known exactly,
-    :math:`2 / (n(n-1))^2 \sum_{i \ne j} k_{ij}^2\, \mathrm{tr}(V_i V_j)` with V the covariance of one label, and the
-    test's result shows the standardised value. With weights n (n - 1) becomes :math:`W^2 - \sum w^2`.
+    :math:`2 / (n(n-1))^2 \sum_{i \ne j} k_{ij}^2\, \mathrm{tr}(V_i V_j)` with V the covariance of one label, and
+    results show the standardised value. With weights n (n - 1) becomes :math:`W^2 - \sum w^2`.
 
-    Cost: O(n log n) with the Laplace kernel on one column, O(n^2 K) otherwise, with memory that does not grow with
-    n^2 beyond half a gigabyte. Weaknesses: weak against errors that are spread thinly over many classes (K >= 10), for
-    which parametric scores such as `VectorScalingScore` do better; its size has no direct meaning for decisions;
-    a single bandwidth looks at a single scale.
+    Cost: O(n log n) with the Laplace kernel on one column, O(n^2 K) otherwise, with at most half a gigabyte of memory
+    beyond O(n). Weaknesses: weak against errors that are spread thinly over many classes (K >= 10), for which
+    parametric scores such as `VectorScalingScore` have more power; the value has no direct meaning for decisions; a
+    single bandwidth looks at a single scale.
 
     Parameters
     ----------
@@ -63,10 +63,16 @@ class SKCE(Estimator):
         "biased" is the V-statistic (i = j included, never negative); "block" averages the unbiased estimator over
         blocks of consecutive rows: O(n), much less powerful, and dependent on the order of the rows.
     kernel : Kernel
+        `LaplaceKernel` or `GaussianKernel`, or a subclass of `Kernel`.
     block_size : int
         For "block"; 2 is the authors' linear estimator. A last partial block is left out.
     multiples : sequence of numbers, optional
         Several bandwidths at once as multiples of a single one, for example (1, 0.5, 0.25, 0.1).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not among those listed, a bandwidth is not positive, or `multiples` are given with several.
 
     Examples
     --------
@@ -105,11 +111,11 @@ class SKCE(Estimator):
 
     @property
     def estimand(self) -> SKCE:
-        """The biased kind: on a population, the squared kernel calibration error itself, or the largest of several."""
+        """The biased kind: on a population, the squared kernel calibration error, or the largest of several."""
         return replace(self, kind="biased")
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Choose bandwidths, and sort or lay out the rows."""
+        """Choose bandwidths, and arrange the rows."""
         rows = features(predictions)
         bandwidths = self._bandwidths(predictions, rows)
         sums: PairSums
@@ -125,7 +131,7 @@ class SKCE(Estimator):
         )
 
     def headline(self, values: Floats) -> Floats:
-        """Return the value; of several bandwidths the largest standardised one, or of the biased kind the largest."""
+        """Return the value; for several bandwidths the largest standardised value (biased kind: the largest value)."""
         return values[..., 0 if self.kind == "biased" else 1].max(axis=-1) if self.several else values
 
     def _bandwidths(self, predictions: Predictions, rows: Floats) -> tuple[float, ...]:
@@ -161,12 +167,13 @@ class KernelErrors:
     Parameters
     ----------
     bandwidths : (J,) floats
+        In units of the kernel's distance.
     squared : (J,) floats
-        The error at each.
+        The error at each bandwidth.
     standardized : (J,) floats
         (error - its mean under calibration) / its exact conditional standard deviation under calibration.
     headline : float
-        What a test is about: the largest standardised error; of the biased kind, the largest error.
+        The number that is tested: the largest standardised error; for the biased kind, the largest error.
     """
 
     bandwidths: Floats
@@ -208,7 +215,7 @@ class KernelEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """As many at once as share the kernel's values; moments under calibration of a single unbiased error."""
+        """The batch size for which kernel values are shared; moments under calibration of a single unbiased error."""
         numbers = self.sums.numbers // max(1, self._width * len(self.predictions))
         batch_size = max(1, numbers) if self.sums.shared else 1
         if self.several or self.biased:
@@ -250,7 +257,7 @@ class KernelEvaluator(Evaluator):
         masses = self._masses(weights)
         chances, weighted = is_chances(outcomes), weights is not None or self.predictions.weights is not None
         placed = np.take(outcomes, self.sums.rows, axis=1) if chances else self._placed(outcomes)
-        vectors = residual_vectors(self.predictions, placed)  # for two classes of the event: half of the products
+        vectors = residual_vectors(self.predictions, placed)  # for two classes those of the event: half of the products
         if weighted:
             vectors *= masses[:, None, :]
         if len(placed) > 1 or chances or weighted or self.predictions.n_classes == 2:
@@ -270,7 +277,7 @@ class KernelEvaluator(Evaluator):
         return np.stack([values, standardized], axis=-1)
 
     def _placed(self, outcomes: Array) -> Array:
-        """Put outcomes (R, n) into the order of the sums; one row after the other, which numpy does faster."""
+        """Put outcomes (R, n) into the order of the sums, row by row, which is faster in numpy."""
         if not self.sums.moved:
             return outcomes[:, : len(self.sums.rows)]
         found = np.empty((len(outcomes), len(self.sums.rows)), dtype=outcomes.dtype)
@@ -326,13 +333,19 @@ class KCE(Estimator):
     with the supremum over the unit ball of the kernel's function space. For two classes, with the Laplace kernel,
     sqrt(2) times the MMCE of Kumar, Sarawagi & Jain (2018). Dimensionless, at most sqrt(2). Biased upward, by about
     n^(-1/2) under calibration: read it beside its null mean. As a seminorm of the residuals it has intervals that
-    hold at zero too, for any number of classes. Cost as `SKCE`: O(n log n)
-    with the Laplace kernel on one column, O(n^2 K) otherwise.
+    are valid at zero too, for any number of classes. Cost as for `SKCE`: O(n log n) or O(n^2 K).
 
     Parameters
     ----------
     bandwidth : "median" or number > 0
+        In units of the kernel's distance, as for `SKCE`.
     kernel : Kernel
+        As for `SKCE`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `bandwidth` is not a single positive number or "median", or `kernel` is not a kernel.
 
     Examples
     --------

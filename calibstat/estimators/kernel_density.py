@@ -19,8 +19,8 @@ from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, ra
 
 _ROWS_IN_A_TILE = 2**21  # numbers of a tile of kernel values
 _KEPT_NUMBERS = 2**26  # kernel values kept between batches of replicates: half a gigabyte
-# Kernel values are relative to the nearest row. Where the rows of positive weight have together less than this share of
-# the weights, their values are taken again, relative to the nearest of them: they may have been rounded to zero.
+# Kernel values are relative to the nearest row. Where the rows of positive weight have together less than this share
+# of the weights, the values are computed again relative to the nearest of them, as they may have been rounded to zero.
 _LOST_SHARE = 1e-250
 
 
@@ -43,7 +43,12 @@ class LpCE(CellwiseEstimator):
     ----------
     binning : Binning
     p : float
-        p >= 1.
+        1 <= p < inf.
+
+    Raises
+    ------
+    ValueError
+        If `p` is below 1 or infinite.
 
     Examples
     --------
@@ -78,17 +83,23 @@ class KDECE(Estimator):
     The value is the p-th power, as the authors define it, always over all classes, so that for two it is twice that
     of the event. Any number of classes; O(n^2 K).
 
-    Weaknesses (it is here for comparison with published numbers; `SKCE` or `SmoothECE` serve better): strongly biased
-    upward, positive under calibration; the bandwidth decides the value (0.24 or 0.33 for the same ten rows at 0.2 and
-    0.05), and nothing in the data tells which is right; no interval comes with it, so read it beside its null mean.
-    Zero probabilities have no logarithm: they are replaced by the smallest positive float. The kernel lives on the
-    simplex, so what is conditioned on must be the prediction. A row without neighbours adds nothing.
+    Weaknesses (it is here for comparison with published numbers; prefer `SKCE` or `SmoothECE`): strongly biased upward,
+    positive under calibration; the bandwidth decides the value (0.24 or 0.33 for the same ten rows with bandwidth 0.2
+    or 0.05), and nothing in the data says which is right; it has no interval, so read it beside its null mean. Zero
+    probabilities have no logarithm and are replaced by the smallest positive float. The kernel lives on the simplex, so
+    what is conditioned on must be the prediction. A row without neighbours adds nothing.
 
     Parameters
     ----------
     bandwidth : float
+        Positive, without units.
     p : float
-        p >= 1.
+        1 <= p < inf.
+
+    Raises
+    ------
+    ValueError
+        If `bandwidth` is not positive and finite, or `p` is below 1 or infinite.
 
     Examples
     --------

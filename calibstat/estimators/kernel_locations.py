@@ -51,24 +51,30 @@ class UCME(Estimator):
     predictions near T_j, so the value is zero in a population under canonical calibration, and positive for almost all
     locations otherwise; dimensionless, at most 1. What is conditioned on may be a variable instead of the prediction.
 
-    O(n J K), where `SKCE` is O(n^2 K), and a replicate is a product of matrices. Biased upward, by about 1/n: read it
-    beside its null mean. What it sees depends on the locations; between few of them errors are lost, and with more
-    classes than locations some classes are not looked at. At the default bandwidth many residuals near a location
-    cancel: with 400 rows of three classes we measured, at level 5 %, a power of 9 % against a wrong temperature and 9 %
-    against classes swapped in part, where `SKCE` has 17 and 16 % and `CME`, which weighs the locations by their
-    covariance, 48 and 24 % (300 runs, standard error 3).
+    O(n J K), where `SKCE` is O(n^2 K); a replicate is a product of matrices. Biased upward, by about 1/n: read it
+    beside its null mean. It depends on the locations; errors between few of them are missed, and with more classes than
+    locations some classes are not examined. At the default bandwidth many residuals near a location cancel: with 400
+    rows of three classes and level 5 % the measured power was 9 % against a wrong temperature and 9 % against classes
+    swapped in part, where `SKCE` has 17 and 16 % and `CME`, which weighs the locations by their covariance, 48 and 24 %
+    (300 runs, standard error 3).
 
     Parameters
     ----------
     locations : int, (J, K) array-like, or (J,) array-like
-        How many to choose: rows of the predictions, evenly spaced in sorted order (that is by the last column, then by
-        those before it). Nothing is drawn, and no label is looked at. Or predictions of your own, one row for each; for
-        two classes the probability of the event is enough, and for a variable its value.
+        How many to choose: rows of the predictions, evenly spaced in sorted order (by the last column, then by those
+        before it), without chance and without labels. Or your own locations, one row for each; for two classes the
+        probability of the event is enough, and for a variable its value.
     targets : sequence of labels, optional
         The class of each location; by default the classes in turn. For two classes they do not matter.
     bandwidth : "median" or number > 0
         As for `SKCE`, in units of the kernel's distance.
     kernel : Kernel
+        As for `SKCE`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is not as described; on preparing, if locations or targets do not fit the predictions.
 
     Examples
     --------
@@ -96,7 +102,7 @@ class UCME(Estimator):
 
 
 def check_arguments(estimator: Any) -> None:
-    """Check what `UCME` and `CME` are made of, and write it in one form."""
+    """Check the parameters of `UCME` and `CME`, and normalise their form."""
     expect_kernel(estimator.kernel)
     places = checked_locations(estimator.locations)
     targets, bandwidth = checked_targets(estimator.targets, places), _single_bandwidth(estimator.bandwidth)
@@ -176,7 +182,7 @@ def _mean_square(sums: Floats, total: Floats) -> Floats:
     return (means**2).mean(axis=-1)
 
 
-# Directions with less than this share of the largest variance are not new ones.
+# Directions with less than this share of the largest variance count as dependent on the others.
 _RANK = 1e-10
 
 
@@ -189,25 +195,31 @@ class CME(Estimator):
               \mu_j = \frac1n \sum_i k(p_i, T_j)\, (e_i)_{u_j}, \qquad e_i = \mathrm{onehot}(y_i) - p_i
 
     with locations as for `UCME`. By default the covariance is the one that the predictions imply under calibration,
-    :math:`\Sigma_{jl} = \frac1n \sum_i k(p_i, T_j) k(p_i, T_l) \mathrm{Cov}(1\{Y_i = u_j\}, 1\{Y_i = u_l\})`: it is
-    exact and does not move with the labels, under calibration the mean of the statistic is the rank of it, and its law
-    in large samples chi-square with as many degrees of freedom. That law's size at level 5 %, measured with 10
+    :math:`\Sigma_{jl} = \frac1n \sum_i k(p_i, T_j) k(p_i, T_l) \mathrm{Cov}(1\{Y_i = u_j\}, 1\{Y_i = u_l\})`. It is
+    exact and does not depend on the labels; under calibration the statistic has its rank as mean, and in large samples
+    a chi-square law with that many degrees of freedom. The size of this law's test at level 5 %, measured with 10
     locations (4000 runs each, standard error at most 0.5): for uniform predictions of two classes, and for three
     Dirichlet(1, 1, 1), 4.8 to 5.6 % with 100 to 1000 rows; for rare events, Beta(1, 19), 11.3 % with 100 rows, 6.9 %
     with 500 and 6.2 % with 1000; for Beta(4, 0.8) 8.8 % with 100 and 5.9 % with 500; for uniform ones of which 30 % are
-    replaced by zeros and ones 7.7 % with 80 and 5.7 % with 500. So for predictions close to 0 or 1 and few rows take
+    replaced by zeros and ones 7.7 % with 80 and 5.7 % with 500. So with few rows and predictions close to 0 or 1 use
     redrawn labels, `Consistency`. ``covariance="sample"`` is the published statistic, with the sample covariance of the
-    terms: the chi-square law of that one rejects too often (15 % for 250 rows of 3 classes, 36 % of 2, with 10
-    locations), so it comes with redrawn labels only, and without weights.
+    terms; its chi-square law rejects too often (15 % for 250 rows of 3 classes, 36 % of 2, with 10 locations), so it
+    is tested with redrawn labels only, and without weights.
 
-    O(n J (J + K)) once; a replicate O(n J), with the sample covariance O(n J^2). What it sees depends on the locations.
-    A test statistic, not a size: it grows with n. An outcome of chance zero makes it infinite (not with the sample
+    O(n J (J + K)) once; a replicate O(n J), with the sample covariance O(n J^2). It depends on the locations. A test
+    statistic, not a size: it grows with n. An outcome of probability zero makes it infinite (not with the sample
     covariance).
 
     Parameters
     ----------
     locations, targets, bandwidth, kernel : as for `UCME`
     covariance : {"exact", "sample"}
+        Under calibration given the predictions, or of the terms of the sample.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for `UCME`, or if `covariance` is neither.
 
     Examples
     --------

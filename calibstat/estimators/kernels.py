@@ -13,8 +13,8 @@ from scipy.spatial.distance import cdist
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.sample import Predictions
 
-# Squares of distances are computed from products where their rounding, 1e-16 of the squared lengths, is below 1e-10 of
-# the squared bandwidth.
+# Squared distances are computed from products where the rounding of these, 1e-16 of the squared lengths, is below
+# 1e-10 of the squared bandwidth.
 _ROUNDING_OF_SQUARES = 1e-6
 
 
@@ -45,7 +45,7 @@ class Kernel(ABC):
 
 
 def expect_kernel(value: object) -> Kernel:
-    """Return a kernel, or say that something else was given for one."""
+    """Return a kernel; raise a TypeError if something else was passed."""
     if not isinstance(value, Kernel):
         raise TypeError(
             f"kernel is {value!r}, but a kernel is expected: LaplaceKernel(), GaussianKernel(), or an instance of your "

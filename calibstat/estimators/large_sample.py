@@ -1,4 +1,4 @@
-"""Laws of statistics under calibration in large samples, for evaluators that know theirs."""
+"""Laws of statistics under calibration in large samples."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
 
-# Below this skewness the Pearson law is a normal one to all digits that matter.
+# Below this skewness the Pearson law equals the normal law up to digits that do not matter.
 _NO_SKEWNESS = 1e-4
 
 
@@ -97,7 +97,7 @@ def upper_point(survival: Callable[[float], Any], tail: float) -> float:
 
 
 def _over(value: float, scale: float) -> float:
-    """Divide by the scale; where that is zero, anything but rounding is infinitely far."""
+    """Divide by the scale; if that is zero, anything beyond rounding becomes infinite."""
     if scale > 0:
         return value / scale
     return 0.0 if abs(value) <= 1e-15 else float(np.copysign(np.inf, value))

@@ -1,4 +1,4 @@
-"""Local regression of outcomes on a score or a variable, with bands, and the variable-wise error made of it."""
+"""Local regression of outcomes on a score or a variable, with bands, and the indices computed from it."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ class LOESS(Estimator):
     outcome (normal errors of one variance, t quantile) and the largest difference with its place; that largest
     absolute difference is the headline (probability units, biased upward by noise: read it beside its null mean).
 
-    Rows with the same x are pooled, which is exact, and where x takes more than `n_cells` values its neighbours in
-    rank are too, which is not: with 1024 cells the curve of 2000 rows moves by less than 0.0005 (span 0.75; 2 % of
+    Rows with the same x are pooled, which is exact; where x takes more than `n_cells` values, neighbours in rank are
+    pooled too, which is not: with 1024 cells the curve of 2000 rows moves by less than 0.0005 (span 0.75; 2 % of
     its standard error), 0.0012 (span 0.3; 5 %) or 0.004 (span 0.1; 8 %). With 70 000 rows it moves by at most 0.6 % of
     its standard error for uniform predictions and 4 % for Beta(1, 19) (span 0.75), with degree 1 by 3 % and 8 %. Cost:
-    O(n log n + n_points * cells) once and then that of a tally, but a new fit for each set of weights that move;
-    bands of the outcome add O(cells^3) on at most 256 cells. From 32 768 rows on cells are made without a sort, of
-    about equally many rows. The curve cannot follow what is narrower than the span, and its outer ends are noisy; a
-    polynomial may leave [0, 1].
+    O(n log n + n_points * cells) once, then that of a tally, but a new fit for each new set of weights; bands of the
+    outcome add O(cells^3) on at most 256 cells. From 32 768 rows on cells are made without a sort, with about equal
+    numbers of rows. The curve cannot follow errors narrower than the span, and its ends are noisy; a polynomial may
+    leave [0, 1].
 
     With ``band="null"`` the band lies about the smoothed *prediction*: where 95 % of the smoothed outcomes of a
     calibrated model lie at each point, from the exact variances of its outcomes given the predictions,
@@ -66,14 +66,20 @@ class LOESS(Estimator):
     span : float
         Share of the rows in a neighbourhood; above 1 all rows, with wider weights.
     degree : {1, 2}
-        Of the local polynomial. With 1, `span` 2/3 and the prediction as x, it is ``lowess(p, y, iter=0)`` of R.
+        Degree of the local polynomial. With 1, `span` 2/3 and the prediction as x, it is R's ``lowess(p, y, iter=0)``.
     n_points : int
+        Number of points of the curve.
     trim : float
         0 <= trim < 0.5.
     n_cells : int or None
         None never pools different values of x: exact, in O(n_points * n) memory.
     band : {"outcome", "null"}
-        About the outcome's curve, for its own error; or about the prediction's, for what a calibrated model shows.
+        About the outcome's curve, for its own error; or about the prediction's, for the curves of a calibrated model.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range.
 
     Examples
     --------
@@ -107,11 +113,11 @@ class LOESS(Estimator):
         return _LocalCurveEvaluator(cells, self) if cells else NoRows(_shape(self))
 
     def headline(self, values: Floats) -> Floats:
-        """Take the largest absolute difference; what comes after these is the mean squared residual."""
+        """Return the largest absolute difference; a mean squared residual at the end is left out."""
         return np.abs(values[..., : self.n_points]).max(axis=-1)
 
     def gaps(self, predictions: Predictions) -> GapsOfCells:
-        """Prepare the absolute difference of smooth and prediction at each row's place, for indices over rows."""
+        """Prepare the absolute difference of smooth and prediction for each row, which `ICI` averages."""
         two_classes(self, predictions)
         return GapsOfCells(LocalCells.cut(self, predictions, self.n_cells), self)
 
@@ -143,7 +149,7 @@ def VCE(variable: str, span: float = 0.75) -> Estimator:  # noqa: N802 (an estim
 
 
 def _shape(parameters: LOESS) -> tuple[int]:
-    """Return how many numbers a value has: the differences, and where the band needs it the mean squared residual."""
+    """Return how many numbers a value has: the differences and, if the band needs it, the mean squared residual."""
     return (parameters.n_points + (parameters.band == "outcome"),)
 
 
@@ -155,7 +161,7 @@ class _LocalCurveEvaluator(Evaluator):
         self.parameters = parameters
         self.shape = _shape(parameters)
         points = np.linspace(*cells.range(parameters.trim), parameters.n_points)
-        # The residuals are computed on cells that are few: those of the band.
+        # The residuals are computed on few cells, those of the band.
         self.coarse = cells.pooled() if parameters.band == "outcome" else None
         self.operator = cells.operator(
             points if self.coarse is None else np.concatenate([points, self.coarse.centres]), parameters
@@ -177,7 +183,7 @@ class _LocalCurveEvaluator(Evaluator):
         return self._joined(deviation, tally.outcome[..., 0] @ self.matrix[points:].T, tally)
 
     def _moved(self, tally: Tally) -> Floats:
-        """Fit anew under each set of masses."""
+        """Fit anew for each set of masses."""
         leading, points = tally.residual.shape[:-2], self.parameters.n_points
         sums = np.stack([tally.residual[..., 0], tally.outcome[..., 0]], axis=-2)
         mass = np.broadcast_to(tally.weight, (*leading, sums.shape[-1])).reshape(-1, sums.shape[-1])
@@ -223,11 +229,11 @@ class LocalCurve:
     deviation : (G,) floats
         Outcome minus prediction.
     standard_error : (G,) floats
-        Of the smoothed outcome; of a null band, that of a calibrated model with these predictions.
+        Standard error of the smoothed outcome; for a null band, under calibration with these predictions.
     low, high : (G,) floats
-        Pointwise 95 % band of the smoothed outcome; of a null band, where 95 % of calibrated models have theirs.
+        Pointwise 95 % band of the smoothed outcome; for a null band, where 95 % of calibrated models have theirs.
     degrees_of_freedom : float
-        Infinite for a null band.
+        Of the residual variance; infinite for a null band.
     """
 
     x: Floats
@@ -261,7 +267,7 @@ class LocalCurve:
 
     @property
     def location(self) -> float:
-        """The x at which it is."""
+        """The x of the largest absolute difference."""
         return float(self.x[np.abs(self.deviation).argmax()])
 
     def __float__(self) -> float:
@@ -276,8 +282,8 @@ def band(
 ) -> tuple[float, float]:
     """Return the residual standard error and its degrees of freedom (NaN where no residual is left).
 
-    Of at most some hundreds of cells; n is the number of rows, or what weights make of it. `rows` (C, C), where
-    it is known already, is the fit at the centres: `LocalOperator.matrix` of their masses.
+    At most some hundreds of cells; n is the number of rows, or of effective rows with weights. `rows` (C, C), if known,
+    is the fit at the centres: `LocalOperator.matrix` of their masses.
     """
     factor = n / cells.mass.sum()
     mass = cells.mass * factor
@@ -369,6 +375,7 @@ class CalibrationIndices:
     Parameters
     ----------
     ici, e50, e90, emax : float
+        Mean, median, 0.9 quantile and maximum, in probability units.
     """
 
     ici: float
@@ -393,7 +400,7 @@ class ICI(Estimator):
     without its interpolation: Eavg, E90, Emax); `LogisticSpline` is their other smoother. Quantiles are R's type 7.
     The value is a record; the headline is the ICI.
 
-    Biased upward by noise: about the mean standard error of the curve at calibration, which falls as the span grows.
+    Biased upward by noise: at calibration by about the mean standard error of the curve, which falls as the span grows.
     Blind to errors narrower than the smoother. Cost: that of the curve, O(n log n) once (`LOESS`), then O(n); where p
     takes more than 1024 values, neighbours in rank share a cell (the curve moves by less than 0.0005 at n = 2000).
 
@@ -467,6 +474,6 @@ def weighted_quantiles(values: Floats, mass: Floats, levels: tuple[float, ...], 
 
 
 def _at_rank(ordered: Floats, counts: Floats, rank: float) -> Floats:
-    """Return the value whose turn comes after `rank` others."""
+    """Return the value that `rank` others precede."""
     place = (counts > rank * (1 + 1e-12) + 1e-9).argmax(axis=-1)
     return np.take_along_axis(ordered, place[..., None], axis=-1)[..., 0]

@@ -38,6 +38,12 @@ class LogisticSpline:
     Parameters
     ----------
     n_knots : {3, 4, 5, 6, 7}
+        Number of knots.
+
+    Raises
+    ------
+    ValueError
+        If `n_knots` is none of these.
 
     Examples
     --------
@@ -57,7 +63,7 @@ class LogisticSpline:
             raise ValueError(f"n_knots is {self.n_knots!r}; it must be one of {', '.join(map(str, _KNOTS))}.")
 
     def gaps(self, predictions: Predictions) -> GapsOfRows:
-        """Prepare the absolute difference of curve and prediction in each row, for indices over rows."""
+        """Prepare the absolute difference of curve and prediction in each row, which `ICI` averages."""
         if predictions.keys != (1,):
             raise ValueError(
                 f"{self!r} is a curve over the prediction, but {predictions.condition} is conditioned on; "

@@ -19,7 +19,7 @@ from calibstat.lenses.restrict import Given
 
 
 def expect_distance(value: object) -> None:
-    """Refuse anything that cannot be called with two laws."""
+    """Raise unless the value can be called with two laws."""
     if not callable(value):
         raise TypeError(f"distance is {value!r}, but a distance is expected: for example TotalVariation() or Lp(2).")
 
@@ -31,7 +31,7 @@ class Distance(ABC):
 
     @property
     def largest(self) -> float:
-        """No two probability vectors are further apart."""
+        """The largest possible distance of two probability vectors."""
         return math.inf
 
     @abstractmethod
@@ -56,7 +56,7 @@ class TotalVariation(Distance):
 
     @property
     def largest(self) -> float:
-        """No two laws are further apart than one."""
+        """One: two laws cannot be further apart."""
         return 1.0
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -79,7 +79,7 @@ class SquaredEuclidean(Distance):
 
     @property
     def largest(self) -> float:
-        """Opposite corners of the simplex are the furthest apart, two."""
+        """Two: the distance of opposite corners of the simplex."""
         return 2.0
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -96,6 +96,11 @@ class Lp(Distance):
     ----------
     p : float
         p >= 1; ``numpy.inf`` is the maximum norm.
+
+    Raises
+    ------
+    ValueError
+        If `p` is below 1.
 
     Examples
     --------
@@ -114,7 +119,7 @@ class Lp(Distance):
 
     @property
     def largest(self) -> float:
-        """Opposite corners of the simplex are the furthest apart."""
+        """The distance of opposite corners of the simplex."""
         return 2.0 ** (1 / self.p)
 
     def __call__(self, first: Floats, second: Floats) -> Floats:
@@ -123,7 +128,7 @@ class Lp(Distance):
 
 
 class _Miscalibration(CellwiseEstimator):
-    """Distances of mean outcomes and mean predictions in cells; any callable of two laws is a distance."""
+    """Distances of mean outcomes from mean predictions in cells; any function of two laws can be the distance."""
 
     distance: Distance
 
@@ -148,15 +153,21 @@ class ExpectedMiscalibration(_Miscalibration):
     .. math:: \hat\eta_d = \sum_b \frac{n_b}{n}\, d(\bar y_b, \bar p_b)
 
     with the vectors of mean outcomes and mean predictions in each cell, always over all classes (so that
-    `SquaredEuclidean` is twice the squared event difference for two classes). It estimates the unbinned
-    :math:`E\, d(P(Y = \cdot \mid p), p)` from below as n grows (their Theorem 2), and from above for small n:
-    under calibration it is positive. Show it beside its null mean. It is blind to errors that cancel inside a cell.
+    `SquaredEuclidean` is twice the squared event difference for two classes). For large n it estimates the unbinned
+    :math:`E\, d(P(Y = \cdot \mid p), p)` from below (their Theorem 2); for small n it is biased upward, and under
+    calibration it is positive: show it beside its null mean. It is blind to errors that cancel inside a cell.
     O(n K) after cutting.
 
     Parameters
     ----------
     binning : Binning
     distance : Distance
+        A distance of two laws, or any function of two laws; its units are those of the value.
+
+    Raises
+    ------
+    TypeError
+        If `distance` cannot be called.
 
     Examples
     --------
@@ -189,6 +200,12 @@ class MaximumMiscalibration(_Miscalibration):
     ----------
     binning : Binning
     distance : Distance
+        A distance of two laws, or any function of two laws; its units are those of the value.
+
+    Raises
+    ------
+    TypeError
+        If `distance` cannot be called.
 
     Examples
     --------
@@ -216,8 +233,8 @@ class ECE(CellwiseEstimator):
     .. math:: \sum_b \frac{n_b}{n}\, \tfrac12 \lVert \bar y_b - \bar p_b \rVert_1,
        \quad\text{for two classes}\quad \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
 
-    (Naeini et al. 2015; Guo et al. 2017 through ``TopLabel()``). Biased upward, by about
-    :math:`\sum_b \sqrt{2 \bar v_b n_b / \pi} / n` under calibration, v = p(1 - p). O(n) after cutting.
+    (Naeini et al. 2015; Guo et al. 2017 through ``TopLabel()``), in probability units. Biased upward: under calibration
+    by about :math:`\sum_b \sqrt{2 \bar v_b n_b / \pi} / n`, v = p(1 - p). O(n) after cutting.
 
     Parameters
     ----------

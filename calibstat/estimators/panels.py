@@ -20,9 +20,9 @@ from calibstat.lenses.relabel import TopLabel
 
 @dataclass(frozen=True)
 class Member:
-    """A statistic of a panel, with the kind of miscalibration it is most sensitive to, in words.
+    """A statistic of a panel, with the kind of miscalibration to which it is most sensitive, in words.
 
-    Where negative values are another kind, `negative` names it.
+    If negative values point to another kind, `negative` names it.
     """
 
     name: str
@@ -36,12 +36,12 @@ class Member:
 
 
 def default_panel(n_classes: int) -> tuple[Member, ...]:
-    """Return the panel of as many classes."""
+    """Return the default panel for that number of classes."""
     return _two() if n_classes == 2 else _many()
 
 
 def chosen_panel(panel: Mapping[str, Estimator] | Sequence[Estimator]) -> tuple[Member, ...]:
-    """Return the members of a panel of one's own; what each measures is its quantity."""
+    """Return the members of a panel chosen by the user; each is described by its `quantity`."""
     named = panel if isinstance(panel, Mapping) else {repr(each): each for each in panel}
     wrong = [name for name, each in named.items() if not isinstance(each, Estimator)]
     if len(named) < 2 or wrong:
@@ -54,12 +54,12 @@ def chosen_panel(panel: Mapping[str, Estimator] | Sequence[Estimator]) -> tuple[
 
 
 def family_of(members: Sequence[Member]) -> Family:
-    """Return all statistics of a panel as one estimator, to be drawn together."""
+    """Return all statistics of a panel as one estimator, so that they are evaluated on the same draws."""
     return Family({member.name: member.estimator for member in members})
 
 
 def _two() -> tuple[Member, ...]:
-    # each about a third of the one before: from errors of one sign to those that change sign at every hundredth
+    # Bandwidths, each about a third of the one before: from errors of one sign to errors that alternate.
     kernel = SKCE(multiples=(1, 0.3, 0.1, 0.03))
     return (
         Member(
@@ -109,14 +109,14 @@ def _many() -> tuple[Member, ...]:
     )
 
 
-# Names that people search for, and what they are here.
+# Estimators under the names that other papers and packages give them.
 
 
 def MCE(binning: Binning = EqualMass(15)) -> MaximumMiscalibration:  # noqa: N802 (its name elsewhere)
     """Maximum calibration error (Naeini et al. 2015): `MaximumMiscalibration` in total variation.
 
-    Small cells dominate it; equal-mass cells are the default for that reason, where the paper has equal widths. (Kumar
-    et al. 2019 use the same letters for the marginal calibration error, the mean over classes.)
+    Small cells dominate it, so the default is equal-mass cells where the paper has equal widths. (Kumar et al. 2019 use
+    MCE for the marginal calibration error, the mean over classes.)
 
     Parameters
     ----------

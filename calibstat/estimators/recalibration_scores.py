@@ -38,14 +38,19 @@ class LogitScore(Estimator):
 
     Degree 1 tests Cox's (1958) intercept and slope without fitting them; degree 3 is the polynomial of the GiViTI
     belt (Nattino et al. 2014) without its selection of a degree. The covariance I is exact given the predictions, so
-    under calibration the mean is the rank of I (degree + 1), and the law asymptotically chi-square with as many
+    under calibration the mean is the rank of I (degree + 1), and the law is asymptotically chi-square with that many
     degrees of freedom. Efficient against smooth monotone errors, blind to oscillation; predictions are clipped to
-    [1e-9, 1 - 1e-9] in the logit. With weights w x r and w^2 v x x'. O(n). A test statistic, not a size.
+    [1e-9, 1 - 1e-9] in the logit. With weights U sums w x r and I sums w^2 v x x'. O(n). A test statistic, not a size.
 
     Parameters
     ----------
     degree : int
         At least 1.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `degree` is not an integer of at least 1.
 
     Examples
     --------
@@ -91,7 +96,7 @@ def logit_score(predictions: Predictions, degree: int) -> ScoreForm:
 def _polynomials(values: Floats, masses: Floats, degree: int) -> Floats:
     """Polynomials up to a degree, orthonormal under the masses, zero where a degree brings nothing new: (d + 1, n).
 
-    The statistic does not depend on the basis, its rounding does: each column is made orthogonal to all before, twice.
+    The statistic does not depend on the basis, but its rounding does: each column is orthogonalised twice.
     """
     basis = np.zeros((degree + 1, len(values)))
     column = np.ones_like(values)
@@ -118,9 +123,9 @@ class VectorScalingScore(Estimator):
 
     with e = onehot(y) - p and V the covariance of one label: the score form, without a baseline class, of the
     likelihood ratio test of multi-class logistic recalibration (Vennos, Xing & Franck 2026). Canonical. C is exact
-    given the predictions, so under calibration the mean is rank(C), 2 K - 1 in general, and the law asymptotically
-    chi-square (liberal at n = 250: 8 to 10 % at level 5 %; a redraw of labels is exact). The most powerful choice
-    against temperature, prior-shift and mixture errors, weak against swaps between classes, which `SKCE` finds.
+    given the predictions, so under calibration the mean is rank(C), in general 2 K - 1, and the law is asymptotically
+    chi-square (liberal at n = 250: 8 to 10 % at level 5 %; redrawn labels give an exact test). The most powerful choice
+    against temperature, prior-shift and mixture errors, weak against swaps between classes, which `SKCE` detects.
     Probabilities are clipped to [1e-9, 1 - 1e-9] in the logarithm. O(n K^2). A test statistic, not a size.
 
     Examples
@@ -146,7 +151,7 @@ class VectorScalingScore(Estimator):
         return ScoreForm(predictions, list(range(n_classes)) * 2, directions)
 
 
-# Directions with less than this share of the largest variance (of unit-variance sums) are not new ones.
+# Directions with less than this share of the largest variance (of unit-variance sums) count as dependent.
 _RANK = 1e-10
 
 
@@ -156,8 +161,8 @@ class ScoreForm(Evaluator):
 
     Each direction, a row of (q, n), has its class k. Given the predictions, U has mean zero and covariance C = sum_i
     w_i^2 D_i' V_i D_i under calibration, V_i that of one label; the statistic has mean rank(C) and is asymptotically
-    chi-square with as many degrees of freedom. An outcome of chance zero has no variance to be measured by, and no
-    calibrated world shows it: it makes the statistic infinite.
+    chi-square with that many degrees of freedom. An outcome of probability zero, which cannot occur under calibration,
+    makes the statistic infinite.
     """
 
     def __init__(self, predictions: Predictions, codes: list[int], directions: Floats) -> None:
@@ -177,7 +182,7 @@ class ScoreForm(Evaluator):
         return Capabilities(signed=self._signed, large_sample=lambda _: chi_square_law(self.rank))
 
     def _signed(self, outcomes: Array, signs: Array) -> Floats:
-        """Evaluate with residuals multiplied by signs; finite, as nothing impossible happens in the null world."""
+        """Evaluate with residuals multiplied by signs; finite, since outcomes of probability zero do not occur here."""
         own = self._masses(None)
         parts = [self._quadratic(self._sums(outcomes[None], own * some), self.roots) for some in np.atleast_2d(signs)]
         return np.concatenate(parts).reshape(signs.shape[:-1])
@@ -197,7 +202,7 @@ class ScoreForm(Evaluator):
         return (whitened[:, 0, :] ** 2).sum(axis=-1)
 
     def _impossible(self, outcomes: Array, masses: Floats) -> Array:
-        """Whether something of chance zero happened to a row that has weight: (R,)."""
+        """Whether an outcome of probability zero occurred in a row that has weight: (R,)."""
         rows = self.doubtful
         if not len(rows):
             return np.zeros(len(outcomes), dtype=bool)

@@ -29,7 +29,7 @@ Score: TypeAlias = Literal["brier", "log"]
 
 
 class _ScoreTest(Estimator):
-    """The excess of a mean score over what the predictions promise, in standard deviations."""
+    """The excess of a mean score over its expectation under the predictions, in standard deviations."""
 
     score: ClassVar[Score]
     sign: ClassVar[int] = 1
@@ -52,16 +52,16 @@ class _ScoreTest(Estimator):
 @final
 @dataclass(frozen=True)
 class Spiegelhalter(_ScoreTest):
-    r"""Spiegelhalter's Z (1986): the Brier score against what the predictions promise, for two classes.
+    r"""Spiegelhalter's Z (1986): the Brier score minus its expectation under the predictions, for two classes.
 
     .. math:: Z = \frac{\sum_i (y_i - p_i)(1 - 2 p_i)}{\sqrt{\sum_i (1 - 2 p_i)^2 p_i (1 - p_i)}}
 
-    Under calibration mean 0 and variance 1 given the predictions, asymptotically normal. Positive for over-,
-    negative for under-confidence, and both are evidence: the test is two-sided (one-sided versions, as in some
-    packages, have no power against under-confidence). With weights w and w^2 enter the two sums. O(n).
+    Under calibration Z has mean 0 and variance 1 given the predictions, and is asymptotically normal. It is positive
+    for over-confidence and negative for under-confidence. The test is two-sided (one-sided versions have no power
+    against under-confidence). With weights, w multiplies the terms of the first sum and w^2 those of the second.
 
-    Weaknesses: one direction only; blind to errors that are symmetric about 1/2 (a shift of the logits of symmetric
-    predictions: 5 % power at level 5 %) and to oscillation. A test statistic, not a size: that is `ScoreExcess`.
+    Weaknesses: it sees one direction only, and is blind to errors symmetric about 1/2 (5 % power at level 5 % for a
+    shift of the logits of symmetric predictions) and to oscillation. O(n). For the size see `ScoreExcess`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ class Spiegelhalter(_ScoreTest):
 @final
 @dataclass(frozen=True)
 class BrierZ(_ScoreTest):
-    r"""Spiegelhalter's Z (1986) for any number of classes: the Brier score against what the predictions promise.
+    r"""Spiegelhalter's Z (1986) for any number of classes: the Brier score minus its expectation under the predictions.
 
     .. math:: Z = \frac{2 \sum_i \big(\sum_k p_{ik}^2 - p_{i y_i}\big)}
               {\sqrt{4 \sum_i \big(\sum_k p_{ik}^3 - (\sum_k p_{ik}^2)^2\big)}}
@@ -103,7 +103,7 @@ class BrierZ(_ScoreTest):
 @final
 @dataclass(frozen=True)
 class LogLossZ(_ScoreTest):
-    r"""The score test of temperature scaling: the log-likelihood against what the predictions promise.
+    r"""The score test of temperature scaling: the log-likelihood minus its expectation under the predictions.
 
     .. math:: Z = \frac{\sum_i \big(\log p_{i y_i} - \sum_k p_{ik} \log p_{ik}\big)}
               {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_{iK})}}
@@ -111,9 +111,9 @@ class LogLossZ(_ScoreTest):
     The derivative of the likelihood of :math:`q_k \propto p_k^{1/T}` at T = 1, so the efficient test of over- and
     under-confidence with one degree of freedom (Rao's score test; the temperature of Guo et al. 2017). Two-sided;
     positive for under-confidence, the opposite sign of `BrierZ`. Any number of classes. Under calibration mean 0 and
-    variance 1 given the predictions; the normal p-value is slightly liberal (8 % at level 5 % for n = 250), a redraw
-    of labels is not. Probabilities are clipped to [1e-9, 1 - 1e-9]. O(n K). Weaknesses: one direction only; dominated
-    by rows that gave the label hardly any chance. A test statistic, not a size.
+    variance 1 given the predictions; the normal p-value is slightly liberal (8 % at level 5 % for n = 250), redrawn
+    labels give an exact one. Probabilities are clipped to [1e-9, 1 - 1e-9]. O(n K). Weaknesses: one direction only;
+    dominated by rows that gave the observed label a very small probability. A test statistic, not a size.
 
     Examples
     --------
@@ -163,7 +163,7 @@ class MeanCalibration(Estimator):
 @final
 @dataclass(frozen=True)
 class ScoreExcess(Estimator):
-    r"""Mean score minus the mean that the predictions promise, signed: positive for over-confidence.
+    r"""Mean score minus its expectation under the predictions, signed: positive for over-confidence.
 
     .. math:: \frac{1}{n} \sum_i \Big[S(p_i, y_i) - \sum_k p_{ik} S(p_i, k)\Big]
 
@@ -175,6 +175,12 @@ class ScoreExcess(Estimator):
     Parameters
     ----------
     score : {"brier", "log"}
+        The score; it gives the units.
+
+    Raises
+    ------
+    ValueError
+        If `score` is neither.
 
     Examples
     --------
@@ -199,12 +205,12 @@ class ScoreExcess(Estimator):
 
 
 def excess(predictions: Predictions, score: Score) -> Floats:
-    """Return each label's score minus the mean score that its row promises: (n, K)."""
+    """Return each label's score minus the expected score of its row under the predictions: (n, K)."""
     rows = predictions.chances
     # |onehot(k) - p|^2 = 1 - 2 p_k + sum p^2, of which only -2 p_k depends on the label
     scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
     gaps = scores - (rows * scores).sum(axis=1, keepdims=True)
-    # where all labels score alike, rounding must not pass for a variance
+    # Where all labels score alike, rounding must not look like a variance.
     return np.where(np.abs(gaps) > ROUNDING * np.abs(scores).max(axis=1, keepdims=True), gaps, 0.0)
 
 
@@ -249,7 +255,7 @@ class TableEvaluator(Evaluator):
         sums = (self._numbers(outcomes) * masses).sum(axis=-1)
         if not self.standardize:
             return ratio(sums, np.broadcast_to(total, sums.shape), empty=np.nan)
-        # without variance there is no excess either, unless the impossible happened
+        # Without variance there is no excess either, unless an outcome of probability zero occurred.
         spread = self.deviation if weights is None else np.sqrt((masses**2 * self.variance).sum(axis=-1))
         return ratio(sums, np.where(spread > 0, spread, total), empty=np.nan)
 

@@ -1,4 +1,4 @@
-"""Scores: the mean loss of probabilities, and the proper ones that calibration is a part of."""
+"""Scores: mean losses of probabilities, proper ones among them, and the AUC."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from calibstat.estimators.tally import ratio
 
 
 class Score(Estimator):
-    """A mean loss; smaller is better. Not zero under calibration: a score measures more than calibration.
+    """A mean loss; smaller is better. It is not zero under calibration, since it also measures discrimination.
 
     Subclasses write `losses`. On known chances the value is the expected score.
     """
@@ -36,15 +36,15 @@ class Score(Estimator):
 
     @abstractmethod
     def losses(self, rows: Floats) -> Floats:
-        """Return the loss (n, K) of each row of probabilities (n, K), should each class come true."""
+        """Return the loss (n, K) of each row of probabilities (n, K), for each class that may occur."""
 
     def remark(self, chances: Floats) -> str:  # noqa: ARG002
-        """Say what was done to the probabilities (n,) of what happened, if anything; for texts."""
+        """Say whether the probabilities (n,) of what happened were changed, and how; results print it."""
         return ""
 
     @final
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Work out the loss of every row under every outcome."""
+        """Compute the loss of every row for every outcome."""
         return _MeanLoss(self, predictions)
 
 
@@ -88,13 +88,18 @@ class LogScore(Score):
     in nats. Strictly proper, and unbounded: the smallest probabilities decide it. It mixes calibration with
     discrimination, and is not zero under calibration. O(nK).
 
-    Probabilities below `clip` count as `clip`, so that an event that was called impossible costs 34.5 nats by default,
-    not infinity: a choice, which every text names, and a test besides how many rows it is about.
+    Probabilities below `clip` count as `clip`, so that an event that was called impossible costs 34.5 nats by default
+    instead of infinity. Results name this choice, and a test also says how many rows it affects.
 
     Parameters
     ----------
     clip : float
         Probabilities below it count as this much; with 0, an event that was called impossible gives infinity.
+
+    Raises
+    ------
+    ValueError
+        If `clip` is negative, or 0.5 or more.
 
     Examples
     --------
@@ -172,7 +177,7 @@ class ZeroOneLoss(Score):
     Parameters
     ----------
     threshold : float
-        From which prediction on the event is decided for, with two classes.
+        With two classes, the smallest prediction that is a decision for the event.
 
     Examples
     --------
@@ -187,7 +192,7 @@ class ZeroOneLoss(Score):
     unconditional: ClassVar[bool] = True
 
     def losses(self, rows: Floats) -> Floats:
-        """Return one but for the class decided for."""
+        """Return zero for the class decided for, and one for all others."""
         decided = (rows[:, 1] >= self.threshold).astype(np.intp) if rows.shape[1] == 2 else rows.argmax(axis=1)
         return (decided[:, None] != np.arange(rows.shape[1])).astype(float)
 
@@ -200,7 +205,7 @@ class _MeanLoss(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         if is_chances(outcomes):
-            # What cannot happen costs nothing, however much it would.
+            # A class of probability zero adds nothing to the mean, even if its loss is infinite.
             found = np.where(outcomes > 0, self.losses, 0.0)
             loss = (outcomes * found).sum(axis=-1)
         else:
@@ -245,7 +250,7 @@ class RMSE(Estimator):
     unconditional: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Work out the squared distances."""
+        """Compute the squared distances."""
         return _RootMeanLoss(BrierScore().prepare(predictions))
 
 
@@ -270,9 +275,9 @@ class AUC(Estimator):
     .. math:: P(p_i > p_j \mid y_i = 1, y_j = 0) + \tfrac12 P(p_i = p_j \mid y_i = 1, y_j = 0)
 
     over independent rows i and j (so on known chances a row may stand for both). It says nothing about calibration: any
-    increasing map of the predictions keeps it. NaN when only one class occurs. A test asks whether the predictions rank
-    worse than they would if they were chances. O(n log n) once, then O(n). Two classes; any weights. (Hanley & McNeil
-    1982; its variance, from the placement of each row, DeLong, DeLong & Clarke-Pearson 1988.)
+    strictly increasing map of the predictions leaves it unchanged. NaN when only one class occurs. A test asks whether
+    the predictions rank worse than they would if they were the true chances. O(n log n) once, then O(n). Two classes;
+    any weights. (Hanley & McNeil 1982; its variance: DeLong, DeLong & Clarke-Pearson 1988.)
 
     Examples
     --------
@@ -314,7 +319,7 @@ class _AreaEvaluator(Evaluator):
         return Capabilities(expansion=self._placements)
 
     def _placements(self, outcomes: Array) -> Expansion:
-        """Expand in the share of rows of the other class that each row is placed right of (DeLong et al. 1988)."""
+        """Expand by the share of rows of the other class that each row outranks (DeLong et al. 1988)."""
         event, mass, value = happened(outcomes), all_weights(self.predictions, None), float(self(outcomes))
         if np.isnan(value):
             return Expansion(value, np.full(len(event), np.nan), np.full((len(event), 1), np.nan))

@@ -1,4 +1,4 @@
-"""Squared calibration errors: plug-in, root, and two ways to take the bias out.
+"""Squared calibration errors: plug-in, root, and two that correct the bias.
 
 All of them measure on the event column for two classes and on the whole vector otherwise.
 """
@@ -39,8 +39,8 @@ class SquaredCE(_SquaredErrors):
 
     .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
 
-    The estimand of `DebiasedCE` and `DebiasedL2`. Biased upward by about the mean of v_b / n_b, and blind to errors
-    that cancel inside a cell. O(n K) after cutting.
+    The estimand of `DebiasedCE` and `DebiasedL2`. Biased upward by about the mean of v_b / n_b (v_b the variance of an
+    outcome), and blind to errors that cancel inside a cell. In squared probability units. O(n K) after cutting.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class RMSCE(_SquaredErrors):
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
-        """Take the root of that of the square."""
+        """Expand the root of the squared error."""
         squared = SquaredCE(self.binning).expansion(plan)
         return lambda outcomes: squared(outcomes).root()
 
@@ -114,16 +114,21 @@ class DebiasedCE(_SquaredErrors):
     .. math:: \sum_b \frac{n_b}{n}\Big[\lVert \bar y_b - \bar p_b \rVert_2^2
               - \frac{\sum_k \bar y_{bk}(1 - \bar y_{bk})}{n_b - 1}\Big]
 
-    Unbiased for the squared binned error when predictions are constant in cells; otherwise slightly too small. May be
-    negative, and says so rather than clip at zero. With weights :math:`1 / (n_b - 1)` becomes
-    :math:`\sum w^2 / (W_b^2 - \sum w^2)`. O(n K) after cutting. Noisier than `SquaredCE`, and blind to errors that
-    cancel inside a cell.
+    Unbiased for the squared binned error when predictions are constant in cells; otherwise slightly too small. The
+    value may be negative, and is not clipped at zero. With weights :math:`1 / (n_b - 1)` becomes
+    :math:`\sum w^2 / (W_b^2 - \sum w^2)`. O(n K) after cutting. Its variance exceeds that of `SquaredCE`; it is blind
+    to errors that cancel inside a cell.
 
     Parameters
     ----------
     binning : Binning
     single_rows : {"zero", "plugin", "raise"}
         What a cell of one row adds: nothing (as in the authors' code), its plug-in square, or an error.
+
+    Raises
+    ------
+    ValueError
+        If `single_rows` is none of these.
 
     Examples
     --------
@@ -176,10 +181,10 @@ class DebiasedL2(_SquaredErrors):
     .. math:: \sum_b \frac{n_b}{n} \frac{1}{n_b (n_b - 1)} \sum_{i \ne j \in b} \langle r_i, r_j \rangle,
               \qquad r_i = y_i - p_i
 
-    Unbiased for :math:`\sum_b P(b) \lVert E[r \mid b] \rVert^2` (a lower bound of the unbinned squared error) also
-    when predictions vary inside a cell, which `DebiasedCE` is not. May be negative. A cell of one row has no pairs
-    and adds nothing. With weights the denominator is :math:`W_b^2 - \sum w^2`. O(n K) after cutting. Noisier than
-    `SquaredCE`, and blind to errors that cancel inside a cell.
+    Unbiased for :math:`\sum_b P(b) \lVert E[r \mid b] \rVert^2`, a lower bound of the unbinned squared error, even when
+    predictions vary inside a cell, where `DebiasedCE` is biased. May be negative. A cell of one row has no pairs and
+    adds nothing. With weights the denominator is :math:`W_b^2 - \sum w^2`. O(n K) after cutting. Its variance exceeds
+    that of `SquaredCE`; it is blind to errors that cancel inside a cell.
 
     Parameters
     ----------
@@ -208,7 +213,7 @@ class DebiasedL2(_SquaredErrors):
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Expand the U-statistic: its linear part, with the mean residuals of cells, and its pairs."""
         pairs = _pair_weight(plan.fixed)
-        # the weight of pairs over that of rows: rows of a cell less one; one for a single row
+        # The weight of pairs over that of rows: the rows of a cell less one, or one for a single row.
         fewer = np.where(pairs > 0, ratio(pairs, plan.fixed.weight), 1.0)
         return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), fewer)
 
@@ -222,7 +227,7 @@ class DebiasedL2(_SquaredErrors):
 def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats) -> Expansion:
     """Expand a squared error of cells: row i adds 2 <g, r_i> - |g|^2 - value, g the mean residual of its cell.
 
-    Products of two rows of a cell are divided by `fewer` (L,), beside the total weight.
+    Products of two rows of a cell are divided by `fewer` (L,) and by the total weight.
     """
     predictions, index, masses = plan.predictions, plan.cells.index, all_weights(plan.predictions, None)
     columns = predictions.components

@@ -58,16 +58,21 @@ class StandardizedL2(_StandardizedErrors):
 
     with r = y - p (the event alone for two classes), V the covariance of one label, and d = n_b (n_b - 1), as in
     `DebiasedL2`, or n_b^2, as in T-Cal (Lee et al. 2023), whose numerator is (1/n) sum_b (1/n_b) sum r_i r_j. Under
-    calibration mean 0 and variance 1; right-skewed while there are few cells, so a normal p-value is liberal (5 to
-    8 % at level 5 %) and a redraw of labels is not. It grows like n times the squared error: a test statistic, not a
-    size. With weights W_b^2 - sum w^2 and W_b^2 take the places of the denominators and w^2 V that of V. O(n) after
-    cutting, for K classes O(n K^2) once.
+    calibration it has mean 0 and variance 1; with few cells it is right-skewed, so a normal p-value is liberal (5 to
+    8 % at level 5 %), while redrawn labels give an exact one. It grows like n times the squared error: a test
+    statistic, not a size. With weights, W_b^2 - sum w^2 and W_b^2 replace the denominators and w^2 V replaces V. O(n)
+    after cutting, for K classes O(n K^2) once.
 
     Parameters
     ----------
     binning : Binning
     denominator : {"pairs", "counts"}
-        n_b (n_b - 1), or n_b^2; the same z when all cells hold equally many rows.
+        n_b (n_b - 1), or n_b^2; z is the same for both if all cells hold equally many rows.
+
+    Raises
+    ------
+    ValueError
+        If `denominator` is neither.
 
     Examples
     --------
@@ -106,7 +111,7 @@ class ScalesEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A normal law; of the largest of several scales none is known."""
+        """The normal law; for the largest of several scales none is known."""
         return Capabilities(large_sample=self._law if len(self.scales) == 1 else None)
 
     def _law(self, rng: np.random.Generator) -> LargeSampleLaw:  # noqa: ARG002
@@ -137,7 +142,7 @@ class ScalesEvaluator(Evaluator):
             whole = _sums_of_cells(weight, starts)
             pairs = whole**2 - _sums_of_cells(weight2, starts)
             below = pairs if self.denominator == "pairs" else whole**2
-            # a single row has no pairs, whatever rounding says
+            # A single row has no pairs, even if rounding leaves a remainder.
             factor = ratio(ratio(whole, total), np.where(pairs > ROUNDING * whole**2, below, 0.0))
             variance = 2 * (factor**2 * np.maximum(spreads - _sums_of_cells(spread2, starts), 0.0)).sum(axis=-1)
             found.append((factor, np.where(variance > 0, np.sqrt(variance), 1.0)))
@@ -151,7 +156,7 @@ class ScalesEvaluator(Evaluator):
         single = np.zeros_like(masses2)
         for one, other in zip(first, second, strict=True):
             times = 1.0 if one == other else 2.0
-            # p (1 - p) of two classes as a product, which keeps its digits near 0 and 1
+            # p (1 - p) as a product, for two classes, keeps its digits near 0 and 1.
             variance = rows.prod(axis=1) if rows.shape[1] == 2 else rows[:, one] * ((one == other) - rows[:, other])
             entry = masses2 * variance
             single += times * entry**2
@@ -190,6 +195,11 @@ class MultiscaleL2(_StandardizedErrors):
     ----------
     denominator : {"pairs", "counts"}
         n_b (n_b - 1), or T-Cal's n_b^2 (the same up to rounding of cell sizes).
+
+    Raises
+    ------
+    ValueError
+        If `denominator` is neither.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Tallies, the sums over cells that suffice for a binned estimator, and the estimators that are functions of them.
 
-An author names the sums an estimator needs and writes a function of a `Tally` of exactly these; how the sums come
-about (labels, weights, known chances, draws of whole sums) is the same for all of them.
+An author names the sums that an estimator needs and writes a function of a `Tally` of exactly these; how the sums are
+computed (from labels, weights or known chances, or drawn whole) is the same for all estimators.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evalua
 class Tally:
     """Sums over cells; replicates on leading axes, L cells, c components (1 for two classes: the event; else K).
 
-    They lie in memory row by row: numpy adds up contiguous numbers in another order than scattered ones, and a value
-    must not depend on what is evaluated beside it.
+    The arrays are contiguous row by row: numpy adds contiguous numbers in another order than scattered ones, and a
+    value must not depend, even in its last digit, on what is evaluated beside it.
 
     Parameters
     ----------
@@ -90,16 +90,16 @@ class Tally:
 
 
 def ratio(numerator: Array, denominator: Array, empty: float = 0.0) -> Floats:
-    """Divide; where the denominator is zero the result is `empty`. The result lies in memory row by row."""
+    """Divide; where the denominator is zero the result is `empty`. The result is contiguous row by row."""
     there = denominator > 0
-    if there.all():  # a division of all is twice as fast as one of some; it lies in memory as the other does
+    if there.all():  # dividing all is twice as fast as dividing some, and gives the same layout in memory
         return np.asarray(np.divide(numerator, denominator, order="C"))
     shape = np.broadcast_shapes(numerator.shape, denominator.shape)
     return np.divide(numerator, denominator, out=np.full(shape, empty), where=there)
 
 
 def over_components(values: Floats) -> Floats:
-    """Sum over the components of an outcome: (..., c) -> (...,); the event alone is one."""
+    """Sum over the components of an outcome: (..., c) -> (...,); for two classes the event is the only one."""
     total: Floats = values[..., 0] if values.shape[-1] == 1 else values.sum(axis=-1)
     return total
 
@@ -110,12 +110,12 @@ def replicates(values: Array) -> Array:
 
 
 def full_vector(components: Floats) -> Floats:
-    """Write event components (..., 1) out as both classes (..., 2); K > 2 components are whole already."""
+    """Extend event components (..., 1) to both classes (..., 2); K > 2 components are returned unchanged."""
     return np.concatenate([1 - components, components], axis=-1) if components.shape[-1] == 1 else components
 
 
 class TallyPlan:
-    """Cells and the sums over them that no outcome changes, ready to be completed by outcomes.
+    """Cells and the sums over them that no outcome changes; outcomes complete them to a `Tally`.
 
     `needs` names the sums that the estimator uses, from: weight, weight2, prediction, outcome, square.
     """
@@ -146,11 +146,11 @@ class TallyPlan:
 
     @property
     def from_counts(self) -> bool:
-        """Whether the counts of outcomes in each cell are all that outcomes can change."""
+        """Whether the value depends on outcomes only through their counts in each cell."""
         return self.predictions.weights is None and "square" not in self.needs
 
     def complete(self, outcome: Array) -> Tally:
-        """Join outcome sums (..., L, c) to the sums that no outcome changes."""
+        """Combine outcome sums (..., L, c) with the sums that no outcome changes."""
         return Tally(self.fixed.weight, self.fixed.prediction, outcome, self.fixed.weight2)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
@@ -170,7 +170,7 @@ class TallyPlan:
         return Tally(weight, prediction, outcome, self._weight2(weight, combined), square)
 
     def signed(self, outcomes: Array, signs: Array) -> Tally:
-        """Add up as if outcome - prediction of each row were multiplied by signs (..., n)."""
+        """Add up as if the residual outcome - prediction of each row were multiplied by its sign (..., n)."""
         combined = signs if self.predictions.weights is None else self.predictions.weights * signs
         columns = self.predictions.components.T
         first = 1 if self.predictions.n_classes == 2 else 0
@@ -256,7 +256,7 @@ def _both_weights(first: Array | None, second: Array | None) -> Array | None:
 
 
 class BinnedEstimator(Estimator):
-    """An estimator that looks at cells only.
+    """An estimator that depends on the data only through sums over cells.
 
     Subclasses have a field `binning` and write `functional`; they name in `needs` the sums beyond weight, prediction
     and outcome that it uses ("weight2", "square").
@@ -267,7 +267,7 @@ class BinnedEstimator(Estimator):
 
     @property
     def estimand(self) -> Estimator:
-        """The same, unbinned: where cells are the distinct predictions."""
+        """The same estimator without binning: its cells are the distinct predictions."""
         return self.recut(UniqueValues())
 
     @abstractmethod
@@ -275,11 +275,11 @@ class BinnedEstimator(Estimator):
         """Return the value of tallies (..., L, c) as an array (...,)."""
 
     def cellwise(self, plan: TallyPlan) -> CellTerms | None:  # noqa: ARG002
-        """Say how the value is made of one term for each cell of a plan; by default it is not."""
+        """Return the terms of cells that make up the value, on a plan; by default None."""
         return None
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:  # noqa: ARG002
-        """Return what expands the value at outcomes (n,), on the cells of a plan; by default nothing does."""
+        """Return a function that expands the value at outcomes (n,), on the cells of a plan; by default None."""
         return None
 
     @final
@@ -302,7 +302,7 @@ class CellwiseEstimator(BinnedEstimator):
     combine: ClassVar[Literal["sum", "max"]] = "sum"
     """Whether the value is the sum of the terms or the largest of them."""
     link: ClassVar[np.ufunc] = np.positive
-    """Maps the combined terms to the value, increasingly; by default they are the value."""
+    """The increasing function that takes the combined terms to the value; by default the identity."""
 
     @abstractmethod
     def terms(self, tally: Tally) -> Floats:
@@ -310,7 +310,7 @@ class CellwiseEstimator(BinnedEstimator):
 
     @final
     def cellwise(self, plan: TallyPlan) -> CellTerms | None:
-        """Hand out the terms."""
+        """Return `terms`, for a plan, with how they are combined."""
 
         def terms(outcome: Array) -> Floats:
             return self.terms(plan.complete(outcome))
@@ -346,10 +346,10 @@ class _BinnedEvaluator(Evaluator):
         )
 
 
-# Rows that are counted at once, so that they stay in the cache; replicates of few rows are taken together.
+# This many rows are counted at once, so that they stay in the cache; replicates of few rows are taken together.
 _ROWS, _FEW = 2**15, 2**10
-# Rows that are added up one after the other; their sums are then added up. Equal numbers, a million of them in a row,
-# would be off by so much that values which are ties are none.
+# This many rows are added up one after the other, and then their sums. In a single run of a million equal numbers the
+# rounding errors would be large enough to separate tied values.
 _SUMMED = 2**12
 
 
@@ -390,12 +390,12 @@ def add_up(index: Ints, values: Array, size: int) -> Floats:
 
 @has_twin("calibstat._fast.rows:count_and_add_found")
 def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> tuple[Floats, Floats]:
-    """Count and add up as `count_and_add` does; the twin finds cells on the way, if nobody asked for `index` yet."""
+    """Count and add up as `count_and_add` does; the compiled version also finds the cells if `index` is not known."""
     return count_and_add(cells.index, codes, values, cells.size)
 
 
 def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> tuple[Floats, Floats]:
-    """Do both in one pass, for one replicate of two codes: codes and values (n,) -> (L, 2) and (L,)."""
+    """Count and add up in one pass, for one replicate of two codes: codes and values (n,) -> (L, 2) and (L,)."""
     counts, sums = np.zeros(2 * size), np.zeros(size)
     for rows in _some_rows(len(index), 2 * size):
         cell = index[rows]
@@ -407,7 +407,7 @@ def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> tuple
 
 
 def _add_to(sums: Floats, spots: Ints, values: Array, n: int) -> None:
-    """Add values to the sums at these spots; of many rows n, some at a time in a table of theirs."""
+    """Add values to the sums at these spots; if there are many rows n, a block at a time in a table of its own."""
     step = _SUMMED if n > _FEW and len(sums) < _SUMMED else max(len(spots), 1)
     for rows in _slices(len(spots), step):
         table = np.zeros(len(sums))
@@ -416,12 +416,12 @@ def _add_to(sums: Floats, spots: Ints, values: Array, n: int) -> None:
 
 
 def _some_rows(n: int, length: int) -> Iterator[slice]:
-    """Yield some rows at a time, or all where tables are large."""
+    """Yield slices of rows, or all rows at once where tables are large."""
     yield from _slices(n, _ROWS if length <= _ROWS else max(n, 1))
 
 
 def _some_replicates(n_replicates: int, n: int, length: int) -> Iterator[slice]:
-    """Yield several replicates of few rows at a time, or one of many."""
+    """Yield slices of several replicates of few rows, or of one replicate of many rows."""
     yield from _slices(n_replicates, max(1, _ROWS // max(n, length, 1)) if n <= _FEW else 1)
 
 

@@ -23,7 +23,7 @@ from calibstat.estimators.base import (
     unweighted,
 )
 
-# Two probabilities this close are equal, and counted as such by the two-sided binomial test.
+# Two probabilities this close count as equal in the two-sided binomial test.
 _EQUAL = 1e-7
 
 
@@ -35,26 +35,31 @@ class TCE(Estimator):
     .. math:: \frac{100}{n} \sum_b \sum_{i \in b} 1\{\text{the two-sided binomial test of } o_b
               \text{ events among } n_b \text{ at } p_i \text{ rejects}\}
 
-    It is the share of predictions that the events of their cell contradict at level `level`. Without a binning, cells
-    are the authors' PAVA-BC: isotonic regression by pooling of adjacent violators, which also merges blocks of
-    together at most `n_min` rows and never makes one of more than `n_max`; the last `n_min` rows are one block, or
-    join the one before. Equal predictions stay together here (the authors split them by row order): a run that begins
-    before the last `n_min` rows is pooled as those before it.
+    It is the percentage of predictions that the events of their cell contradict at level `level`. Without a binning,
+    cells are the authors' PAVA-BC: isotonic regression by pooling adjacent violators, which also merges neighbouring
+    blocks that together have at most `n_min` rows and never makes a block of more than `n_max`; the last `n_min` rows
+    are one block, or join the one before. Equal predictions stay together here (the authors split them by row order): a
+    run that begins before the last `n_min` rows is pooled as those before it.
 
-    Weaknesses (it is here for comparison with published numbers): not an error, since it grows from 0 to 100 with n
-    at any fixed miscalibration, and positive under calibration; the tests of different rows share their events, so
-    `level` controls nothing; predictions that vary inside a cell are tested as if all of it had the same one; it
-    jumps by whole cells. For each replicate a loop over rows (PAVA-BC), a thousand times slower than a binned error
-    for many rows, and O(n log n) for the tests. No weights, and no version for known chances; what it estimates is not
-    an error of the population.
+    Weaknesses (it is here for comparison with published numbers): it is not an error, since it grows from 0 to 100 with
+    n at any fixed miscalibration, and is positive under calibration; the tests of different rows share their events, so
+    `level` controls no error rate; predictions that vary inside a cell are each tested against the whole cell; it jumps
+    by whole cells. A replicate takes a loop over rows (PAVA-BC), a thousand times slower than a binned error for many
+    rows, and O(n log n) for the tests. No weights, no version for known chances, and no estimand in the population.
 
     Parameters
     ----------
     binning : Binning, optional
         Cells that do not see outcomes, in place of PAVA-BC.
     level : float
+        Level of the binomial tests, between 0 and 1.
     n_min, n_max : int
-        For PAVA-BC.
+        Smallest and largest number of rows in a block of PAVA-BC.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `level` is not between 0 and 1, or `n_min` <= `n_max` are not positive integers.
 
     Examples
     --------
@@ -129,7 +134,7 @@ def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
     n = len(events)
     sums = np.concatenate([[0], np.cumsum(events)])
     bounds = np.append(ties, n).tolist()
-    # the last n_min rows, or as many of them as begin with a run of their own: none if the last run is longer
+    # The last n_min rows, from the first run of ties that begins there; none if the last run is longer.
     last = next(at for at in bounds if n - at <= n_min)
     blocks: list[list[int]] = []  # start, stop, events
     for start, stop in pairwise(bounds):

@@ -61,10 +61,9 @@ class AUCV(BinnedEstimator):
               \int_0^1 V = 1 - \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
 
     With the default cells, the distinct predictions, it is exact; with others binned (the authors take 15 cells of
-    equal mass unless scores repeat). Total variation takes the place of the absolute value for more classes. Between
-    0 and 1, and *higher is better*: a test looks for small values. Biased downward by as much as the ECE upward: with
-    one row in each cell it is one minus the mean absolute residual whatever the model. `curve` gives V itself.
-    O(n log n).
+    equal mass unless scores repeat). Total variation replaces the absolute value for more classes. Between 0 and 1, and
+    *higher is better*: small values are evidence of miscalibration. Its downward bias equals the upward bias of the
+    ECE: with one row in each cell it is one minus the mean absolute residual whatever the model. O(n log n).
 
     Parameters
     ----------
@@ -106,16 +105,22 @@ class NeighborAUCV(Estimator):
 
     where N(i) holds the `n_neighbors` rows whose score (or conditioned variable) is closest to that of row i, itself
     included, and all that tie with the last of them, so that the order of rows does not matter. For two classes;
-    higher is better. With one neighbour it is one minus the mean absolute residual, with n it compares every
-    prediction to the base rate: few neighbours bias it downward by noise, many by smoothing, and it does not reach 1
-    for a calibrated model in between either. O(n log n), then O(n) for each replicate. With weights the mean of the
-    neighbours is weighted; their number is of rows.
+    higher is better. With one neighbour it is one minus the mean absolute residual; with n neighbours it compares every
+    prediction with the base rate. Few neighbours bias it downward by noise, many by smoothing, and for no number of
+    them does a calibrated model reach 1. O(n log n), then O(n) for each replicate. With weights the mean of the
+    neighbours is weighted; their number counts rows.
 
     Parameters
     ----------
     n_neighbors : int
+        Number of neighbours, at least 1.
     include_self : bool
         Whether a row is one of its neighbours.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_neighbors` is not an integer of at least 1, or `include_self` is not a boolean.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Cumulative errors: how far the walk of residuals strays when rows come in the order of the prediction.
+"""Cumulative errors: how far the walk of residuals departs from zero when rows are in the order of the prediction.
 
 The largest distances (`Kuiper`, `KolmogorovSmirnov`) and where they are reached (`WorstInterval`), mean and shape apart
 (`BrownianBridge`), the mean square (`CramerVonMises`, `AndersonDarling`), and the laws of all of them in large samples.
@@ -52,8 +52,8 @@ class Kuiper(Estimator):
     :math:`\sqrt{\sum w_i^2 v_i} / \sum w_i`), v = p (1 - p), which follows `kuiper_sf` under calibration in
     large samples.
 
-    No bins and no bandwidth; O(n log n) once, then O(n). At calibration about 1.6 of that scale is expected. It loses
-    errors that change sign often. `WorstInterval` says where the interval lies. Two classes; any weights.
+    No bins and no bandwidth; O(n log n) once, then O(n). At calibration about 1.6 of that scale is expected. Errors
+    that change sign often cancel. `WorstInterval` says where the interval lies. Two classes; any weights.
 
     Examples
     --------
@@ -86,8 +86,8 @@ class KolmogorovSmirnov(Estimator):
     error of Gupta et al. 2021). Never above `Kuiper`, and at least half of it. Standardised as there; then it follows
     `kolmogorov_smirnov_sf` under calibration in large samples. O(n log n) once, then O(n).
 
-    It weighs errors at low predictions as the start of the walk; `Kuiper` treats all intervals alike. It loses errors
-    that change sign often. Two classes; any weights.
+    It treats errors at low predictions specially, as the start of the walk; `Kuiper` treats all intervals alike. Errors
+    that change sign often cancel. Two classes; any weights.
 
     Examples
     --------
@@ -116,11 +116,11 @@ class AverageTwoBin(Estimator):
 
     .. math:: \int_0^1 \big[ C(q)^2 + (C(1) - C(q))^2 \big] dq, \qquad C(q) = \frac1n \sum_{p_i \le q} (y_i - p_i)
 
-    in squared probability units. Truthful: a forecaster who knows the chances cannot lower its expectation by saying
-    something else. Its expectation under calibration is :math:`\sum v_i / n^2`, v = p (1 - p), and not zero. A variable
-    instead of the prediction is measured in parts of its range. O(n log n) once, then O(n).
+    in squared probability units. Truthful: a forecaster who knows the chances cannot lower its expectation by reporting
+    others. Its expectation under calibration is :math:`\sum v_i / n^2`, v = p (1 - p), and not zero. A variable in
+    place of the prediction is rescaled to its range. O(n log n) once, then O(n).
 
-    It loses errors that change sign often. Two classes; any weights.
+    Errors that change sign often cancel. Two classes; any weights.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def _farthest(walk: Floats) -> Floats:
 class IntervalDeviation:
     """An interval of predictions, ends included, and how outcomes deviate there.
 
-    ``float`` gives the deviation, which a test is about.
+    ``float`` gives the deviation, which is tested.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class WorstInterval(Estimator):
     .. math:: \operatorname{arg\,max}_I \Big| \frac1n \sum_{p_i \in I} (y_i - p_i) \Big|
 
     The value is a record with the fields deviation (signed), low, high and share; a test is about its size, which is
-    `Kuiper`. The ends are rough: read them with the deviation of the same interval on other rows. O(n log n) once.
+    `Kuiper`. Its ends are noisy: confirm it by the deviation of the same interval on other rows. O(n log n) once.
     Two classes; any weights. (Arrieta-Ibarra et al. 2022; Rossellini et al. 2025.)
 
     Examples
@@ -289,7 +289,7 @@ def _taken_at(rows: Floats, index: Array) -> Floats:
 class BridgeComponents:
     """The two parts of the Brownian bridge test, and their combination.
 
-    ``float`` gives the statistic, which a test is about.
+    ``float`` gives the statistic, which is tested.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ class BridgeComponents:
     standardized_mean, standardized_bridge : float
         S_n and B*: mean and bridge divided by their scale.
     pvalue_mean, pvalue_bridge, pvalue : float
-        What large samples would say of each part and of both (`calibration_test` gives the exact one of both).
+        Large-sample p-values of each part and of both (`calibration_test` gives the exact one of both).
     """
 
     mean: float
@@ -331,11 +331,11 @@ class BrownianBridge(Estimator):
 
     In large samples S_n and B* are independent under calibration, and F is chi-squared with 4 degrees of freedom. The
     value has the numbers mean and bridge (:math:`S_n` and :math:`B^*` times :math:`\sqrt V / n`, so in probability
-    units) and F; a test is about F. It presents itself as a record with all of them. With weights v becomes w^2 v.
-    Where all predictions are 0 or 1 there is no V, and F is 0 (nothing wrong) or infinite; predictions that
-    rounding has carried out of [0, 1] are taken for 0 or 1.
+    units) and F; a test is about F. Users see a `BridgeComponents` record. With weights v becomes w^2 v. If all
+    predictions are 0 or 1, V is zero and F is 0 (no contradiction) or infinite; predictions outside [0, 1] by rounding
+    count as 0 or 1.
 
-    O(n log n) once, then O(n). Loses errors that change sign often. Two classes.
+    O(n log n) once, then O(n). Errors that change sign often cancel. Two classes.
 
     Examples
     --------
@@ -369,8 +369,8 @@ class MeanAndBridge(Estimator):
               \quad t(q) = E[v\, 1(p \le q)] / E[v]
 
     Two numbers in probability units, mean and bridge, as an array (Sadatsafavi & Petkau 2024); a test is about the
-    larger one in size. Weights are masses here, so that populations are served. Errors that change sign often are lost
-    in the walk. O(n log n) once, then O(n).
+    larger one in absolute value. Weights are masses here, as in a population. Errors that change sign often cancel in
+    the walk. O(n log n) once, then O(n).
 
     Examples
     --------
@@ -478,9 +478,8 @@ class CramerVonMises(Estimator):
     samples is given for unweighted rows only, and redrawn labels serve for all. Where all predictions are 0 or 1 the
     clock t counts rows.
 
-    No bins and no bandwidth; O(n log n) once, then O(n). It loses errors that change sign often, and sees little of
-    those at the highest predictions, where the walk ends: `AndersonDarling` treats both ends alike. Two classes; any
-    weights.
+    No bins and no bandwidth; O(n log n) once, then O(n). Errors that change sign often cancel, and errors at the
+    highest predictions, where the walk ends, count little: `AndersonDarling` treats both ends alike. Two classes.
 
     Examples
     --------
@@ -515,7 +514,7 @@ class AndersonDarling(Estimator):
     (`quadratic_laws.anderson_darling_sf`). With weights the mean is weighted and v becomes w v; the law in large
     samples is given for unweighted rows only, and redrawn labels serve for all.
 
-    No bins and no bandwidth; O(n log n) once, then O(n). It loses errors that change sign often. `BrownianBridge`
+    No bins and no bandwidth; O(n log n) once, then O(n). Errors that change sign often cancel. `BrownianBridge`
     looks at the largest distance instead, and gives mean and shape apart. With 400 rows of uniform predictions we
     measured, at level 5 %, a power of 49 % against shifted logits, 43 % against stretched ones and 46 % against errors
     beyond 0.1 and 0.9 only, where `Kuiper` has 50, 17 and 12 and `BrownianBridge` 42, 45 and 24 % (300 runs, standard
@@ -577,7 +576,7 @@ class _QuadraticEvaluator(Evaluator):
 def _clock_both_ways(ordered: Ordered, weights: Array | None) -> Clock:
     """Return the shares of the first 0, 1, ..., L blocks and of the others: twice (..., L + 1).
 
-    Both are sums of their own: differences from one would lose the variances of rows that are almost certain.
+    Both are summed separately: differences would lose the variances of rows that are almost certain.
     """
     mass = ordered.weights(weights)
     spread = mass * ordered.variances
@@ -622,7 +621,7 @@ def _mean_and_weighted_bridge(walk: Floats, clock: Clock, stretches: Floats) -> 
 
 
 def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
-    """Return the conditioned column as numbers in [0, 1]: a probability as it is, a variable divided by its range."""
+    """Return the conditioned column as numbers in [0, 1]: a probability unchanged, a variable rescaled to its range."""
     values = numeric_column(estimator, predictions)
     if not len(values):
         return values
@@ -633,8 +632,8 @@ def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
 class Ordered:
     """The rows of a two-class sample in increasing order of the conditioned column; equal values are one block.
 
-    Which values are equal, `first_of_ties` says. `stops` (L + 1,) counts the rows in the first 0, 1, ..., L blocks,
-    `values` (L,) has the conditioned value of each block. `estimator` is who asks, for messages.
+    `first_of_ties` decides which values are equal. `stops` (L + 1,) counts the rows in the first 0, 1, ..., L blocks,
+    `values` (L,) has the conditioned value of each block. `estimator` is named in messages.
     """
 
     def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
@@ -648,20 +647,20 @@ class Ordered:
         self.own = None if predictions.weights is None else predictions.weights[self.order]
 
     def clipped(self) -> Ordered:
-        """Return the same, with residuals of the predictions clipped to [0, 1], as where a null draws labels."""
+        """Return the same rows with predictions clipped to [0, 1], from which a null draws labels."""
         other = copy(self)
         other.event = np.clip(self.event, 0.0, 1.0)
         return other
 
     @property
     def variances(self) -> Floats:
-        """(n,) variance of each outcome in a calibrated world, in order."""
+        """(n,) variance of each outcome under calibration, in order."""
         chance = np.clip(self.event, 0.0, 1.0)
         return chance * (1 - chance)
 
     @property
     def scale(self) -> float | None:
-        """The standard deviation of the mean residual in a calibrated world; None if it is zero."""
+        """The standard deviation of the mean residual under calibration; None if it is zero."""
         scale = float(self.standard_deviation(self.weights(None)))
         return scale if scale > 0 else None
 
@@ -677,8 +676,8 @@ class Ordered:
 
     def happened(self, outcomes: Array) -> Floats:
         """Return the indicator of the event (..., n), or its chance, in order."""
-        # not [..., order]: that would lie in memory the other way round, slow all that follows, and be added up in an
-        # order that depends on the number of replicates
+        # Not [..., order]: its layout in memory would slow all that follows, and the order of summation would depend on
+        # the number of replicates.
         if is_chances(outcomes):
             return np.take(outcomes[..., 1], self.order, axis=-1)
         return np.take(outcomes, self.order, axis=-1).astype(float)
@@ -710,7 +709,7 @@ class Ordered:
         return ratio(self.cumulate(residual * mass), total[..., None], empty=np.nan)
 
 
-# Below, the series in exp(-1 / x^2) are used; above, those in exp(-x^2), which keep their digits in the tail.
+# Below this point the series in exp(-1 / x^2) are used; above it those in exp(-x^2), which keep digits in the tail.
 _SWITCH = 2.0
 _TERMS = np.arange(12)
 # Means of the two laws of a Brownian motion.
@@ -764,7 +763,7 @@ def log_two_sided(z: Floats) -> Floats:
 
 
 def _split_series(x: float | Floats) -> tuple[Floats, Floats]:
-    """Return x where the first series serves and x where the second one does, each kept away from the other side."""
+    """Return the x for the first series and for the second one, each kept inside the range of its series."""
     flat = np.ravel(np.asarray(x, dtype=float))
     # The first series is one minus something smaller than 1e-300 for x below 0.1.
     return np.clip(flat, 0.1, _SWITCH), np.maximum(flat, _SWITCH)

@@ -1,4 +1,4 @@
-"""Bias correction by leaving rows out."""
+"""Bias correction by the jackknife, and any Python function as an estimator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from calibstat.estimators.base import Estimator, Evaluator, all_weights, is_chan
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.tally import replicates
 
-# Row weights held in memory at once.
+# How many row weights are held in memory at once.
 _NUMBERS = 2**18
 
 
@@ -26,10 +26,10 @@ class Jackknifed(Estimator):
     .. math:: n \hat\theta - \sum_i \Big(1 - \frac{w_i}{W}\Big) \hat\theta_{(-i)}
 
     with equal weights :math:`n \hat\theta - (n - 1) \bar\theta_{(\cdot)}`; the weighted form is that of Busing et al.
-    (1999). Rows are left out by weight zero, so what the estimator prepared (cells, bandwidths) stays as it is. The
-    correction removes a bias of order 1/n exactly, and all of that of a squared plug-in error. For errors with a kink
-    at zero, such as `ECE` of a nearly calibrated model, whose bias is of order :math:`n^{-1/2}`, it takes away about
-    half, adds variance, and the value may be negative. The bias at calibration is what is left.
+    (1999). A row is left out by giving it weight zero, so what the estimator prepared (cells, bandwidths) is kept. The
+    correction removes a bias proportional to 1/n exactly, and the whole bias of a squared plug-in error. For errors
+    with a kink at zero, such as `ECE` of a nearly calibrated model, whose bias is of order :math:`n^{-1/2}`, it removes
+    about half the bias and adds variance, and the value may be negative. The remaining bias at calibration is not zero.
 
     Cost: n evaluations, hence O(n^2) for most estimators, for each replicate. Put a lens in front:
     ``TopLabel() | Jackknifed(ECE())``.
@@ -119,16 +119,21 @@ class _JackknifeEvaluator(Evaluator):
 @final
 @dataclass(frozen=True)
 class Generic(Estimator):
-    """Any Python function of a sample; slow, always works, and exact p-values come with it.
+    """Any Python function of a sample, with exact p-values; slow.
 
-    A replicate costs one call of the function and O(n) for the sample that it gets. What it estimates, and what it is
-    blind to, is up to the function.
+    A replicate costs one call of the function, and O(n) to make the sample that it receives. What it estimates, and to
+    which errors it is blind, depends on the function.
 
     Parameters
     ----------
     function : callable
         Takes a `Sample` (through a lens: the induced sample) and returns a number or an array; larger values must
         be stronger evidence of miscalibration. An estimator is such a function.
+
+    Raises
+    ------
+    TypeError
+        If `function` cannot be called.
 
     Examples
     --------
@@ -156,7 +161,7 @@ class Generic(Estimator):
         return getattr(self.function, "__name__", None) or repr(self.function)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Keep the predictions; everything is done anew for each replicate."""
+        """Keep the predictions; the function is called anew for each replicate."""
         return _GenericEvaluator(predictions, self)
 
     def __repr__(self) -> str:
