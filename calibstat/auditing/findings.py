@@ -1,7 +1,4 @@
-"""What audits of groups and scans of variables have in common: a record of findings that prints itself in words.
-
-Words never accept a null hypothesis.
-"""
+"""The record of findings that audits of groups and scans of variables share; its words never accept a null."""
 
 from __future__ import annotations
 

@@ -32,10 +32,7 @@ _NUMBERS = 2**23
 @final
 @dataclass(frozen=True, eq=False)
 class InGroup(Estimator):
-    """The headline of an estimator without a lens on some rows (m,) only.
-
-    Signs are centred over the rows of the group: they then give the noise of the group about its observed value.
-    """
+    """The headline of an estimator on some rows (m,) only; signs are centred over these, as noise about their value."""
 
     estimator: Estimator
     rows: Ints

@@ -1,7 +1,4 @@
-"""Summarise the store of a sweep: bias, variance, coverage, size and power.
-
-Each number comes with its Monte Carlo standard error.
-"""
+"""Summarise the store of a sweep: bias, variance, coverage, size and power, with Monte Carlo standard errors."""
 
 from __future__ import annotations
 

@@ -252,10 +252,7 @@ class CalibratorResult(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResult(Result):
-    """Two calibrators on the same test rows, with one test for each split.
-
-    `pvalue_adjusted` is over all pairs (Holm); `level` is from where on the two are told apart.
-    """
+    """Two calibrators on the same test rows, a test for each split; `pvalue_adjusted` is over all pairs (Holm)."""
 
     first: CalibratorResult
     second: CalibratorResult

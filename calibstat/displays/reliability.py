@@ -33,10 +33,7 @@ _CANONICAL = Canonical()
 
 
 class SampleDisplay(ABC):
-    """A diagram of the cells of one sample, and of what noise alone would do to them.
-
-    Subclasses say which numbers they show, and draw them.
-    """
+    """A diagram of the cells of a sample, and of the noise in them; subclasses choose the numbers and draw them."""
 
     default_binning: ClassVar[Binning]
 

@@ -19,10 +19,7 @@ from calibstat.estimators.base import Estimator
 
 
 class Resampler(ABC):
-    """A way of weighting rows anew; subclasses say how.
-
-    `groups` names the variable whose values are weighted instead of rows, for samples in clusters.
-    """
+    """A way of drawing row weights; if `groups` names a variable, its values (clusters) are drawn instead."""
 
     groups: str | None = None
 

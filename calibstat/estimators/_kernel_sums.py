@@ -28,10 +28,7 @@ _BLOCK_NUMBERS = 2**20
 
 
 class PairSums(ABC):
-    """Sums over pairs of different rows.
-
-    `rows` are the rows of the sample that take part, in the order in which the sums expect them.
-    """
+    """Sums over pairs of different rows; `rows` are those of the sample that take part, in the order of the sums."""
 
     rows: Ints
     n_bandwidths: int

@@ -34,10 +34,7 @@ _TINY = np.finfo(float).tiny
 @final
 @dataclass(frozen=True, eq=False)
 class LocalOperator:
-    """Where to fit, from which cells: polynomials of degree 1 or 2 at points (P,), each with its half-width.
-
-    The places of the cells, `centres` (M,), increase.
-    """
+    """Polynomials of degree 1 or 2 at points (P,) with half-widths, from cells with increasing `centres` (M,)."""
 
     points: Floats
     centres: Floats

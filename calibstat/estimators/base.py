@@ -223,10 +223,7 @@ def _then(
 
 
 class Evaluator(ABC):
-    """A prepared statistic: the object that ``prepare`` returns.
-
-    `shape` is the shape of a single value: () for a number.
-    """
+    """A prepared statistic: what ``prepare`` returns; `shape` is that of a single value, () for a number."""
 
     shape: tuple[int, ...] = ()
 
@@ -299,10 +296,7 @@ class Estimator(ABC):
 
     @property
     def estimand(self) -> Estimator:
-        """What the estimator estimates: an estimator to be evaluated on a population with known chances.
-
-        By default the estimator itself.
-        """
+        """What the estimator estimates: an estimator for populations with known chances; by default itself."""
         return self
 
     @property

@@ -218,10 +218,7 @@ class SeveralEvaluator(Evaluator):
 @final
 @dataclass(frozen=True, eq=False)
 class CommonCells:
-    """Cells in which the rows of several members are counted at once.
-
-    The plan is for the predictions that all members get; each has its place, capabilities and share of the cells.
-    """
+    """Cells in which the rows of several members are counted at once: the places, capabilities and cells of each."""
 
     plan: TallyPlan
     places: list[int]

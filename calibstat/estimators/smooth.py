@@ -214,10 +214,7 @@ class Mesh:
 
 
 def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
-    """Find the bandwidth (R,) that equals the integral it gives, which falls as the bandwidth grows.
-
-    Regula falsi with the Illinois rule (Dowell & Jarratt 1971).
-    """
+    """Find the bandwidth (R,) that equals its integral, by regula falsi (Illinois; Dowell & Jarratt 1971)."""
     low, above = np.zeros(len(coefficients)), mesh.smoothed(coefficients, np.zeros(len(coefficients)))
     high = 1.5 * above  # smoothing only lowers the integral, but without smoothing the mesh is too coarse for it
     below = mesh.smoothed(coefficients, high) - high

@@ -394,10 +394,7 @@ def monte_carlo(
 
 
 def _pools(lens: Lens, block: Population) -> bool:
-    """Whether random rows tell the error given the induced prediction.
-
-    They do if induced predictions come back 30 times on average, or if the chances depend on them alone.
-    """
+    """Whether random rows determine the error: induced predictions recur 30 times, or chances depend on them alone."""
     if not lens.parts and not block.predictions.variables:
         return True
     view = lens.look(block.predictions)

@@ -222,10 +222,7 @@ _N_NODES = 8
 
 @dataclass(frozen=True, eq=False)
 class ThreeClasses:
-    """Predictions of three classes with a Dirichlet law; `recalibration` maps rows to chances.
-
-    `jumps` is the map again, if it knows where it jumps.
-    """
+    """Three classes with a Dirichlet law; `recalibration` maps rows to chances; `jumps` is the map with known jumps."""
 
     alpha: Sequence[float]
     recalibration: RowMap

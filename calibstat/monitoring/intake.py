@@ -24,10 +24,7 @@ _MOST_REASONS = 100
 
 @final
 class Intake:
-    """Checks a call as a whole before anything changes, and hands out rows when it is their turn.
-
-    The arguments are those of `Monitor`.
-    """
+    """Checks a call of `Monitor` as a whole before anything changes, and yields rows when it is their turn."""
 
     def __init__(self, labels: Sequence[Hashable], order: str, max_waiting: int, when_full: str, bad_rows: str) -> None:
         self.columns = {label: column for column, label in enumerate(labels)}
@@ -247,10 +244,7 @@ class Ready:
 
 @final
 class WaitingRows:
-    """Predictions in the order in which they were made, with the labels that have arrived.
-
-    If `in_order`, a row without a label holds those after it.
-    """
+    """Predictions in order with the labels that have arrived; `in_order`, a row without a label holds later ones."""
 
     def __init__(self, n_classes: int, in_order: bool) -> None:
         self.n_classes = n_classes

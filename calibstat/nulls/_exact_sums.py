@@ -299,10 +299,7 @@ _GRID_BEYOND = 25.0
 
 
 def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | None:
-    """Return the law of the sum, rounded up, and by how much at most; None if that costs too much.
-
-    Its upper and lower tails differ by at most `tolerance`.
-    """
+    """Return the law of the sum and a bound of its rounding up (tails within `tolerance`); None if too costly."""
     farthest, groups = reach(cells, _GRID_BEYOND), _grouped(cells)
     alone = [[cell] for cell in cells]
     looks = [

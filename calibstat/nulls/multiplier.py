@@ -134,10 +134,7 @@ class Restating(Null):
 @final
 @dataclass(frozen=True)
 class MergedCells(Binning):
-    """Cells of another binning, neighbours merged until each expects enough rows of every outcome.
-
-    Which cells are merged depends on the predictions, never on outcomes.
-    """
+    """Cells of another binning; neighbours are merged, by predictions alone, until each expects enough rows."""
 
     binning: Binning
     expected: float = 10  # least sum of the predictions, and of one minus them, in each cell, for every class

@@ -154,10 +154,7 @@ class Search:
 
 
 def probit_line(scale: Floats, runs: Floats, rejections: Floats) -> tuple[Floats, Floats]:
-    """Fit P(reject) = Phi(a + b scale) by Fisher scoring, with a slight ridge for when the sides are separate.
-
-    Return a and b (2,), and their covariance (2, 2).
-    """
+    """Fit P(reject) = Phi(a + b scale) by Fisher scoring with a slight ridge; return (a, b) and their covariance."""
     design = np.column_stack([np.ones_like(scale), scale])
     line = np.zeros(2)
     for _ in range(50):

@@ -28,10 +28,7 @@ from calibstat.lenses.relabel import Canonical
 
 
 class CellLaw:
-    """What is known of the predictions of a model between any two borders.
-
-    The model has two classes, and knows the quantiles of its predictions, all different.
-    """
+    """What is known of the predictions between any two borders, for two classes and known, distinct quantiles."""
 
     def __init__(self, model: SyntheticModel) -> None:
         self.model = model
@@ -113,10 +110,7 @@ class CellLaw:
 
 
 def _integrals(table: QuantileTable, degree: int) -> Floats:
-    """Integrate the terms of `PowerSums` over levels below each level: (N_LEVELS + 1, k).
-
-    Scores and chances are straight between levels (Simpson).
-    """
+    """Integrate the terms of `PowerSums`, linear between levels, below each level (Simpson): (N_LEVELS + 1, k)."""
     score, chance = table.score, table.score if table.calibrated else table.chance
     ends = [np.ones(len(score)), *power_terms(score, chance, degree)]
     middle = (score[1:] + score[:-1]) / 2
@@ -161,10 +155,7 @@ class RepeatData(ABC):
         return found
 
     def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
-        """Sort what is seen and add up as `Cuts.sums` does; None where that would not do.
-
-        It does for rows of two outcomes without weights, cut by the prediction alone.
-        """
+        """Sort and add up as `Cuts.sums` does, for unweighted rows of two outcomes cut by the prediction; else None."""
         seen = self.through(lens)
         predictions = seen.predictions
         if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):

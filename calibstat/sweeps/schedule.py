@@ -185,10 +185,7 @@ def _seconds(study: Study, n: int) -> float:
 
 
 def repeats_in_a_block(study: Study, pace: Pace) -> int:
-    """Return how many repeats of the largest samples take half a second; less where there is little to do.
-
-    Whole groups, where there is more than one.
-    """
+    """Return how many repeats of the largest samples take half a second (in whole groups), or fewer."""
     total = sum(map(pace, study.n)) * len(study.models) * study.n_repeats
     found = round(_goal(total) / pace(max(study.n)))
     return int(np.clip(found - found % LANES if found > LANES else found, 1, study.n_repeats))

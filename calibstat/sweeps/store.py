@@ -268,10 +268,7 @@ _COMPUTED = (*_PIECES, "status", "error")
 
 
 def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
-    """Return the blocks that are marked as done and lack a chunk; each is written with all of them.
-
-    They are rows (model, n, block); `status` is (models, n, blocks).
-    """
+    """Return blocks (model, n, block) marked as done in `status` (models, n, blocks) but lacking a chunk."""
     names = [name for name in _PIECES if (path / name).is_dir()]
     done = [tuple(int(place) for place in where) for where in np.argwhere(np.asarray(status) == DONE)]
     return [
