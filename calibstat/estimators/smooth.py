@@ -47,8 +47,8 @@ class SmoothCE(Estimator):
               \quad\text{over monotone } h \text{ between } 0 \text{ and } C_n
 
     which takes O(n log n) without a heap. At calibration it is positive, of order :math:`n^{-1/2}`: show it beside its
-    null mean. It says little about errors that change sign within a short range. A variable in place of the prediction is
-    rescaled to its range. Two classes; any weights.
+    null mean. It says little about errors that change sign within a short range. A variable is rescaled to
+    its range. Two classes; any weights.
 
     Examples
     --------
