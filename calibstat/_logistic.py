@@ -182,10 +182,7 @@ def inverse_roots(matrices: Floats, least: float) -> tuple[Floats, int]:
 
 
 def orthonormal(design: Floats) -> tuple[Floats, Floats]:
-    """Make columns orthogonal, each with mean square 1, one after the other: ``basis == design @ transform``.
-
-    Columns that bring no new direction (less than 1e-9 of their size) are zero.
-    """
+    """Return an orthogonal basis of mean squares 1 with ``basis == design @ transform``; dependent columns are zero."""
     n, d = design.shape
     basis, transform = np.zeros((n, d)), np.zeros((d, d))
     for j in range(d):

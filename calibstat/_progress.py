@@ -54,7 +54,7 @@ def part(begin: float, end: float) -> Iterator[None]:
 
 
 def track(items: Iterable[T], total: int) -> Iterator[T]:
-    """Yield the `total` items and report progress to the listener, if any; inner loops fill the share of their item."""
+    """Yield the `total` items and report progress to the listener; inner loops fill the share of their item."""
     if _listener.get() is None:
         yield from items
         return

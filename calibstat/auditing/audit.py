@@ -43,7 +43,7 @@ def subgroup_audit(
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> SubgroupAudit:
-    """Test every level of some variables, their crossings, and all rows together: where is the model off?
+    """Test every level of some variables, their crossings, and all rows together, on the same draws.
 
     All groups are evaluated on the same labels drawn from the predictions, so that the joint law of their statistics
     is known exactly when the predictions are calibrated in every group, however the groups overlap. Each statistic is
@@ -69,16 +69,16 @@ def subgroup_audit(
     missing : {"raise", "level"}
         What to do with missing values in further columns: an error, or a level of their own.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
-        "max-t": the probability of any adjusted p-value of at most alpha is at most alpha when all groups are
-        calibrated. "step-down": never larger; besides, no true group is rejected more often where groups are disjoint
-        (Westfall & Young 1993). "holm": so for all groups, of little power. "fdr_bh", "fdr_by": the share of false
-        discoveries.
+        "max-t": the probability of any adjusted p-value of at most alpha is at most alpha if all groups are calibrated.
+        "step-down": p-values are never larger, and for disjoint groups the same holds for the calibrated groups alone
+        (Westfall & Young 1993). "holm": the same for all groups, with little power. "fdr_bh", "fdr_by": the false
+        discovery rate.
     standardize : {"moments", "ranks", "none"}
         As for `multiple_test`.
     confidence_level : float
-        With which all intervals cover together.
+        Simultaneous confidence level of all intervals.
     n_resamples : int
-    rng : int, Generator or None
+        Number of redraws of the labels.
 
     Returns
     -------
@@ -183,7 +183,7 @@ def _means_of_group(sample: Sample, lens: Lens, off: bool, level: float) -> dict
 @final
 @dataclass(frozen=True)
 class GroupFinding:
-    """What was found in one group.
+    """The finding for one group.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ class GroupFinding:
     null_mean : float
         What is expected of a calibrated model with the same predictions.
     standardized : float
-        Its evidence, as it was made comparable: in standard deviations above its mean.
+        The evidence after standardisation: in standard deviations above its mean.
     pvalue : float
         Exact, of this group alone.
     pvalue_adjusted : float
@@ -253,7 +253,7 @@ class GroupFinding:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class SubgroupAudit(Findings[GroupFinding]):
-    """What `subgroup_audit` found.
+    """The result of `subgroup_audit`.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ class SubgroupAudit(Findings[GroupFinding]):
             )
         smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups))
         if self.pvalue <= self.level:
-            # the joint test may see an error that the adjustment does not place
+            # The joint test may detect an error that the adjustment does not assign to a group.
             return (
                 f"Evidence of miscalibration in some of {m} groups {where}, but it names none: the smallest p-value "
                 f"adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."

@@ -245,7 +245,7 @@ _QUESTION = (
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class EqualCurvesTest(Result):
-    """What `equal_curves_test` found; unpacks to ``(statistic, pvalue)`` with the covariance statistic.
+    """The result of `equal_curves_test`; unpacks to ``(statistic, pvalue)`` with the covariance statistic.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ class EqualCurvesTest(Result):
     n, n_resamples : int
     source : str
     level : float
-        At which texts reject.
+        Level of the test in texts.
     """
 
     variable: str

@@ -27,7 +27,7 @@ from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Weak
 
-# A categorical variable with more levels (names of people, codes) is not a variable to scan.
+# A categorical variable with more levels than this (names of people, codes) is not scanned.
 MOST_LEVELS = 50
 
 
@@ -49,9 +49,9 @@ def scan_variables(
 ) -> VariableScan:
     """Rank variables by their variable-based calibration error (Kelly & Smyth 2023), beside what noise alone gives.
 
-    VECE is the mean absolute difference between what happened and what was predicted over cells of a variable. More
-    cells have more noise, so variables are ranked by its excess over its mean under redrawn labels. All variables are
-    evaluated on the same draws, and p-values adjusted on them.
+    VECE is the mean absolute difference between mean outcome and mean prediction over cells of a variable. More cells
+    have more noise, so variables are ranked by the excess of VECE over its mean under redrawn labels. All variables are
+    evaluated on the same draws, on which p-values are adjusted.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ def scan_variables(
     standardize : {"moments", "ranks", "none"}
         As for `multiple_test`.
     min_expected : float
-        Neighbouring cells are merged until each expects so many events and non-events; 0 leaves them.
+        Neighbouring cells are merged until each expects this many events and non-events; 0 merges none.
     missing : {"raise", "level"}
     confidence_level : float
-        With which all intervals cover together the errors in these cells.
+        Simultaneous confidence level of the intervals for the errors in these cells.
     n_resamples : int
     rng : int, Generator or None
 
@@ -111,7 +111,7 @@ def scan_variables(
     cut, seen = look(sample, asked, lens, binning, missing, "variables")
     kept, left_out, notes = _usable(cut, seen, weak.min_expected)
     notes += [check_resamples(adjust, len(kept), weak.n_resamples, confidence_level)]
-    # one draw of labels and one of signs serve both nulls
+    # One draw of labels and one of signs serve both nulls.
     estimator, generator = _OfVariables(tuple(kept)), as_generator(rng)
     evaluator = estimator.prepare(seen.predictions)
     values = evaluator(seen.outcomes)[:, 0]
@@ -313,7 +313,7 @@ class CellFinding:
 @final
 @dataclass(frozen=True)
 class VariableFinding:
-    """What was found for one variable.
+    """The finding for one variable.
 
     Parameters
     ----------
@@ -409,14 +409,14 @@ class VariableFinding:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class VariableScan(Findings[VariableFinding]):
-    """What `scan_variables` found.
+    """The result of `scan_variables`.
 
     Parameters
     ----------
     adjust, confidence_level, n, n_resamples, left_out, notes, source
         As for all `Findings`.
     variables : tuple of VariableFinding
-        The first is the one that the model is off for most.
+        In order of rank: the largest excess (or VECE) first.
     null : Null
         Of the adjusted p-values.
     rank_by : str

@@ -300,10 +300,7 @@ def _root_interval(estimator: Estimator, sample: Sample, level: float) -> Confid
 @final
 @dataclass(frozen=True)
 class LargeCells(Binning):
-    """Cells of another binning, neighbours merged until each holds enough rows for a variance; no label is seen.
-
-    With weights, so many rows of equal weight would be as good.
-    """
+    """Cells of another binning; neighbours are merged, without labels, until each has enough rows for a variance."""
 
     binning: Binning
     rows: float = MINIMUM_ROWS
@@ -317,10 +314,7 @@ class LargeCells(Binning):
 
 
 def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[Estimator, str]:
-    """Return the estimator, on merged cells where a cell of a sample is too small for a variance, and a note.
-
-    Calibrators that say few values leave cells of a few rows.
-    """
+    """Return the estimator and a note; cells are merged where a cell of a sample is too small for a variance."""
     core = estimator.core
     binning = core.cut_by
     if binning is None or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):

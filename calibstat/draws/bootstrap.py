@@ -60,20 +60,26 @@ class Resampler(ABC):
 class Bootstrap(Resampler):
     """Draw n rows with replacement (Efron 1979); each replicate is the count of every row.
 
-    Percentile intervals of a binned calibration error made this way do not cover (0 % for nearly calibrated models,
-    because each resample adds noise to an error that is already biased upward); use it to see spread.
+    Percentile intervals of a binned calibration error do not cover (0 % for nearly calibrated models, because each
+    resample adds noise to an error that is already biased upward); use it to see the spread.
 
     Parameters
     ----------
     n_resamples : int
+        Number of draws, at least 1.
     groups : str, optional
         The name of a variable of the sample: its values (clusters) are drawn instead of rows.
     kind : {"percentile", "basic", "bca"}
-        The interval that ``estimate(..., interval=...)`` makes of the replicates.
+        The interval that ``estimate(..., interval=...)`` computes from the replicates.
     allow_invalid : bool
-        Whether it may, although it is known not to cover.
+        Whether `estimate` may give the interval even where it is known not to cover.
     shortcuts : bool
-        Whether sums over cells may be drawn whole where they suffice and rows are many. False weights rows.
+        Whether, with many rows, sums over cells may be drawn directly where they suffice. False always draws rows.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_resamples` is not an integer of at least 1, `kind` is none of these, or a switch is not a boolean.
 
     Notes
     -----

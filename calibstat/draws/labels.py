@@ -93,10 +93,7 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
 def redraw_labels(
     evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator, shortcuts: bool = True
 ) -> Floats:
-    """Evaluate a statistic, prepared on the sample's predictions, on labels drawn from these: (R, ...).
-
-    With `shortcuts`, counts of events in cells are drawn whole where they suffice.
-    """
+    """Evaluate a prepared statistic on drawn labels: (R, ...); with `shortcuts`, counts in cells are drawn directly."""
     offers = evaluator.capabilities
     plan, from_tally = offers.tally, offers.from_tally
     if not shortcuts or plan is None or from_tally is None or not plan.from_counts:

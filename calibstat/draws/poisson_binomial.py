@@ -78,10 +78,7 @@ def _window_law(points: PooledRows, variance: float) -> tuple[int, Floats]:
 
 
 def _characteristic(points: PooledRows, angles: Floats, first: int) -> Array:
-    """Return E exp(i * angle * (count - first)) at each angle.
-
-    Rows of a group share a Taylor expansion to order 4, whose error in a probability is below 1e-16 for each row.
-    """
+    """Return E exp(i * angle * (count - first)) at each angle, by Taylor expansions of order 4 (error below 1e-16)."""
     # |exp(i * angle) - 1|^2
     chord = 4 * np.sin(angles / 2) ** 2
     z = (1j * np.sin(angles) - chord / 2)[:, None]

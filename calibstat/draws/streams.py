@@ -1,7 +1,7 @@
-"""Child streams of random numbers and the blocks that replicates are drawn in.
+"""Independent streams of random numbers, and the blocks in which replicates are drawn.
 
 Each block has a stream of its own and is always drawn at full size, which depends on the number of rows only, and
-then cut. So the same ``rng`` gives the same draws whatever the scheduler, and fewer replicates are a prefix of more.
+then cut. So the same ``rng`` gives the same draws under every scheduler, and fewer replicates are a prefix of more.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from calibstat._progress import track
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions
 
-# Draws held in memory at once: 2 MiB of floats stay in the cache of most processors.
+# How many draws are held in memory at once: 2 MiB of floats stay in the cache of most processors.
 _DRAWS_IN_A_BLOCK = 2**18
 _Block = TypeVar("_Block")
 
@@ -68,14 +68,14 @@ def replicate(
     draw, n_resamples, n_rows, rng
         As for `draw_blocks`.
     batch_size : int
-        How many replicates to pass at once, at least; what is drawn does not depend on it.
+        The smallest number of replicates to pass at once; what is drawn does not depend on it.
     """
     drawn = draw_blocks(draw, n_resamples, n_rows, rng)
     return np.concatenate([evaluate(batch) for batch in joined_blocks(drawn, batch_size)])
 
 
 def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
-    """Return what draws n signs, -1.0 or 1.0, for each replicate."""
+    """Return a function that draws n signs, -1.0 or 1.0, for each replicate."""
 
     def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
         return 2.0 * stream.integers(0, 2, size=(size, n))[:kept].astype(float) - 1.0
@@ -84,7 +84,7 @@ def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
 
 
 def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
-    """Join blocks until each holds at least so many replicates."""
+    """Join blocks until each holds at least `batch_size` replicates."""
     waiting: list[Array] = []
     for block in drawn:
         waiting.append(block)
@@ -96,9 +96,9 @@ def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
 
 
 def clusters(predictions: Predictions, groups: str | None) -> Ints:
-    """Return the cluster of each row, 0, 1, ...: rows of one value of the variable `groups`; without it, each its own.
+    """Return the cluster of each row, 0, 1, ...: rows with the same value of the variable `groups`, or single rows.
 
-    A ValueError if there is no such variable, or fewer than two clusters.
+    A ValueError says that there is no such variable, or that there are fewer than two clusters.
     """
     if groups is None:
         return np.arange(len(predictions))
@@ -115,7 +115,7 @@ def clusters(predictions: Predictions, groups: str | None) -> Ints:
 
 
 def spread(drawn: Floats, codes: Ints) -> Floats:
-    """Give every row (..., n) what was drawn for its cluster (..., n_clusters)."""
+    """Give every row (..., n) the number that was drawn for its cluster (..., n_clusters)."""
     return np.take(drawn, codes, axis=-1)
 
 

@@ -342,10 +342,7 @@ def runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Ints, Ints]:
 
 
 def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
-    """Join intervals of equal width to cells of about equally many rows.
-
-    None where one interval has as many rows as half a cell (a heavy tie, an uneven law): a sort tells values apart.
-    """
+    """Join intervals of equal width to cells of about equal size; None where one interval has half a cell's rows."""
     low, high = float(values.min()), float(values.max())
     if not high > low or n_cells > _INTERVALS // 8:
         return None

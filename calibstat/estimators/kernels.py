@@ -146,10 +146,7 @@ def on_a_line(predictions: Predictions) -> bool:
 
 
 def features(predictions: Predictions) -> Floats:
-    """Write what is conditioned on as rows (n, d) that kernels compare.
-
-    Beside other columns, a numeric variable is divided by its standard deviation; alone it keeps its units.
-    """
+    """Return rows (n, d) for kernels; beside other columns, a numeric variable is divided by its standard deviation."""
     return np.concatenate([_block(predictions, key) for key in predictions.keys], axis=1)
 
 

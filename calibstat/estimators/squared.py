@@ -1,7 +1,4 @@
-"""Squared calibration errors: plug-in, root, and two that correct the bias.
-
-All of them measure on the event column for two classes and on the whole vector otherwise.
-"""
+"""Squared calibration errors: plug-in, root, debiased; of the event for two classes, of the whole vector otherwise."""
 
 from __future__ import annotations
 

@@ -93,10 +93,7 @@ class StandardizedL2(_StandardizedErrors):
 
 
 class ScalesEvaluator(Evaluator):
-    """The largest standardised error of several ways to cut the same sorted rows.
-
-    `order` (n,) has the rows, cell after cell; each scale says where its cells begin there, (L + 1,).
-    """
+    """The largest standardised error of several ways to cut sorted rows `order`; each scale has its starts (L + 1,)."""
 
     def __init__(self, predictions: Predictions, order: Ints, scales: list[Ints], denominator: Denominator) -> None:
         self.order = order

@@ -127,10 +127,7 @@ class _TestEvaluator(Evaluator):
 
 
 def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
-    """Return where the blocks of PAVA-BC begin, and n: (L + 1,) ints.
-
-    Events (n,) come in increasing order of the predictions; `ties` (m,) says where runs of equal predictions begin.
-    """
+    """Return where blocks of PAVA-BC begin, and n; events (n,) are in order, and runs of ties begin at `ties` (m,)."""
     n = len(events)
     sums = np.concatenate([[0], np.cumsum(events)])
     bounds = np.append(ties, n).tolist()

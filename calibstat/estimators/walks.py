@@ -143,10 +143,7 @@ class AverageTwoBin(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class WalkEvaluator(Evaluator):
-    """A function of the walk of residuals: `functional` takes walks (..., L + 1) to values (...,).
-
-    With a law the value is standardised by the standard deviation of the mean residual.
-    """
+    """`functional` of walks (..., L + 1) of residuals; with a law, also in standard deviations of the mean residual."""
 
     ordered: Ordered
     functional: Callable[[Floats], Floats]

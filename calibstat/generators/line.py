@@ -174,10 +174,7 @@ _NODES = 4  # in each of 16 parts of a panel
 
 
 def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: Floats) -> Floats:
-    """Return quantiles (k,) of a law on a line at increasing levels (k,) in [0, 1].
-
-    The borders (b,) increase and resolve the density, from where it begins to where it ends.
-    """
+    """Return quantiles (k,) at increasing levels (k,) in [0, 1] of a law on a line that the borders (b,) resolve."""
     parts = np.arange(16) / 16
     fine = np.append((borders[:-1, None] + np.diff(borders)[:, None] * parts).ravel(), borders[-1])
     nodes, widths = panels(fine, _NODES)

@@ -63,17 +63,17 @@ def comparison_test(
     """Test the hypothesis that two models have the same squared calibration error, or the same score.
 
     The difference of two debiased squared errors, each in the cells of its own model, is divided by the root of its
-    total variance: a linear part where the models are off, and a degenerate one where they are not. Cells in which
-    fewer than four rows have another outcome than the commonest show too little noise; their rows count as if outcomes
+    total variance: a linear part if the models are miscalibrated, and a degenerate part if they are not. Cells in which
+    fewer than four rows differ from the most common outcome show too little noise; their rows count as if outcomes
     were drawn midway between the two models' predictions, the nearest case of equal errors (with different rows: cells
-    of equal outcomes as if the chance of another one were 3 / n). Both models may be
-    calibrated and the difference then is noise of a smaller order, so the p-value is wrapped: it is the larger of the
-    normal one and of twice the smaller exact p-value of "this model is calibrated" (intersection-union of the two
-    cases; Dimitriadis & Puke 2026). It rejects only where the models differ and not both are calibrated. Scores, the
-    area under the ROC curve (DeLong et al. 1988) and the slope have the normal p-value, by the influence of each row.
+    of equal outcomes as if the chance of another one were 3 / n). If both models are calibrated, the difference is
+    noise of a smaller order. Therefore the p-value is wrapped: it is the larger of the normal one and of twice the
+    smaller exact p-value of "this model is calibrated" (intersection-union of the two cases; Dimitriadis & Puke 2026).
+    It rejects only where the models differ and not both are calibrated. Scores, the area under the ROC curve (DeLong et
+    al. 1988) and the slope have the normal p-value, from the influence of each row.
 
-    Beside it stands, for two outcomes, the difference of what a linear recalibration would gain each model: more
-    powerful for errors that a straight line removes, blind to others. It is a second test of the same rows: choose
+    For two outcomes the result also has the difference of what a linear recalibration would gain each model: more
+    powerful against errors that a straight line removes, blind to others. It is a second test of the same rows: choose
     one of the two p-values beforehand.
 
     Exchanging the models' predictions row by row tests whether they are interchangeable, which is another question,
@@ -94,7 +94,7 @@ def comparison_test(
     names : (str, str)
         What to call the models in texts.
     level : float
-        From which p-value on the verdict says that there is evidence; p-values do not depend on it.
+        The largest p-value for which the verdict says that there is evidence; p-values do not depend on it.
     confidence_level : float
         Of the interval of the difference.
     n_resamples : int
@@ -162,7 +162,7 @@ def compare_tested(
     confidence_level: float,
     n_resamples: int,
 ) -> ComparisonTest:
-    """Compare two models on the same rows whose exact p-values are known from a test of each, with so many resamples.
+    """Compare two models on the same rows, whose own exact p-values are known from `n_resamples` resamples each.
 
     Otherwise it is `comparison_test`, without the difference that a linear recalibration makes.
     """
@@ -217,7 +217,7 @@ def comparable(estimator: Estimator) -> Estimator:
 
 
 def expanded(estimator: Estimator, seen: Sample, verb: str = "comparison_test") -> Expanded:
-    """Expand the value of a model, or say which estimator would do."""
+    """Expand the value of a model; raise an error that names suitable estimators if it has no expansion."""
     try:
         return Expanded.of(estimator.core, seen)
     except NoInterval as reason:
@@ -238,20 +238,20 @@ ENOUGH_ROWS = 500
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonTest(Result):
-    """What `comparison_test` found; unpacks to ``(difference, pvalue)``.
+    """The result of `comparison_test`; unpacks to ``(difference, pvalue)``.
 
     Parameters
     ----------
     difference : float
         Value of the first model minus that of the second; of squared errors each in its own cells.
     pvalue : float
-        Of squared errors wrapped: the larger of `normal_pvalue` and twice the smaller of `own_pvalues`.
+        For squared errors wrapped: the larger of `normal_pvalue` and twice the smaller of `own_pvalues`.
     statistic : float
         The difference in standard errors.
     normal_pvalue : float
         Of the statistic alone; not valid where both models are calibrated.
     own_pvalues : (float, float) or None
-        Exact p-value of each model by itself, for "this model is calibrated"; of squared errors.
+        Exact p-value of each model by itself, for "this model is calibrated"; for squared errors only.
     values : (float, float)
     standard_error : float
         Root of the total variance of the difference.

@@ -36,29 +36,28 @@ def multiple_test(
 ) -> MultipleTest:
     """Test each of several numbers, and adjust the p-values for having looked at all of them.
 
-    All are evaluated on the same draws of the null, so that their dependence is known. For "max-t" and "step-down"
-    evidence is standardised over the draws and the data together, which keeps these exchangeable: with labels drawn
-    anew, the probability of any adjusted p-value of at most alpha under a calibrated model is at most alpha, at every
-    n.
+    All numbers are evaluated on the same draws of the null, so that their dependence is known. For "max-t" and
+    "step-down" evidence is standardised over the draws and the data together, which keeps these exchangeable: with
+    labels redrawn, the probability under calibration of any adjusted p-value <= alpha is at most alpha, at every n.
 
     Parameters
     ----------
     sample : Sample
         Rows that neither the model nor its calibrator was fitted on.
     estimator : Estimator
-        Of several named numbers, with its lens: ``Family({...})``, ``TopLabel() | Within("sex", ECE())``,
+        One that gives several named numbers, with its lens: ``Family({...})``, ``TopLabel() | Within("sex", ECE())``,
         ``EachClass(ECE())``.
     lens : Lens, optional
         Looked through before the estimator's own: ``lens | estimator``.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
-        By the maximum over all (single-step) or over those that are left (step-down; Westfall & Young 1993); Holm's
-        method; or for the share of false discoveries, for positive dependence (Benjamini & Hochberg) or any
+        By the maximum over all (single-step) or over those not yet rejected (step-down; Westfall & Young 1993); Holm's
+        method; or by the false discovery rate, under positive dependence (Benjamini & Hochberg) or any dependence
         (Benjamini & Yekutieli).
     standardize : {"moments", "ranks", "none"}
-        What makes the numbers comparable for "max-t" and "step-down": standard deviations above their means
-        (`ByMoments`), their p-values (`ByRanks`), or nothing.
+        How numbers are made comparable for "max-t" and "step-down": standard deviations above their means
+        (`ByMoments`), their p-values (`ByRanks`), or not at all.
     level : float
-        At which texts reject.
+        Level of the tests in texts.
     null : Null or {"strong", "multiplier"}, optional
         By default ``Consistency(999)``: labels drawn anew.
     rng : int, Generator or None
@@ -66,8 +65,8 @@ def multiple_test(
     Returns
     -------
     MultipleTest
-        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words. What has no value (NaN: a
-        level with too few rows, say) has no p-value (NaN) and is not tested.
+        With ``values``, ``pvalues`` and ``adjusted`` by ``names``; prints itself in words. A number without a value
+        (NaN, for example of a level with too few rows) has no p-value (NaN) and is not tested.
 
     Raises
     ------
@@ -132,7 +131,7 @@ def draw_together(
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class MultipleTest(Result):
-    """What `multiple_test` found: one test for each name.
+    """The result of `multiple_test`: one test for each name.
 
     Parameters
     ----------
@@ -144,16 +143,17 @@ class MultipleTest(Result):
     standardized : (J,) floats
         Evidence of each, in standard deviations of its draws above their mean.
     pvalues : (J,) floats
-        Of each by itself; NaN where the value is.
+        Of each number by itself; NaN if its value is NaN.
     adjusted : (J,) floats
-        Adjusted for having looked at all; NaN where the value is.
+        Adjusted for the number of tests; NaN if the value is NaN.
     adjust : str
+        The method of adjustment.
     n_resamples : int
     hypothesis : str
     null : Null
     question : Inquiry
     level : float
-        At which texts reject.
+        Level of the tests in texts.
     """
 
     names: tuple[Hashable, ...]
@@ -267,13 +267,12 @@ def omnibus_test(
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> OmnibusTest:
-    """Test calibration with several statistics at once, exactly, and say which of them saw what.
+    """Test calibration with several statistics at once, exactly, and say which kind of error each of them points to.
 
     All statistics are evaluated on the same redraws of the labels, as a `Family`, and standardised over these and the
-    data together. The largest of the data is judged among the largest of each redraw, so that P(p <= alpha) <= alpha at
-    every n whatever the panel. No single statistic is good against every kind of
-    miscalibration; the panel costs little where one member is good and has no blind spot that all members do not
-    share. Choose the panel before seeing the labels.
+    data together. The largest value on the data is compared with the largest of each redraw, so that P(p <= alpha) <=
+    alpha at every n for any panel. No single statistic has power against every kind of miscalibration; a panel has
+    nearly the power of its best member, and is blind only where all are. Choose the panel before seeing the labels.
 
     Parameters
     ----------
@@ -288,7 +287,7 @@ def omnibus_test(
     standardize : {"moments", "ranks", "none"}
         As for `multiple_test`; with "ranks" it is the test of the smallest p-value (min-p).
     level : float
-        At which texts reject.
+        Level of the test in texts.
     n_resamples : int
     rng : int, Generator or None
 
@@ -375,14 +374,14 @@ def _refuse_nan(members: Sequence[Member], values: Floats) -> None:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class OmnibusTest(Result):
-    """What `omnibus_test` found; unpacks to ``(statistic, pvalue)``.
+    """The result of `omnibus_test`; unpacks to ``(statistic, pvalue)``.
 
     Parameters
     ----------
     statistic : float
         The smallest p-value of the panel, before adjustment.
     pvalue : float
-        Its own exact p-value.
+        The exact p-value of that smallest p-value.
     names : tuple of str
     estimators : tuple of Estimator
     values : tuple of float
@@ -390,7 +389,7 @@ class OmnibusTest(Result):
     pvalues : tuple of float
         Exact p-value of each member by itself: not adjusted for the others.
     adjusted : tuple of float
-        Adjusted for having looked at all of them, by the largest standardised evidence.
+        Adjusted for the number of statistics, by the largest standardised evidence.
     kinds : tuple of str
         What an extreme value of each member means.
     lens : Lens
@@ -398,7 +397,7 @@ class OmnibusTest(Result):
     n_resamples : int
     hypothesis, source : str
     level : float
-        At which texts reject.
+        Level of the test in texts.
     """
 
     statistic: float

@@ -1,4 +1,4 @@
-"""Results: frozen records that print themselves in words, and give themselves as values, tables and pictures."""
+"""Results: frozen records that print themselves in words, and convert to values, tables and pictures."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-# The level of tests that are not told another one, and the confidence level of intervals.
+# The default level of tests, and the default confidence level of intervals.
 LEVEL = 0.05
 CONFIDENCE_LEVEL = 1 - LEVEL
-# Texts stand behind names of at least so many letters, so that most results are aligned alike.
+# Texts begin at least this many letters from the left, so that most results are aligned alike.
 _NAME_WIDTH = 9
 
 
 class Result(ABC):
-    """What was found: a frozen record that prints itself and gives itself as plain values, table, dataset and picture.
+    """The result of a test or an estimate: a frozen record that prints itself and converts to values and tables.
 
     A result class is a final, frozen dataclass (``@dataclass(frozen=True, eq=False, repr=False)``) that declares its
-    fields and says what is special about it: its first sentence and its plain values, and where it has more to show
-    the other methods with an underscore.
+    fields and writes its first sentence and its plain values; if it has more to show, it also overrides the other
+    methods with an underscore.
     """
 
     _display: ClassVar[str] = ""
-    """Name of the public display that draws it, with ``from_result``."""
+    """Name of the public display that draws the result, with ``from_result``."""
     _row: ClassVar[str] = ""
-    """What a row of `to_frame` is, where that has several: the name of the column that names the rows, or of none."""
+    """What a row of `to_frame` is, if there are several: the name of the column that names the rows."""
     _indexed: ClassVar[bool] = False
     """Whether `to_frame` has the names of the rows as its index."""
     _text_columns: ClassVar[tuple[int, ...]] = (0,)
-    """Which columns of the printed table hold text; all others hold numbers, which end together."""
+    """Which columns of the printed table hold text; all others hold numbers, aligned to the right."""
     _width: ClassVar[int | None] = None
     """Number of letters after which printed texts are wrapped; None for long lines."""
 
@@ -69,11 +69,11 @@ class Result(ABC):
         return [self.verdict]
 
     def _table(self) -> list[list[str]]:
-        """Return the cells of the printed table, where there is one: the names of the columns, then row by row."""
+        """Return the cells of the printed table, if there is one: the names of the columns, then row by row."""
         return []
 
     def _details(self) -> list[tuple[str, str]]:
-        """Return what stands below: names and texts; a text without a name goes on with the one before."""
+        """Return the lines below the table: names and texts; a text without a name continues the one before."""
         return []
 
     @final
@@ -155,7 +155,7 @@ class Result(ABC):
 
 
 def noted(notes: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the lines of a text that say what limits the result."""
+    """Return lines of text for the limits of the result."""
     return [("note", note) for note in notes]
 
 
@@ -172,7 +172,7 @@ def _plain_column(values: Sequence[Any]) -> Array:
 
 
 def _attrs(values: Mapping[str, Any]) -> dict[str, str | int | float]:
-    """Return what files can hold as attributes: numbers and texts, lists as JSON; what is None is left out."""
+    """Return attributes as files can hold them: numbers and texts, lists as JSON; None is left out."""
     kept = {name: int(value) if isinstance(value, bool) else value for name, value in values.items()}
     return {
         name: value if isinstance(value, (str, int, float)) else json.dumps(value)
@@ -191,7 +191,7 @@ def _html(rows: Sequence[Sequence[str]], heading: bool) -> str:
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""
 
 
-# A value of several numbers is printed if its text is not longer.
+# A value of several numbers is printed if its text is at most this long.
 _LONGEST = 400
 
 
@@ -205,19 +205,18 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibrationTest(Result):
-    """What `calibration_test` found; unpacks to ``(statistic, pvalue)``.
+    """The result of `calibration_test`; unpacks to ``(statistic, pvalue)``.
 
     Parameters
     ----------
     statistic : float
         The observed value of the estimator.
     pvalue : float
-        Probability, were the null true, of a value at least as extreme.
+        Probability under the null of a value at least as extreme.
     null_distribution : NullDistribution
         The distribution of the statistic under the null; where replicates were drawn, with its ``samples`` (R,).
     pvalue_interval : (float, float)
-        99 % interval for the p-value that infinitely many resamples would give; if it was computed and not drawn,
-        bounds that hold for certain.
+        99 % interval for the p-value of infinitely many resamples; if it was computed and not drawn, rigorous bounds.
     hypothesis : str
         Which null was tested.
     null : Null
@@ -225,11 +224,11 @@ class CalibrationTest(Result):
     question : Inquiry
         Estimator, lens, number of rows.
     level : float
-        From which p-value on there is evidence.
+        The largest p-value that counts as evidence.
     standardized : float, optional
         The statistic divided by its scale under the null, where the estimator has one.
     remark : str
-        Where the observed value comes from, where the estimator can say: for `Kuiper` the worst interval.
+        Where the observed value comes from, if the estimator can say: for `Kuiper` the worst interval.
     notes : tuple of str
         What limits the result.
     """
@@ -303,14 +302,14 @@ class CalibrationTest(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Result):
-    """What `estimate` found.
+    """The result of `estimate`.
 
     Parameters
     ----------
     estimate : float, array, record or Dataset
         The observed value.
     null_mean : float or array
-        Mean of the estimator on samples like this one from a calibrated model: what noise alone gives.
+        Mean of the estimator under calibration, on samples like this one: what noise alone gives.
     confidence_interval : ConfidenceInterval or None
         With ``low`` and ``high``, of the headline; None where no interval is known to cover.
     confidence_level : float
@@ -322,7 +321,7 @@ class Estimate(Result):
     headline : float or None
         The one number of the estimate that a test is about; None where there is none.
     headline_null_mean : float or None
-        Its mean on samples like this one from a calibrated model.
+        Its mean under calibration, on samples like this one.
     notes : tuple of str
         What limits the result.
     """
@@ -339,7 +338,7 @@ class Estimate(Result):
 
     @property
     def verdict(self) -> str:
-        """What was looked through: an estimate is no test."""
+        """The lens that was looked through, since an estimate is no test."""
         return f"Estimate through {self.question.lens!r}"
 
     def _values(self) -> dict[str, Any]:
@@ -378,10 +377,10 @@ class Estimate(Result):
 
 @dataclass(frozen=True, eq=False)
 class Inquiry:
-    """What was asked of which data, as seen through the lens of the estimator: the part that every result shares.
+    """The estimator, the lens and the data of a question: the part that every result shares.
 
-    `given` is what was conditioned on, where ``...`` is the prediction; `source` is what was taken for what when the
-    sample was made.
+    `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
+    for when the sample was made.
     """
 
     estimator: Estimator
@@ -417,10 +416,10 @@ class Inquiry:
 
 
 def plain(value: Any) -> Any:
-    """Return what JSON can hold of anything that an estimator may return; a number that is not finite becomes None.
+    """Return any value of an estimator in a form that JSON can hold; a number that is not finite becomes None.
 
-    Arrays, records (dataclasses, or with ``to_dict``) and several of these become plain; anything else becomes its
-    text.
+    Arrays, records (dataclasses, or with ``to_dict``) and collections become lists and mappings; anything else becomes
+    its text.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -443,15 +442,15 @@ def plain(value: Any) -> Any:
 
 # How numbers and verdicts are put into words. Words never accept a null hypothesis.
 
-# What rounding leaves of a zero, at least; it is at most ROUNDING, and in between ties tell it.
+# The smallest bound for rounding errors of a zero; the largest is ROUNDING, and TIE_SHARE applies between.
 _LEAST = 1e-16
 
 
 def number(value: float, *beside: float) -> str:
-    """Four significant digits; what rounding leaves of a zero is 0.
+    """Write four significant digits; rounding errors of a zero are written as 0.
 
-    Numbers `beside` are of the same kind, and their size says what rounding leaves; without any, all are as large as
-    probabilities. Errors of rare events, squared, are smaller than what is left of a zero elsewhere.
+    Numbers `beside` are of the same kind and set the scale of rounding errors; without any, the scale is that of
+    probabilities. (Squared errors of rare events are smaller than rounding errors elsewhere.)
 
     >>> number(0.123456), number(-1.7e-15), number(-1.7e-15, 0.03), number(3e-15, 1e-14)
     ('0.1235', '0', '0', '3e-15')
@@ -472,10 +471,10 @@ def interval_text(interval: tuple[float, float], level: float) -> str:
 
 
 def at_floor(pvalue: float, null: NullDistribution) -> bool:
-    """Whether a p-value is known to be at most so large, and no better.
+    """Whether the p-value is only known to be at most this small.
 
-    A computed one is at the smallest value that its law is known to. One from draws never is: the smallest that R draws
-    can give, 1 / (1 + R), is a p-value itself (Phipson & Smyth 2010), and not below that number.
+    A computed p-value is, at the smallest value for which its law is accurate. A p-value from draws never is: the
+    smallest one that R draws can give, 1 / (1 + R), is itself a valid p-value (Phipson & Smyth 2010).
     """
     return not null.monte_carlo and pvalue <= null.floor
 
@@ -491,7 +490,7 @@ def pvalue_cell(pvalue: float) -> str:
 
 
 def pvalue_text(pvalue: float, null: NullDistribution) -> str:
-    """Write a p-value out and say where it comes from; a computed one at the smallest value of its law is a bound."""
+    """Write a p-value and where it comes from; a computed one at the smallest value of its law is a bound."""
     return f"{small_pvalue(pvalue, null.floor if at_floor(pvalue, null) else 0.0)} ({null.description})"
 
 

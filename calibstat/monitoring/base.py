@@ -1,9 +1,9 @@
-"""Bets on labels: capital that no calibrated model lets grow, except by luck.
+"""Bets on labels: a capital that grows under calibration only by luck.
 
 Before each label is seen, a bettor announces what one unit of capital becomes under each label, at odds that are fair
-if the label follows its prediction. Capital is then a non-negative martingale that starts at one, and the chance that
-it ever reaches 1 / level is at most the level (Ville 1939). What the bettor learns, it learns in blocks whose sizes
-depend on the number of rows alone, so that no bet looks ahead and rows may arrive in batches of any size.
+if the label follows its prediction. Capital is then a non-negative martingale that starts at one, and the probability
+that it ever reaches 1 / level is at most the level (Ville 1939). The bettor learns in blocks whose sizes depend on the
+number of rows alone, so that no bet looks ahead and rows may arrive in batches of any size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def block_size(n_rows: int) -> int:
 
 
 class Part(Protocol):
-    """What can be written down as arrays, and gone on from."""
+    """A part of a bettor whose state can be saved as arrays and restored."""
 
     def state(self) -> dict[str, Array]:
         """Return everything as arrays by name."""
@@ -50,7 +50,7 @@ def distribute(arrays: Mapping[str, Array], parts: Mapping[str, Part]) -> None:
 
 
 class Bettor(ABC):
-    """Capital, and what has been learned; made by `Bets.start`.
+    """A capital and what was learned so far; made by `Bets.start`.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Bettor(ABC):
         Returns
         -------
         log_e : (n,) floats
-            Logarithm of the capital after each row; infinite once an outcome of chance zero has happened.
+            Logarithm of the capital after each row; infinite once an outcome of probability zero has occurred.
         """
         log_e = np.empty(len(outcomes))
         done, total = 0, len(outcomes)
@@ -104,7 +104,7 @@ class Bettor(ABC):
 
     @final
     def state(self) -> dict[str, Array]:
-        """Return all that is needed to go on, as arrays by name."""
+        """Return everything that is needed to continue, as arrays by name."""
         held = np.concatenate([*self.held_chances, np.empty((0, self.n_classes))])
         outcomes = np.concatenate([*self.held_outcomes, np.empty(0, dtype=np.intp)])
         counts = np.array([self.n_rows, self.end])
@@ -112,7 +112,7 @@ class Bettor(ABC):
 
     @final
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Take over a state that `state` returned."""
+        """Continue from a state that `state` returned."""
         self.n_rows, self.end = (int(count) for count in state["counts"])
         self.held_chances = [state["held_chances"]]
         self.held_outcomes = [state["held_outcomes"].astype(np.intp)]
@@ -132,7 +132,7 @@ class Bettor(ABC):
 
     @abstractmethod
     def relearn(self, state: Mapping[str, Array]) -> None:
-        """Take over what `learned` returned."""
+        """Continue from what `learned` returned."""
 
 
 class Bets(ABC):
@@ -145,4 +145,4 @@ class Bets(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What is bet on, for texts."""
+        """On what the capital is bet, for texts."""

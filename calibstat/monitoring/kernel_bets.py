@@ -21,7 +21,7 @@ _STEP = 2 / (2 - log(3))
 @final
 @dataclass(frozen=True)
 class KernelBets(Bets):
-    """Bet on the labels that were too frequent where predictions were alike.
+    """Bet on the labels that were more frequent than predicted where predictions were similar.
 
     The witness w_t = sum_{s<t} k(P_s, P_t) (e_{Y_s} - P_s) / sqrt(t - 1) is the gradient of the squared kernel
     calibration error. Label y pays f_t(y), which is w_t[y] - <P_t, w_t> divided by its largest absolute value or by
@@ -31,11 +31,17 @@ class KernelBets(Bets):
     Parameters
     ----------
     kernel : Kernel
+        `LaplaceKernel` or `GaussianKernel`.
     bandwidth : float
         Of the kernel, in units of its distance.
     n_anchors : int
-        Memory: the first so many predictions are kept as anchors. A later row is remembered at the anchor that is
-        nearest to its prediction, so that all rows count, at a cost for each that does not grow.
+        Memory: the first `n_anchors` predictions are kept as anchors. A later row is added at the anchor nearest to its
+        prediction, so that all rows count at a constant cost for each.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `kernel` is no kernel, `n_anchors` is not an integer of at least 1, or `bandwidth` not positive and finite.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import at_least_one
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor, Part, collect, distribute
 
-# How the first unit of capital is split.
+# The shares of the initial capital.
 _LINE, _SHIFT, _CELLS, _LATER = np.log([0.4, 0.2, 0.2, 0.2])
 
 
@@ -23,19 +23,23 @@ class LikelihoodRatioBets(Bets):
     """Bet that labels follow a recalibrated prediction, learned from the rows before.
 
     Capital is the average of likelihood ratios prod q_t(y_t) / p_t(y_t) of logistic recalibrations q: of a line in
-    log-odds (weight 0.4), a shift (0.2), shifts within cells (0.2), and of lines that start anew later (0.2), so that
-    a change is found that comes after many rows. Each is a martingale under the null since q_t is settled before
-    label t is seen, and so is the average (the e-process of Henzi, Puke, Dimitriadis & Ziegel 2023, without splitting
-    the rows).
+    log-odds (weight 0.4), a shift (0.2), shifts within cells (0.2), and of lines that start anew later (0.2), which
+    detect a change after many rows. Each is a martingale under the null since q_t is chosen before label t is seen, and
+    so is the average (the e-process of Henzi, Puke, Dimitriadis & Ziegel 2023, without splitting the rows).
 
     Parameters
     ----------
     n_cells : int
-        Cells of equal width.
+        Number of cells, of equal width.
     restart_every : int
-        A line starts anew after so many rows.
+        A line starts anew after this many rows.
     n_restarts : int
-        At most so many of these bet at a time; the memory does not grow.
+        The largest number of these lines at a time; it bounds the memory.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one of them is not an integer of at least 1.
 
     Examples
     --------

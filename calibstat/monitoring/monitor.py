@@ -37,37 +37,43 @@ if TYPE_CHECKING:
 @final
 @dataclass(eq=False, repr=False)
 class Monitor:
-    """Watch a model: rows go in as they come, and E says how much speaks against calibration.
+    """Monitor a model: rows are fed in as they come, and E measures the evidence against calibration.
 
     The null: given the past, each label seen through the lens follows its prediction. E starts at 1, and under the
-    null the chance that it *ever* reaches 1 / level is at most the level (Ville 1939), however often one looks. Unlike
-    the rest of the package a monitor changes as it is fed.
+    null the probability that it *ever* reaches 1 / level is at most the level (Ville 1939), however often one looks.
+    Unlike other objects of the package a monitor changes as it is fed.
 
-    Rows are bet on in the order of their predictions. A row whose label has not arrived holds those after it: to bet
-    on labels as they arrive is valid only if the delay does not depend on the label, which ``order="arrival"``
-    assumes and says.
+    Bets on rows are in the order of their predictions. A row whose label has not arrived holds the rows after it:
+    betting in the order in which labels arrive is valid only if the delay does not depend on the label;
+    ``order="arrival"`` assumes this and says so.
 
     Parameters
     ----------
     lens : Lens
-        What is looked through; by default the whole prediction.
+        By default the whole prediction.
     labels : sequence
         The label of each column of predictions; with two, one dimension is P(the last label).
     bets : Bets, optional
         `LikelihoodRatioBets()` for two outcomes behind the lens, and `KernelBets()` for more, unless given.
     level : float
-        Chance of a false alarm, ever.
+        Probability of a false alarm, ever.
     order : {"prediction", "arrival"}
+        The order in which rows are bet on.
     max_waiting : int
-        At most so many rows wait.
+        The largest number of rows that wait for labels.
     when_full : {"raise", "worst label"}
-        What to do when more would wait: refuse the call and change nothing, or count the oldest rows with the label
-        that is worst for E. (To leave them out would not be valid: slow labels may be special.)
+        What to do with more waiting rows: refuse the call and change nothing, or count the oldest rows with the label
+        that is worst for E. (Leaving them out would not be valid, because slow labels may differ from others.)
     bad_rows : {"raise", "skip"}
         Refuse a call with a bad row, and change nothing; or leave out rows with bad predictions, and count rows with
         a label that is missing or none of `labels` with the worst one.
     name : str
         Of the model; a state is refused by a monitor of another name.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a setting is not among those described; the message says what is expected.
 
     Examples
     --------
@@ -147,7 +153,7 @@ class Monitor:
         return self._bet_on(self._intake.write_off(id))
 
     def awaits(self, id: Hashable) -> bool:  # noqa: A002
-        """Whether the label of the row with this id is waited for."""
+        """Return whether the row with this id waits for its label."""
         return self._intake.waiting.awaits(id)
 
     def seen_before(self, id: Any) -> int:  # noqa: A002

@@ -14,7 +14,7 @@ from calibstat.estimators.large_sample import LargeSampleLaw
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis
 
-# Below this a probability is printed as a bound: floats end not far from it.
+# Smaller probabilities are printed as a bound: floats end not far below.
 _FLOOR = 1e-300
 
 
@@ -30,7 +30,7 @@ class LargeSampleNull(NullDistribution):
         return float(min(max(self.law.survival(value), 0.0), 1.0))
 
     def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:  # noqa: ARG002
-        """Return a point: nothing was drawn. How far the law is from the truth at this n it does not say."""
+        """Return a single point, as nothing was drawn; it does not cover the error of the approximation."""
         return self.pvalue(value), self.pvalue(value)
 
     def quantile(self, q: float) -> Floats:
@@ -61,22 +61,22 @@ class LargeSampleNull(NullDistribution):
 @final
 @dataclass(frozen=True)
 class Asymptotic(Null):
-    r"""The law that the statistic has under calibration, given the predictions, as the number of rows grows.
+    r"""The large-sample law of the statistic under calibration, given the predictions.
 
-    Nothing is drawn, so p-values may be as small as they like; but they are approximations, where those of the
-    default null and of `Consistency` are exact at every n. For comparison with published numbers, for very many tests
-    and for very large n. It serves
+    Nothing is drawn, so p-values may be arbitrarily small; but they are approximations, whereas those of the
+    default null and of `Consistency` are exact at every n. Use it to compare with published numbers, for very many
+    tests, and for very large n. It is available for
 
     * `Spiegelhalter`, `BrierZ`, `LogLossZ`, `MeanCalibration`, `ScoreExcess`: normal with the exact variance,
       two-sided;
     * `LogitScore`, `CubicScore`, `VectorScalingScore`, `CME` (exact covariance): chi-square, degrees of freedom
       the rank of the covariance;
-    * `HosmerLemeshow`, `PigeonHeyse`: chi-square, degrees of freedom the number of cells that have variance (these
-      rows fitted nothing);
+    * `HosmerLemeshow`, `PigeonHeyse`: chi-square, degrees of freedom the number of cells with variance (no model was
+      fitted to these rows);
     * `Kuiper`, `KolmogorovSmirnov`: range and height of a Brownian motion (Arrieta-Ibarra et al. 2022);
     * `BrownianBridge`: chi-square with 4 degrees of freedom (Sadatsafavi & Petkau 2024);
     * `CramerVonMises`, `AndersonDarling`, without weights: sums of squared normal variables (Anderson & Darling 1952);
-    * `StandardizedL2`: normal, one-sided (Lee et al. 2023), which cells in large numbers need;
+    * `StandardizedL2`: normal, one-sided (Lee et al. 2023), a good approximation with many cells;
     * `CalibrationBelt`: its law, mixed over the degrees that may be selected (Nattino et al. 2014);
     * `SKCE` and its blocks, with one bandwidth: the shifted gamma law (Pearson's type III) with the exact mean 0,
       variance and third cumulant.
@@ -103,13 +103,13 @@ class Asymptotic(Null):
     SKCE                       4.8    4.8    3.2     4.8    4.8    5.2
     =========================  ====== ====== ======  ====== ====== ======
 
-    with n in the head and the three laws of predictions in order. For three classes, Dirichlet(1, 1, 1), at n = 100
-    and 500 (there 1000 runs): BrierZ 5.0 and 5.1, LogLossZ 4.8 and 5.2, VectorScalingScore 5.5 and 4.8,
-    StandardizedL2(SimplexGrid(3)) 7.1 and 7.6, SKCE 5.0 and 4.7. So rare events need the exact null for
-    statistics of cells and for the belt. Where many predictions are equal, `Kuiper` and `KolmogorovSmirnov` reject too
-    rarely, as their walks are seen only at the ends of runs of equal ones: Kuiper in 2.3, 2.0 and 3.3 percent for 5, 10
-    and 20 different values (n = 500, 1000 runs each, standard error 0.5); the exact null has no such loss. Squared
-    walks hardly have it: CramerVonMises 5.1, 4.9 and 4.4, AndersonDarling 4.2, 4.3 and 4.3 percent in the same worlds.
+    with n in the first row and the three laws in order. For three classes, Dirichlet(1, 1, 1), at n = 100 and 500
+    (there 1000 runs): BrierZ 5.0 and 5.1, LogLossZ 4.8 and 5.2, VectorScalingScore 5.5 and 4.8,
+    StandardizedL2(SimplexGrid(3)) 7.1 and 7.6, SKCE 5.0 and 4.7. So for rare events use the exact null with statistics
+    of cells and with the belt. Where many predictions are equal, `Kuiper` and `KolmogorovSmirnov` reject too rarely, as
+    their walks are read only at the ends of ties: Kuiper in 2.3, 2.0 and 3.3 percent for 5, 10 and 20 different values
+    (n = 500, 1000 runs each, standard error 0.5); the exact null has no such loss. Squared walks hardly have it:
+    CramerVonMises 5.1, 4.9 and 4.4, AndersonDarling 4.2, 4.3 and 4.3 percent for the same predictions.
 
     Examples
     --------
@@ -126,7 +126,7 @@ class Asymptotic(Null):
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> LargeSampleNull:
-        """Ask the prepared estimator for its law."""
+        """Return the law that the prepared estimator offers."""
         law = (evaluator or estimator.prepare(sample.predictions)).capabilities.large_sample
         if law is None:
             raise ValueError(
@@ -140,6 +140,6 @@ class Asymptotic(Null):
         return LargeSampleNull(law(rng))
 
     def hypothesis(self, lens: Lens, given: Given) -> str:
-        """Say what was assumed, and that the law is an approximation."""
+        """Say that the law is a large-sample approximation."""
         how = "the law of the statistic is that of many rows (large-sample approximation)"
         return strong_hypothesis(lens, given, how)

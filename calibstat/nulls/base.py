@@ -18,35 +18,36 @@ from calibstat.lenses.base import Lens
 
 
 class Null(ABC):
-    """A null hypothesis, and how a statistic is distributed under it; subclasses say both."""
+    """A null hypothesis, with a method that draws or computes the distribution of a statistic under it."""
 
     joint: ClassVar[bool] = True
-    """Whether several numbers can be drawn on the same replicates: for a null that judges one number, False."""
+    """Whether several numbers can be drawn on the same replicates; False for a null that judges a single number."""
 
     @abstractmethod
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> NullDistribution:
-        """Return the distribution of the estimator on samples like this one, were the null true.
+        """Return the distribution of the estimator under the null, on samples like this one.
 
         Parameters
         ----------
         estimator : Estimator
-            Without a lens of its own: the caller looks first.
+            Without a lens of its own: the caller has already looked through it.
         sample : Sample
             As seen through the lens.
         rng : Generator
+            The source of all draws.
         evaluator : Evaluator, optional
             The estimator, prepared on the sample's predictions, if the caller has it already.
         """
 
     @abstractmethod
     def hypothesis(self, lens: Lens, given: Given) -> str:
-        """Return the sentence that is printed with every p-value: what was tested."""
+        """Return the sentence that says what was tested; it is printed with every p-value."""
 
 
 def strong_hypothesis(lens: Lens, given: Given, how: str) -> str:
-    """Return the sentence of nulls by which the outcome follows the prediction, and `how` its law is found."""
+    """Return the sentence of a null under which the outcome follows the prediction; `how` names the computation."""
     names = [repr(name) for name in given if name is not ...]
     beside = f" and {' and '.join(names)} (the strong null)" if names else ""
     return f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; {how}"
@@ -61,7 +62,7 @@ class NullDistribution(ABC):
 
     @abstractmethod
     def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
-        """Return what Monte Carlo error leaves possible for the exact p-value (a point if there is no such error)."""
+        """Return an interval for the p-value without Monte Carlo error (a point if there is no such error)."""
 
     @abstractmethod
     def quantile(self, q: float) -> Floats:
@@ -80,16 +81,16 @@ class NullDistribution(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """What the distribution was made of, for texts: "999 resamples", "exact"."""
+        """How the distribution was computed, for texts: "999 resamples", "exact"."""
 
     @property
     def replicates(self) -> tuple[EmpiricalNull, ...]:
-        """The kinds of replicates that were all drawn, for joint tests of several numbers; none by default."""
+        """The kinds of replicates, for joint tests of several numbers; none by default."""
         return ()
 
     @property
     def monte_carlo(self) -> bool:
-        """Whether p-values have a Monte Carlo error, since replicates were drawn."""
+        """Whether p-values have a Monte Carlo error, which they have if replicates were drawn."""
         return True
 
 
@@ -105,7 +106,7 @@ class EmpiricalNull(NullDistribution):
     evidence : callable
         Orders values: larger is stronger evidence against the null.
     typical : float, optional
-        How large evidence is under the null, by which ties are measured; by default that of these replicates.
+        A typical size of evidence under the null, which sets the tolerance for ties; by default from these replicates.
 
     Examples
     --------
@@ -121,7 +122,7 @@ class EmpiricalNull(NullDistribution):
 
     @property
     def replicates(self) -> tuple[EmpiricalNull, ...]:
-        """These."""
+        """The replicates themselves, as the only kind."""
         return (self,)
 
     def exceedances(self, value: float) -> int:
@@ -129,14 +130,14 @@ class EmpiricalNull(NullDistribution):
         return int(np.count_nonzero(self.exceeds(value)))
 
     def exceeds(self, value: float) -> Bools:
-        """Say which replicates are at least as extreme as `value`: (R,)."""
+        """Return which replicates are at least as extreme as `value`: (R,)."""
         observed = float(self.evidence(np.asarray(value, dtype=float)))
         found: Bools = ~(self._ordered < observed - tie_slack(observed, self.typical_evidence))
         return found
 
     @cached_property
     def typical_evidence(self) -> float:
-        """How large evidence is under the null."""
+        """A typical size of evidence under the null."""
         return typical_size(self._ordered) if self.typical is None else self.typical
 
     @cached_property
@@ -180,18 +181,18 @@ class EmpiricalNull(NullDistribution):
         return "1 resample" if len(self.samples) == 1 else f"{len(self.samples)} resamples"
 
 
-# Ties, which are values that are equal but for rounding, and the p-values that draws give.
+# Ties (values that differ only by rounding), and the p-values of draws.
 
-# Most replicates are at most so large; the largest ones may be larger by any factor.
+# Most replicates are at most this large; the largest ones may exceed it by any factor.
 _MOST = 0.75
 _Value = TypeVar("_Value", float, Floats)
 
 
 def tie_slack(values: _Value, typical: float) -> _Value:
-    """Return how far below evidence another value may lie and still be counted as a tie: 1e-9 of what is larger.
+    """Return how far below evidence another value may lie and still count as tied: 1e-9 of the larger of the two sizes.
 
-    The size of evidence under the null, `typical`, belongs to it because a value near zero may be the difference of
-    numbers of that size. Multiplied with the statistic, it leaves p-values as they are, and it makes none too small.
+    The typical size of evidence under the null, `typical`, matters because a value near zero may be the difference of
+    numbers of that size. The tolerance scales with the statistic, and ties never make a p-value too small.
 
     >>> tie_slack(3.0, 0.5), tie_slack(0.0, 0.5), tie_slack(float("inf"), 0.5)
     (3.0000000000000004e-09, 5e-10, 0.0)
@@ -221,7 +222,7 @@ def monte_carlo_pvalue(exceedances: int, n_resamples: int) -> float: ...
 @overload
 def monte_carlo_pvalue(exceedances: Ints, n_resamples: int) -> Floats: ...
 def monte_carlo_pvalue(exceedances: int | Ints, n_resamples: int) -> float | Floats:
-    """Return the p-value of data that so many of R draws reach: (1 + exceedances) / (1 + R), never zero.
+    """Return the p-value of data whose evidence that many of R draws reach: (1 + exceedances) / (1 + R), never zero.
 
     Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison & Hinkley
     1997, Section 4.2; Phipson & Smyth 2010).

@@ -24,20 +24,26 @@ from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, strong_h
 class Consistency(Null):
     """Draw every label anew from its prediction.
 
-    With the predictions kept (the default) the test is exact for every statistic and every n: given the predictions,
-    a calibrated world draws the labels independently from them (Barnard 1963; Besag & Clifford 1989). With
-    ``resample_predictions=True`` the predictions are drawn with replacement first and cells recut on every resample
-    (Broecker & Smith 2007; Vaicenavicius et al. 2019, Section 4.2): the published version, which is not exact (we
-    measured a size of 4 to 8 % at level 5 % for n = 30 to 100).
+    With the predictions kept (the default) the test is exact for every statistic and every n: under calibration the
+    labels are independent draws from the predictions (Barnard 1963; Besag & Clifford 1989). With
+    ``resample_predictions=True`` the predictions are first drawn with replacement, and cells are cut again on every
+    resample (Broecker & Smith 2007; Vaicenavicius et al. 2019, Section 4.2): the published version, which is not exact
+    (measured size 4 to 8 % at level 5 % for n = 30 to 100).
 
     Parameters
     ----------
     n_resamples : int
         The p-value is at least 1 / (1 + n_resamples).
     resample_predictions : bool
+        Whether the predictions are drawn anew too.
     shortcuts : bool
-        Whether sums over cells may be drawn whole, exactly, at a cost that does not grow with n, for estimators that
-        need no more. False draws plain labels.
+        Whether sums over cells may be drawn directly, exactly and at a cost that does not grow with n, for estimators
+        that depend on nothing else. False always draws labels.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_resamples` is not an integer of at least 1, or another argument is not a boolean.
 
     Examples
     --------
@@ -139,8 +145,8 @@ class StoppedNull(NullDistribution):
 class Sequential(Null):
     """Redraw labels until `exceedances` of the values are as extreme as the observed one (Besag & Clifford 1991).
 
-    Exact like `Consistency`, with the same draws; a model without much against it is done after some tens of draws,
-    and a small p-value gets as many as it needs. The statistic is that of the sample that is tested.
+    Exact like `Consistency`, with the same draws. It stops after some tens of draws if there is little evidence against
+    the model, and takes as many draws as a small p-value needs.
 
     Parameters
     ----------
@@ -148,6 +154,11 @@ class Sequential(Null):
         The largest number of draws.
     exceedances : int
         10 to 20; the relative error of a large p-value is about one over its root.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one of the two is not an integer of at least 1.
 
     Examples
     --------
@@ -173,13 +184,13 @@ class Sequential(Null):
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> StoppedNull:
-        """Draw four times as many, again from the beginning of the same streams, until enough exceed."""
+        """Draw four times as many replicates each time, from the same streams, until there are enough exceedances."""
         evaluator = evaluator or estimator.prepare(sample.predictions)
         value = float(evaluator(sample.outcomes))
         most, size = self.n_resamples, min(_FIRST, self.n_resamples)
         start = deepcopy(rng)
         Streams(rng)  # moves the caller's generator on, as a single draw would
-        typical: float | None = None  # that of the first draws: ties must not depend on how many follow
+        typical: float | None = None  # from the first draws: ties must not depend on the number of later draws
         while True:
             drawn = replace(Consistency(size).draw(estimator, sample, deepcopy(start), evaluator), typical=typical)
             typical = drawn.typical_evidence
@@ -194,6 +205,6 @@ class Sequential(Null):
         return f"{Consistency(self.n_resamples).hypothesis(lens, given)}; stopped at {self.exceedances} exceedances"
 
     def _last(self, exceeds: Bools) -> int:
-        """Return how many draws there are up to the last exceedance that is waited for, or at all."""
+        """Return the number of draws up to the last exceedance that counts, or of all draws."""
         reached = np.flatnonzero(np.cumsum(exceeds) >= self.exceedances)
         return int(reached[0]) + 1 if len(reached) else len(exceeds)

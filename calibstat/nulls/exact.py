@@ -1,4 +1,4 @@
-"""The exact null: the distribution of a statistic of cells, computed and not drawn."""
+"""The exact null: the distribution of a statistic of cells, computed instead of drawn."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from calibstat.nulls._exact_sums import (
 )
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis, tie_slack, typical_size
 
-# Half of the cells is enumerated if it has at most so many combinations of counts.
+# Half of the cells is enumerated if it has at most this many combinations of counts.
 _COMBINATIONS = 2**17
 # More cells than these are not tried; a maximum costs less for each cell.
 _CELLS_OF_SUM = 200
 _CELLS_OF_MAXIMUM = 5000
 _COUNTS = 2**22
-# Counts rarer than this at either end are left out.
+# Counts rarer than this, at either end, are left out.
 _RARE = 1e-15
 
 
@@ -54,20 +54,20 @@ class Exact(Null):
 
     .. math:: p = P\Big(\sum_b t_b(Y_b) \ge v\Big)
 
-    Few combinations are enumerated. Absolute differences (`ECE`) live on a lattice once the side of each cell is
-    given, and all sides are gone through. Other sums (`RMSCE`, `PearsonCE`) are computed on a grid with all mass
-    rounded up, which gives rigorous bounds of the p-value, at most `tolerance` apart, of which the upper one is
-    taken. For a maximum, distribution functions are multiplied.
+    Few combinations are enumerated. Absolute differences (`ECE`) lie on a lattice once the sign of each cell is given,
+    and all signs are enumerated. Other sums (`RMSCE`, `PearsonCE`) are computed on a grid with all mass rounded up,
+    which gives rigorous bounds of the p-value, at most `tolerance` apart; the upper bound is reported. For a maximum,
+    distribution functions are multiplied.
 
-    It needs two outcomes behind the lens, no weights, a statistic for which the counts of events in its cells suffice,
-    and cells and counts that can be gone through in about half a second. Whether all this is so depends on the
-    predictions alone, never on a label. So a test that falls back on draws where it is not (`calibration_test` does)
-    is as valid as its two parts: given the predictions it is one of them.
+    It needs two outcomes behind the lens, no weights, a statistic that depends on the counts of events in its cells
+    only, and few enough cells and counts for about half a second. Whether these conditions hold depends on the
+    predictions alone, never on a label. So a test that otherwise draws (as `calibration_test` does) is as valid as its
+    two parts: given the predictions it is one of them.
 
     Parameters
     ----------
     tolerance : float
-        How far the bounds of a p-value may be apart, where it is not computed exactly.
+        The largest distance of the bounds of a p-value, where it is not computed exactly.
 
     Raises
     ------
@@ -204,8 +204,8 @@ class ExactNull(NullDistribution):
     first: Atoms  # has the more atoms
     second: Atoms
     link: Callable[[Floats], Floats]
-    rounding: float = 0.0  # by how much at most the sum was rounded up; p-values are exact if it is 0
-    floor_pvalue: float = SMALLEST_PVALUE  # smaller p-values are not told apart: how exact floats are
+    rounding: float = 0.0  # the sum was rounded up by at most this much; p-values are exact if it is 0
+    floor_pvalue: float = SMALLEST_PVALUE  # smaller p-values cannot be told apart in floating point
 
     def pvalue(self, value: float) -> float:
         """Return P(statistic >= value), ties included; the upper bound of it where the sum was rounded up."""
@@ -243,7 +243,7 @@ class ExactNull(NullDistribution):
 
     @cached_property
     def typical(self) -> float:
-        """How large the statistic is under the null, by which ties are measured; roughly."""
+        """A typical size of the statistic under the null, which sets the tolerance for ties; approximate."""
         sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_SIZE)
         return typical_size(self.link(sums).ravel(), np.outer(*masses).ravel())
 

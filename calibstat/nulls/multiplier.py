@@ -18,7 +18,7 @@ from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
 from calibstat.nulls.consistency import Consistency
 
-# Numbers held in memory at once where residuals are passed as chances.
+# How many numbers are held in memory at once where residuals are passed as chances.
 _NUMBERS = 2**21
 
 
@@ -29,20 +29,26 @@ class Multiplier(Null):
 
     .. math:: r_i \to \xi_i r_i, \qquad P(\xi_i = 1) = P(\xi_i = -1) = \tfrac12
 
-    It assumes only that the mean residual is zero given what is conditioned on, not how labels are distributed, so it
-    serves where labels cannot be drawn anew: classes jointly (the same sign multiplies the whole vector, so that the
-    dependence of classes is kept), the weak null of a variable, clusters. Asymptotic: for rare events and small n it
-    rejects too often (up to 40 % at level 5 % for events of 5 % and n = 100; 8 % at n = 500). Where labels can be
-    redrawn, `Consistency` is exact. For estimators that depend on the residuals alone.
+    It assumes only that the mean residual is zero given what is conditioned on, not that labels follow a known law. So
+    it serves where labels cannot be redrawn: for all classes jointly (one sign multiplies the whole vector, which keeps
+    the dependence of classes), for the weak null of a variable, and for clusters. Asymptotic: for rare events and small
+    n it rejects too often (up to 40 % at level 5 % for events of 5 % and n = 100; 8 % at n = 500). Where labels can be
+    redrawn, `Consistency` is exact. Only for estimators that depend on the data through residuals.
 
     Parameters
     ----------
     n_resamples : int
+        Number of draws, at least 1.
     groups : str, optional
         The name of a variable of the sample: one sign for each of its values (clusters, for example patients).
     centred : bool
-        Subtract from the signs their (weighted) mean over the rows, so that the distribution is that of noise about
-        the observed value, also where the mean residual is not zero. Never centred cell by cell.
+        Subtract from the signs their (weighted) mean over all rows, never cell by cell, so that the draws show the
+        noise about the observed value even if the mean residual is not zero.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_resamples` is not an integer of at least 1, or `centred` is not a boolean.
 
     Examples
     --------
@@ -72,7 +78,7 @@ class Multiplier(Null):
             raise ValueError(
                 f"{estimator!r} depends on more than outcome - prediction, so signs cannot be multiplied into it; "
                 "use Consistency(), or a statistic of residuals, for example ECE(EqualMass(15)) or "
-                "DebiasedL2(EqualMass(15)). An estimator of your own says residual_form = 'function'."
+                "DebiasedL2(EqualMass(15)). An estimator of your own declares residual_form = 'function'."
             )
         codes, weights = clusters(sample.predictions, self.groups), sample.predictions.weights
         prepared = evaluator or estimator.prepare(sample.predictions)
@@ -91,8 +97,8 @@ class Multiplier(Null):
         )
         if np.isinf(values).any():
             raise ValueError(
-                f"{estimator!r} is infinite on this sample: an outcome was seen where all predictions of a cell say "
-                "that it is impossible, and signs keep it so. Redraw labels instead, with null=Consistency()."
+                f"{estimator!r} is infinite on this sample: an outcome occurred where all predictions of a cell say "
+                "that it is impossible, and signs do not change that. Redraw labels instead, with null=Consistency()."
             )
         return EmpiricalNull(values, estimator.evidence)
 

@@ -1,4 +1,4 @@
-"""Models on the same predictions whose true error is what you ask for."""
+"""Models on the same predictions with a true error of any chosen size."""
 
 from __future__ import annotations
 
@@ -44,10 +44,15 @@ class ErrorFamily:
         The law of predictions: these rows, drawn with replacement (labels and weights are not used). By default
         uniform probabilities of an event.
     direction : {"overconfident", "underconfident", "too low", "too high"}
-        In which way probabilities are wrong: log-odds by a factor (a temperature for more classes), or, for two
-        classes, by a shift.
+        How probabilities are wrong: log-odds are multiplied by a factor (a temperature for more classes), or, for two
+        classes, shifted.
     measure : Estimator
-        What the error is measured by; its unbinned estimand counts. Put a lens in front as in the test.
+        Measures the error, by its unbinned estimand. Put a lens in front as in the test.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `direction` is none of these or does not suit the number of classes, or `measure` is no estimator.
 
     Examples
     --------
@@ -84,7 +89,7 @@ class ErrorFamily:
 
     @cached_property
     def largest(self) -> float:
-        """The largest error of this direction that is asked for: that of log-odds times or divided by 400, or + - 6."""
+        """The largest error of this direction: log-odds multiplied or divided by 400, or shifted by 6."""
         return self._error(_FURTHEST)
 
     def __call__(self, size: float) -> SyntheticModel:

@@ -1,4 +1,4 @@
-"""How many labels does a test need, and how small an error can it see?"""
+"""How many labels does a test need, and how small an error can it detect?"""
 
 from __future__ import annotations
 
@@ -53,26 +53,25 @@ def required_n(
 ) -> RequiredN:
     """Find how many labels a test needs to reject a model with the wanted power.
 
-    The power curve is simulated: bracketed by doubling n, then sharpened by a probit line in the root of n.
+    The power curve is simulated: n is doubled until the power is enclosed, then a probit line in sqrt(n) is fitted.
 
     Parameters
     ----------
     model : SyntheticModel
-        The model that is to be found out: of `calibstat.generators`, or ``ErrorFamily(y_prob)(0.02)`` on predictions
-        of your own.
+        The miscalibrated model: of `calibstat.generators`, or ``ErrorFamily(y_prob)(0.02)`` on predictions of your own.
     test : Estimator or callable
         The statistic of `calibration_test`, with its lens; or a function (sample, rng) that returns a p-value, such
         as ``lambda sample, rng: omnibus_test(sample, rng=rng).pvalue``.
     lens : Lens, optional
         Looked through before the estimator's own, the same as ``lens | estimator``; of a function, before it.
     power : float
-        Chance of rejecting that is wanted, above the level.
+        The wanted probability of rejecting, above the level.
     level : float
-        The test rejects where its p-value is at most that.
+        The test rejects if its p-value is at most this.
     null : Null, optional
         Of `calibration_test`; by default labels are redrawn as often as the level needs.
     max_n : int
-        No more labels than these are thought of.
+        The largest number of labels to consider.
     n_runs : int
         Simulated samples in all, at least; the power has a standard error of about 0.6 / sqrt(n_runs).
     rng : int, Generator or None
@@ -121,13 +120,13 @@ def minimum_detectable(
     n_runs: int = 1000,
     rng: RNG = None,
 ) -> MinimumDetectable:
-    """Find the smallest effect that a test sees in n labels with the wanted power.
+    """Find the smallest effect that a test detects in n labels with the wanted power.
 
     Parameters
     ----------
     family : callable
-        Returns the model of each effect, which is wrong the more the larger the effect: an `ErrorFamily`, where the
-        effect is the true error, or for example ``lambda a: BetaPredictions(1, 1, LogitShift(a))``.
+        Takes an effect and returns a model whose error grows with it: an `ErrorFamily`, where the effect is the true
+        error, or for example ``lambda a: BetaPredictions(1, 1, LogitShift(a))``.
     n : int
         Number of labels.
     test, lens
@@ -197,15 +196,15 @@ def _true_error(model: SyntheticModel, lens: Lens) -> tuple[float | None, str]:
 
 
 PValue: TypeAlias = Callable[[Sample, np.random.Generator], float]
-# So many of the redraws may exceed the data where the test still rejects.
+# The test still rejects if this many of the redraws exceed the data.
 _EXCEEDANCES = 10
 
 
 @dataclass(frozen=True)
 class PlannedTest:
-    """A test at a level, as it will be done: an estimator, or a function (sample, rng) that returns a p-value.
+    """A test at a level, as it will be used: an estimator, or a function (sample, rng) that returns a p-value.
 
-    The default null redraws labels as often as the level needs (199 times for five percent). Through `before` is looked
+    The default null redraws labels as often as the level needs (199 times for five percent). The lens `before` comes
     before the test, and before the lens of its estimator.
     """
 
@@ -221,7 +220,7 @@ class PlannedTest:
 
     @property
     def lens(self) -> Lens:
-        """All that is looked through."""
+        """All lenses that are looked through, as one."""
         return self.before | self.test.lens if isinstance(self.test, Estimator) else self.before
 
     @property
@@ -258,8 +257,8 @@ class PlannedTest:
 class Plan(Result):
     """What every plan holds: the wanted power of a test, and where it is reached.
 
-    `crossing` holds that with its Monte Carlo error and everything that was simulated; `model` is the one that is to be
-    found out. `true_error` is None where it is not known; `which_error` says which one it is, or why it is not known.
+    `crossing` is that place, with its Monte Carlo error and everything that was simulated; `model` is the miscalibrated
+    model. `true_error` is None where it is not known; `which_error` names it, or says why it is not known.
     """
 
     test: PlannedTest
@@ -318,7 +317,7 @@ class Plan(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class RequiredN(Plan):
-    """What `required_n` found: ``n``, and ``interval``, its 95 % Monte Carlo interval.
+    """The result of `required_n`: ``n``, and ``interval``, its 95 % Monte Carlo interval.
 
     Parameters
     ----------
@@ -338,7 +337,7 @@ class RequiredN(Plan):
 
     @property
     def verdict(self) -> str:
-        """One sentence: so many labels."""
+        """One sentence: the number of labels."""
         low, high = self.interval
         return (
             f"About {self.n} labels (95 % Monte Carlo interval {low} to {high}) give power {self.power:g} at level "
@@ -352,7 +351,7 @@ class RequiredN(Plan):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class MinimumDetectable(Plan):
-    """What `minimum_detectable` found: ``effect``, and ``interval``, its 95 % Monte Carlo interval.
+    """The result of `minimum_detectable`: ``effect``, and ``interval``, its 95 % Monte Carlo interval.
 
     Parameters
     ----------
@@ -366,7 +365,7 @@ class MinimumDetectable(Plan):
 
     @property
     def effect(self) -> float:
-        """The smallest effect that is seen with the wanted power, in units of the family."""
+        """The smallest effect that is detected with the wanted power, in units of the family."""
         return self.crossing.place
 
     @property
@@ -376,7 +375,7 @@ class MinimumDetectable(Plan):
 
     @property
     def verdict(self) -> str:
-        """One sentence: an effect of that size."""
+        """One sentence: the size of the effect."""
         low, high = self.interval
         return (
             f"With {self.n} labels an effect of {self.effect:.3g} (95 % Monte Carlo interval {low:.3g} to {high:.3g}) "

@@ -63,6 +63,11 @@ class Sweep:
         are approximately normal, and estimators on cells of equal width and of equal mass do not share a sample. It
         serves estimators on such cells only.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If there is neither an estimator nor a test, or an argument is not as described.
+
     Examples
     --------
     >>> import calibstat as cs
