@@ -79,6 +79,7 @@ def subgroup_audit(
         Simultaneous confidence level of all intervals.
     n_resamples : int
         Number of redraws of the labels.
+    rng : int, Generator or None
 
     Returns
     -------
