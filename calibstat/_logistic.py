@@ -17,6 +17,8 @@ from scipy.interpolate import CubicSpline
 from calibstat.data.arrays import Array, Bools, Floats
 from calibstat.data.rounding import SAME, SMALLEST_PROBABILITY
 
+_HALVINGS = 30  # of a step, before it is too short to matter
+
 
 def expit(x: Floats) -> Floats:
     """Return 1 / (1 + exp(-x))."""
@@ -97,7 +99,7 @@ def _fit(
         share = np.ones(len(active))
         moved, moved_linear = coefficients[active] + step, linear[active] + change
         reached = log_likelihood(moved_linear, target, weight) - _penalties(moved, penalty)
-        for _ in range(30):
+        for _ in range(_HALVINGS):
             # Less than that of what the slope promises is too far (Armijo); what rounding takes away is no reason.
             least = before + 1e-4 * share * gain - 1e-14 * np.abs(before)
             far = np.flatnonzero(~(reached >= least))
@@ -114,7 +116,8 @@ def _fit(
         done = gain <= 1e-14 * np.abs(reached) + 1e-16 * weight.sum(axis=-1)
         # At a maximum such a step is short. Without one, it moves the nearest rows by about one however far they are.
         exists[active] = done & (np.abs(np.where(weight > 0, change, 0.0)).max(axis=-1, initial=0.0) < 0.1)
-        active = active[~done]
+        # Whoever gains nothing by the shortest step stands at the supremum, besides rounding.
+        active = active[~done & (share > 0.5**_HALVINGS)]
     return coefficients, value, exists
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import signal
 import threading
@@ -27,6 +28,7 @@ _distributed: Any = distributed
 # Dask has its workers give every freed array back to the system at once (MALLOC_TRIM_THRESHOLD_), and the page faults
 # then take as long as the work; arrays of up to 256 MiB are kept instead.
 _KEEP_MEMORY = {f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": 2**28 for name in ("TRIM", "MMAP")}
+_PATIENCE = 30.0  # seconds for a busy machine to cancel tasks, which takes hundredths of one
 Take: TypeAlias = Callable[[BlockValues], None]
 
 
@@ -97,7 +99,10 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
             )
         with local as cluster, _distributed.Client(cluster) as own:
             own.run(_quiet_at_the_end)
-            yield own
+            try:
+                yield own
+            finally:
+                own.run_on_scheduler(_all_forgotten)
     elif isinstance(client, str):
         with _distributed.Client(client) as own:
             yield own
@@ -113,6 +118,17 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
 def _quiet_at_the_end() -> None:
     """Have a worker that is stopped while it computes say nothing about it."""
     logging.getLogger("distributed.worker.state_machine").setLevel(logging.ERROR)
+
+
+async def _all_forgotten(dask_scheduler: Any) -> None:
+    """Wait until the scheduler has let go of what was cancelled.
+
+    It tells the client of each task that it lets go of or loses, and writes a traceback or a warning where that client
+    or the workers have left before.
+    """
+    end = time.monotonic() + _PATIENCE
+    while dask_scheduler.tasks and time.monotonic() < end:
+        await asyncio.sleep(0.01)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM
 
 import calibstat as cs
+from calibstat import _logistic
 from calibstat._logistic import clipped_logit
 from calibstat.estimators.cox import Cox
 from calibstat.estimators.recalibration_scores import LogitScore
@@ -67,6 +68,16 @@ def test_separated_outcomes_have_no_maximum():
     assert np.isfinite(found.intercept_in_the_large)
     # the supremum of the likelihood is one
     assert found.likelihood_ratio == pytest.approx(-2 * np.log([0.9, 0.8, 0.7, 0.8]).sum(), abs=1e-6)
+
+
+def test_a_fit_ends_where_the_likelihood_grows_by_less_than_rounding(monkeypatch):
+    """One class, and a prediction as near to it as log-odds are kept: all steps gain less than the last digit."""
+    steps, taken = _logistic._newton_step, []
+    monkeypatch.setattr(_logistic, "_newton_step", lambda *each: taken.append(1) or steps(*each))
+    found = Cox()(cs.Sample([0, 0], [1e-9, 1e-9], sample_weight=[1.0, 0.0], labels=[0, 1]))
+    assert len(taken) < 60  # one hundred for each fit, with thirty halvings each, before
+    assert np.isnan([found.slope, found.intercept_in_the_large]).all()
+    assert 0 <= found.likelihood_ratio < 1e-8
 
 
 def test_equal_predictions_have_no_slope():
