@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--curves",
         action="store_true",
-        help="ask instead, for each column, whether as much happens in all its groups at the same prediction",
+        help="ask instead whether, at the same prediction, the event is equally frequent in all groups of a column",
     )
     parser.add_argument(
         "--min-expected",

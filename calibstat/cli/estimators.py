@@ -1,7 +1,7 @@
 """List every estimator with the lens it needs, one line each, and its short name.
 
-The list is read from the table of public names, and what an estimator needs
-from what its class declares.
+The list comes from the table of public names; each class declares what its
+estimator needs.
 """
 
 from __future__ import annotations

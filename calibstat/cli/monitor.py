@@ -1,11 +1,11 @@
 r"""Is the model still calibrated?
 
 Bets on the labels of a file row by row, in the order in which predictions were
-made. The evidence E may be looked at after every row: a model that keeps its
-promises ever reaches 1/level with a chance of at most level. With --state the
-next call goes on where this one stopped; rows that were seen before are passed
-over. A row whose label is missing holds those after it until its label is
-there.
+made. You may look at the evidence E after every row: if the labels follow the
+predictions, the chance that E ever reaches 1/level is at most level. With
+--state the next call goes on where this one stopped, and passes over rows that
+it has seen. A row whose label is missing holds back the rows after it until its
+label comes.
 
 The exit code is 3 if the alarm was raised, now or before; 0 if not; 2 for bad
 input, which changes no state.

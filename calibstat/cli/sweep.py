@@ -18,7 +18,7 @@ example of a study:
   [tests]
   PDE = "PDE(EqualMass(n_bins))"
   ECE = { statistic = "ECE(EqualMass(n_bins))", null = "Consistency(99)" }
-What mentions n_bins is made anew for each of them. Names are those of calibstat
+What mentions n_bins is made once for each of its values. Names are of calibstat
 and calibstat.generators.
 """
 
