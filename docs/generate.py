@@ -213,8 +213,10 @@ class Quoted:
 
 
 QUOTED = (
-    Quoted("docs/engine.md", "From {} rows on `EqualMass` finds", "binnings.intervals", "_MANY"),
-    Quoted("docs/engine.md", "cut again in every replicate: from {} rows on", "draws._recut_cells", "_MANY"),
+    Quoted("docs/engine.md", "From {} rows on `EqualMass` finds", "binnings.intervals", "_ROWS_FOR_HISTOGRAM"),
+    Quoted(
+        "docs/engine.md", "cut again in every replicate: from {} rows on", "draws._recut_cells", "_ROWS_FOR_SELECTION"
+    ),
     Quoted("docs/engine.md", "there are {} rows or fewer (then", "draws.whole_cells", "FEW_ROWS"),
     Quoted("docs/engine.md", "weighted one by one for {} rows or fewer", "draws.whole_cells", "FEW_ROWS"),
     Quoted("docs/engine-rows.md", "From {} rows on the cells are made", "estimators._local_fits", "_MANY_ROWS"),

@@ -40,7 +40,7 @@ def test_a_name_that_is_added_is_missed(generate, monkeypatch):
 def test_a_number_that_is_quoted_wrongly_is_found(generate, monkeypatch):
     from calibstat.binnings import intervals
 
-    monkeypatch.setattr(intervals, "_MANY", 50_000)
+    monkeypatch.setattr(intervals, "_ROWS_FOR_HISTOGRAM", 50_000)
     found = "\n".join(generate.out_of_date())
     assert "docs/engine.md: + From 50 000 rows on `EqualMass` finds" in found
 

@@ -25,8 +25,9 @@ each_shape = pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 
 @pytest.fixture
 def few_rows(monkeypatch):
-    for module in (equal_width, adding, local_cells, runs):
-        monkeypatch.setattr(module, "_ROWS", 64)
+    for module in (equal_width, local_cells, runs):
+        monkeypatch.setattr(module, "ROWS_IN_CACHE", 64)
+    monkeypatch.setattr(adding, "_ROWS", 64)
     monkeypatch.setattr(top_k, "_NUMBERS", 64)
 
 

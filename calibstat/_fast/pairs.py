@@ -138,7 +138,7 @@ _RESIDUAL_COLUMNS = 256  # of a block: some twenty numbers for each of its rows 
 _UNROLLED = 32  # columns that loops take in one step
 _FEWEST_ROWS = 48  # of a class, on average: blocks do not reach from one label to the next
 # 2^this is nothing beside 2^(any exponent), also of rows that are as unlike as possible.
-_FAR = -1000.0
+_NO_PAIR = -1000.0
 _LARGEST_EXPONENT = 900.0
 # Products are rounded by 2e-16 of a chance of 1, however small they are. That is to be below 1e-12 of their sizes added
 # up, so that ties stay ties; where predictions are sharp and right, it may not be.
@@ -163,7 +163,7 @@ def sums_of_labels(panels: Any, labels: Array, chances: Floats) -> Any:
     factors = np.where(taken, np.exp2(-halves), 0.0)
     columns = np.ascontiguousarray(rows.T)
     # all that is read of a column: its part of exponents, its chances, its part of products with rows of each label
-    table = np.concatenate([np.where(taken, -halves, _FAR)[None], columns, halves - unit * columns[:n_classes]])
+    table = np.concatenate([np.where(taken, -halves, _NO_PAIR)[None], columns, halves - unit * columns[:n_classes]])
 
     def add(start: int, stop: int) -> float:
         block, exponents = lined_up(len(table), stop - start), lined_up(ROWS, stop - start)
@@ -213,7 +213,7 @@ def _residuals_below(rows, codes, factors, unit, start, block, exponents):  # ty
         products(rows, i, columns, block[0], exponents, width)
         if i < stop:
             for r in range(ROWS):
-                exponents[r, i + r - start : width] = _FAR
+                exponents[r, i + r - start : width] = _NO_PAIR
         same = unit * unit if codes[i] == label else 0.0
         for r in range(ROWS):
             kernel, weighted = _add_residuals(exponents, r, of_labels, codes[i], width)

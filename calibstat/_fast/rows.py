@@ -73,7 +73,7 @@ def _find(step, chosen, first):  # type: ignore[no-untyped-def]
 # Counts and sums over cells in one pass; cells are found by the rule that would have written their index.
 
 # What a row adds to the number of events: a single number, which is exact, then holds both counts.
-_ROW = 2.0**-26
+_ROW_UNIT = 2.0**-26
 
 
 def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> Any:
@@ -176,10 +176,10 @@ def _add_both(cells, codes, values, tables):  # type: ignore[no-untyped-def]
     for first in range(0, whole, TABLES):
         for j in range(TABLES):  # of a known length, so that the compiler writes it out
             spot = np.uint64(j * apart) + np.uint64(2) * np.uint64(cells[first + j])
-            add_pair(tables, spot, values[first + j], codes[first + j] + _ROW)
+            add_pair(tables, spot, values[first + j], codes[first + j] + _ROW_UNIT)
     for i in range(whole, len(codes)):
         spot = np.uint64((i - whole) * apart) + np.uint64(2) * np.uint64(cells[i])
-        add_pair(tables, spot, values[i], codes[i] + _ROW)
+        add_pair(tables, spot, values[i], codes[i] + _ROW_UNIT)
 
 
 @njit(nogil=True, cache=True)
@@ -189,7 +189,7 @@ def _close_both(tables, sums):  # type: ignore[no-untyped-def]
     for cell in range(size):
         for j in range(2 * cell, 2 * TABLES * size, 2 * size):
             events = np.floor(tables[j + 1])
-            sums[0, cell] += (tables[j + 1] - events) / _ROW
+            sums[0, cell] += (tables[j + 1] - events) / _ROW_UNIT
             sums[1, cell] += events
             sums[2, cell] += tables[j]
             tables[j] = tables[j + 1] = 0

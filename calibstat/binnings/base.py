@@ -15,7 +15,7 @@ import numpy as np
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import SmallCellsWarning
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
-from calibstat.data.sample import Given, Predictions
+from calibstat.data.sample import GivenNames, Predictions
 
 if TYPE_CHECKING:
     from calibstat.binnings.intervals import ByArithmetic
@@ -114,7 +114,7 @@ class Product(Binning):
         moves: Moves = "fixed" if all(part.moves == "fixed" for part in parts) else "data"
         return occupied(index, moves)
 
-    def _deal(self, predictions: Predictions) -> list[Given]:
+    def _deal(self, predictions: Predictions) -> list[GivenNames]:
         keys = predictions.keys
         if len(keys) == 1:
             return [keys] * len(self.factors)

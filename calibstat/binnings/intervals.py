@@ -21,13 +21,13 @@ from calibstat.binnings.base import (
     warn_of_small_cells,
 )
 from calibstat.binnings.selection import BySteps, Numbered
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.parameters import at_least_one, keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
 # From this many rows on, a histogram finds the same cells faster than a partial sort.
-_MANY = 5000
+_ROWS_FOR_HISTOGRAM = 5000
 
 
 @final
@@ -71,7 +71,7 @@ class EqualMass(Binning):
         low, high = borders(predictions)
         if not len(values):
             return Cells(1, np.zeros(0, dtype=np.intp), "ranks", np.array([low, high]))
-        numbered, near = Numbered.of(values, (low, high)) if len(values) >= _MANY else None, None
+        numbered, near = Numbered.of(values, (low, high)) if len(values) >= _ROWS_FOR_HISTOGRAM else None, None
         if predictions.weights is None:
             ranks = group_ranks(len(values), self.n_bins)
             below, above, near = _neighbours(values, ranks, numbered)
@@ -132,8 +132,6 @@ def _without_empty(cells: Cells, edges: Floats) -> Cells:
 # Each cell is divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
 # with the edges. If fewer than 2**6 steps are possible, all values are compared.
 _MOST_BITS, _FEWEST_BITS, _ALL_BITS = 20, 6, 30
-# This many rows are cut at once, so that they stay in the cache.
-_ROWS = 2**15
 
 
 @final
@@ -215,8 +213,8 @@ def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
     """Multiply by the number of steps per unit; search only for values in a step beside an edge."""
     index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
     scale = end / (edges[-1] - edges[0])
-    for start in range(0, len(values), _ROWS):
-        some = values[start : start + _ROWS]
+    for start in range(0, len(values), ROWS_IN_CACHE):
+        some = values[start : start + ROWS_IN_CACHE]
         step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
         beside = (step + 1) & mask
         # No value lies below the first edge.
@@ -226,7 +224,7 @@ def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
         step >>= bits
         if len(near):
             step[near] = closed_left(some[near], edges)
-        index[start : start + _ROWS] = step
+        index[start : start + ROWS_IN_CACHE] = step
     return index
 
 

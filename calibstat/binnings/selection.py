@@ -15,12 +15,10 @@ import numpy as np
 
 from calibstat._compiled import has_twin
 from calibstat.binnings.base import closed_right
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
 
 # Values nearer than 2**-30 of the range to one of its ends share a step; 45 of the 52 bits are dropped.
 TINY, BITS_LEFT_OUT = 2.0**-30, 45
-# This many rows are numbered at once, so that they stay in the cache.
-_ROWS = 2**15
 
 
 def _step_scores(shares: Floats) -> Ints:
@@ -131,22 +129,22 @@ def _number_steps(shares: Floats) -> Ints:
 def _count_steps(values: Floats, low: float, scale: float) -> tuple[Array, Ints]:
     """Number all values, with as few bits as possible, and count the values of each step."""
     step, counts = np.empty(len(values), dtype=np.uint16), np.zeros(N_STEPS, dtype=np.intp)
-    for start in range(0, len(values), _ROWS):
-        shares = _shares_of_range(values[start : start + _ROWS], low, scale)
+    for start in range(0, len(values), ROWS_IN_CACHE):
+        shares = _shares_of_range(values[start : start + ROWS_IN_CACHE], low, scale)
         part = _number_steps(shares)
         found = np.bincount(part, minlength=N_STEPS)
         if len(found) > N_STEPS:  # some values lie outside
             part = _number_steps(np.clip(shares, 0.0, 1.0))
             found = np.bincount(part, minlength=N_STEPS)
         counts += found
-        step[start : start + _ROWS] = part
+        step[start : start + ROWS_IN_CACHE] = part
     return step, counts
 
 
 def _steps_in_parts(step: Array) -> Iterator[tuple[slice, Ints]]:
     """Yield the steps as indices, a block of rows at a time."""
-    for start in range(0, len(step), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for start in range(0, len(step), ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
         yield rows, step[rows].astype(np.intp)
 
 

@@ -28,11 +28,11 @@ from calibstat.cli.questions import (
     cells,
     examined,
     examined_with_rows,
-    named_columns,
     one_question,
     read_binning,
     read_estimator,
     refuse_label,
+    sample_columns,
     variables_asked,
 )
 from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show
@@ -196,7 +196,7 @@ def read_audited(
     refuse_label(arguments, names, option)
     further = variables_asked(None if arguments.lens is None else [arguments.lens], (), measure)
     with ProgressBar("reading"):
-        found = file_arguments(arguments.file, **named_columns(arguments, [*names, *further]))
+        found = file_arguments(arguments.file, **sample_columns(arguments, [*names, *further]))
     variables = dict(found["variables"])
     audited = [name for name in variables if name not in further or name in names]
     if arguments.missing == "raise":

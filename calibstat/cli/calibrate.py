@@ -32,7 +32,7 @@ import numpy as np
 import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli import options
-from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, named_columns
+from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Ints
 from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
@@ -114,7 +114,7 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     if arguments.apply is not None:
         rest = np.arange(len(applied.sample))
     part = given.sample.take(rows)
-    positions = range(-len(numbers(part)), 0)
+    positions = range(-len(numeric_variables(part)), 0)
     refuse_unused("--calibrator", [arguments.calibrator.lower()], arguments.variables or ())
     made = make_calibrator("--calibrator", arguments.calibrator, positions, len(labels))
     columns = _all_columns(part)
@@ -176,7 +176,7 @@ def refuse_unused(option: str, names: Sequence[str], variables: Sequence[str]) -
         raise ValueError(f"{option} {', '.join(names)} uses no variable; {', '.join(users)} do")
 
 
-def numbers(sample: cs.Sample) -> dict[str, Any]:
+def numeric_variables(sample: cs.Sample) -> dict[str, Any]:
     """Return the variables of a sample, all of which must be numbers."""
     for name, variable in sample.predictions.variables.items():
         if variable.categorical and name != ROW_OF_FILE:
@@ -186,7 +186,7 @@ def numbers(sample: cs.Sample) -> dict[str, Any]:
 
 def _all_columns(sample: cs.Sample) -> Any:
     """Return the probabilities, and the variables beside them."""
-    return np.column_stack([sample.y_prob, *numbers(sample).values()])
+    return np.column_stack([sample.y_prob, *numeric_variables(sample).values()])
 
 
 def _write(arguments: argparse.Namespace, rows: FileRows, taken: Any, fitted: Any) -> str:
@@ -216,7 +216,7 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
     if path == "-" or Path(path).is_fifo():
         what = "standard input" if path == "-" else path
         raise ValueError(f"{what} can be read once only, but calibrate keeps all columns: name a file")
-    columns = named_columns(arguments, arguments.variables)
+    columns = sample_columns(arguments, arguments.variables)
     found = file_arguments(path, **columns)
     sample, rows = examined_with_rows(arguments, found, found["variables"] or {})
     named = partial(select, where=path, **columns | {"variables": None})

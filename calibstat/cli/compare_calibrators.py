@@ -17,7 +17,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.calibrate import NAMES, make_calibrator, numbers, refuse_unused
+from calibstat.cli.calibrate import NAMES, make_calibrator, numeric_variables, refuse_unused
 from calibstat.cli.questions import Measure, one_question, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings, show
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calibrators",
         required=True,
         action="extend",
-        type=options.columns,
+        type=options.column_names,
         metavar="A,B,C",
         help=f"which to compare; of {', '.join(NAMES)}",
     )
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings():
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
-        numbers(sample)  # or an error
+        numeric_variables(sample)  # or an error
         found = _compare(arguments, sample, made)
     show(arguments.format, found.to_dict() | {"source": sample.predictions.source}, found)
 

@@ -29,7 +29,7 @@ import numpy as np
 import calibstat as cs
 from calibstat._progress import track
 from calibstat.cli import options
-from calibstat.cli.questions import named_columns, one_lens
+from calibstat.cli.questions import one_lens, sample_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine
@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--order",
         required=True,
-        type=options.column,
+        type=options.column_name,
         metavar="COL",
         help="the column that says when a prediction was made: numbers, or texts that sort, each once",
     )
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         expect_folder(arguments.state)
     with plain_warnings(), options.named_options(_OPTIONS):
         with ProgressBar("reading"):
-            found = file_arguments(arguments.file, **named_columns(arguments, [arguments.order]))
+            found = file_arguments(arguments.file, **sample_columns(arguments, [arguments.order]))
         truth, rows = np.asarray(found["y_true"]), np.asarray(found["y_prob"])
         times = _times(found["variables"][arguments.order], arguments)
         monitor = _monitor(arguments, truth, rows, found["columns"])

@@ -53,10 +53,10 @@ def share(text: str) -> float:
     return found
 
 
-def columns(text: str) -> list[str]:
+def column_names(text: str) -> list[str]:
     """Split the names of columns at commas; a name that holds one goes in double quotes.
 
-    >>> columns('cat, "dog, small"')
+    >>> column_names('cat, "dog, small"')
     ['cat', 'dog, small']
     """
     names = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
@@ -65,13 +65,13 @@ def columns(text: str) -> list[str]:
     return names
 
 
-def column(text: str) -> str:
+def column_name(text: str) -> str:
     """Read the name of one column, which may stand in double quotes; commas belong to it.
 
-    >>> column('"dog, small"'), column("dog, small")
+    >>> column_name('"dog, small"'), column_name("dog, small")
     ('dog, small', 'dog, small')
     """
-    names = columns(text)
+    names = column_names(text)
     return names[0] if len(names) == 1 else text
 
 
@@ -94,7 +94,7 @@ class Once(argparse.Action):
 
 def _column_option(metavar: str, text: str) -> dict[str, Any]:
     text += "; with commas between, or the option several times"
-    return {"action": "extend", "type": columns, "metavar": metavar, "help": text}
+    return {"action": "extend", "type": column_names, "metavar": metavar, "help": text}
 
 
 def _number_option(metavar: str, read: Callable[[str], float], default: float, text: str) -> dict[str, Any]:
@@ -103,16 +103,16 @@ def _number_option(metavar: str, read: Callable[[str], float], default: float, t
 
 SHARED: dict[str, dict[str, Any]] = {
     "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
-    "--label": {"type": column, "metavar": "COL", "help": "the column of what happened"},
+    "--label": {"type": column_name, "metavar": "COL", "help": "the column of what happened"},
     "--labels": _column_option("A,B,C", "the class of each column of probabilities, in their order"),
     "--probs": _column_option("COL", "the columns of probabilities: a pattern such as 'prob_*', or names"),
     "--confidence": {
-        "type": column,
+        "type": column_name,
         "metavar": "COL",
         "help": "the column of confidences in the predicted label, where --label says whether that was right (true or "
         "false, 1 or 0)",
     },
-    "--weights": {"type": column, "metavar": "COL", "help": "a column of importance weights"},
+    "--weights": {"type": column_name, "metavar": "COL", "help": "a column of importance weights"},
     "--nan-policy": {
         "choices": ("raise", "omit"),
         "default": "raise",
@@ -197,7 +197,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--given",
         action="append",
-        type=columns,
+        type=column_names,
         metavar="VAR",
         help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
         "prediction,VAR or VAR,VAR conditions on both at once; not with an estimator that conditions on nothing",

@@ -16,7 +16,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat.cli.estimators import TWO, estimator_name, for_two_outcomes, needs, takes, variables_of
-from calibstat.cli.options import columns, is_expression, made, public_names, read_labels
+from calibstat.cli.options import column_names, is_expression, made, public_names, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.arrays import Ints
 from calibstat.data.files import file_arguments
@@ -25,7 +25,7 @@ Names: TypeAlias = tuple[str | EllipsisType, ...]
 # With more classes, as many class-wise tests would drown the others in Holm's correction.
 CLASS_WISE_UP_TO = 30
 CLASS_WISE = "class-wise"
-_LENSES = ("top-label", "canonical", CLASS_WISE, "class-wise:LABEL", "top-k:K")
+_LENS_FORMS = ("top-label", "canonical", CLASS_WISE, "class-wise:LABEL", "top-k:K")
 # The advice of `Sample` where values are missing.
 _OMIT = 'or pass nan_policy="omit" to leave these rows out'
 
@@ -121,9 +121,9 @@ def _kind_of_lens(name: str) -> tuple[str, str]:
     """Split the name of a lens into its kind and what follows the colon."""
     kind, colon, detail = name.partition(":")
     kind = _hyphened(kind)
-    forms = [form for form in _LENSES if form.partition(":")[0] == kind]
+    forms = [form for form in _LENS_FORMS if form.partition(":")[0] == kind]
     if not any(bool(form.partition(":")[2]) == bool(detail) for form in forms) or (colon and not detail):
-        advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(_LENSES)}, or an expression"
+        advice = f"write {' or '.join(forms)}" if forms else f"choose one of {', '.join(_LENS_FORMS)}, or an expression"
         raise ValueError(f"there is no lens {name!r}; {advice}")
     return kind, detail
 
@@ -400,7 +400,7 @@ def variables_asked(names: Sequence[str] | None, given: Sequence[Names], measure
 # The sample that a command is about.
 
 
-def named_columns(arguments: argparse.Namespace, variables: Sequence[str] | None) -> dict[str, Any]:
+def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | None) -> dict[str, Any]:
     """Return the arguments of `Sample.read` that name columns."""
     probs = arguments.probs or [arguments.confidence]
     return {
@@ -415,7 +415,7 @@ def read_sample(arguments: argparse.Namespace, variables: Sequence[str] | None =
     """Read the rows of one model, and the columns that an option names."""
     refuse_label(arguments, variables or (), option)
     with ProgressBar("reading"):
-        found = file_arguments(arguments.file, **named_columns(arguments, variables))
+        found = file_arguments(arguments.file, **sample_columns(arguments, variables))
     return examined(arguments, found)
 
 
@@ -471,7 +471,9 @@ def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict
             raise ValueError(f"--model {option}: write a name and its columns, such as --model raw='raw_*'")
         if name in models:
             raise ValueError(f"--model {name}: there are two models of this name; give each its own")
-        one = argparse.Namespace(**vars(arguments) | {"probs": columns(text), "weights": None, "nan_policy": "raise"})
+        one = argparse.Namespace(
+            **vars(arguments) | {"probs": column_names(text), "weights": None, "nan_policy": "raise"}
+        )
         try:
             models[name] = read_sample(one, variables)
         except ValueError as error:

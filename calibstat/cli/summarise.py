@@ -17,7 +17,7 @@ from calibstat.inference.results import layout, plain
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
 # A true error below this is rounding.
-_ROUNDING = 1e-15
+_ZERO = 1e-15
 _KEYS = ("model", "estimator", "test", "n", "n_bins")
 
 
@@ -113,7 +113,7 @@ def _cell(row: dict[str, Any], key: str) -> str:
     value, error = row.get(key), row.get(f"{key}_se")
     if value is None:
         return "-"
-    if key in ("truth", "limit") and abs(value) < _ROUNDING:
+    if key in ("truth", "limit") and abs(value) < _ZERO:
         return "0"
     return f"{value:.4g}" if error is None else f"{value:.4g} ({error:.1g})"
 

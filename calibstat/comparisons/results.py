@@ -326,12 +326,11 @@ def pair_pvalue(tests: Sequence[ComparisonTest]) -> float:
 # How comparisons of calibrators are put into words. Words never accept a null hypothesis.
 
 MOST_PAIRS = 6
-_LENSES = {"TopLabel()": "for the top label"}
 
 
 def where(lens: Lens) -> str:
     """Say in which sense: "for the top label", or the lens as it prints itself."""
-    return _LENSES.get(repr(lens), f"through {lens!r}")
+    return "for the top label" if repr(lens) == "TopLabel()" else f"through {lens!r}"
 
 
 def apart_lines(pairs: Sequence[PairResult]) -> list[str]:

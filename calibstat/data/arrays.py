@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ Ints: TypeAlias = NDArray[np.intp]
 Bools: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
 RNG: TypeAlias = int | np.random.Generator | None
+
+ROWS_IN_CACHE: Final = 2**15
+"""Rows that are gone through at once, so that a few columns of them stay in the cache of most processors."""
 
 
 def as_generator(rng: RNG) -> np.random.Generator:

@@ -80,7 +80,7 @@ def _need(module: str, kind: str) -> None:
 DELIMITERS = ",\t;|"
 # Labels may well be "None" or "NA" (Namibia), so only these mark a missing label. Other columns follow pandas.
 MISSING_LABELS = ["", "nan", "NaN"]
-MISSING = ["", "nan", "NaN", "-nan", "-NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None"]
+MISSING_VALUES = ["", "nan", "NaN", "-nan", "-NaN", "NA", "N/A", "n/a", "#N/A", "<NA>", "null", "NULL", "None"]
 
 
 def read_delimited(path: Path, choose: Choose) -> dict[str, Any]:
@@ -129,7 +129,7 @@ def _fields(line: str, delimiter: str) -> list[str]:
 
 def _body(rows: CountedLines, names: list[str], delimiter: str, chosen: Selection) -> dict[str, Any]:
     positions = {name: names.index(name) for name in chosen.names}
-    missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING)
+    missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING_VALUES)
     missing[positions[chosen.y_true]] = MISSING_LABELS
     frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=list(positions.values()), na=missing)
     return arguments_from({name: frame[position] for name, position in positions.items()}, chosen)

@@ -26,6 +26,9 @@ SAME: Final = 1e-9
 Such numbers were typed or stored with about ten digits, or computed in a few steps.
 """
 
+RANK: Final = 1e-10
+"""Directions with less than this share of the largest variance, or of the weight, are not new ones."""
+
 TIE_SHARE: Final = 1e-9
 """Values of a statistic are tied if their relative difference is at most this.
 

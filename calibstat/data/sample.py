@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats, Ints, Variable
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable
 from calibstat.data.checks import examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
@@ -261,9 +261,7 @@ class Sample:
 
 # What is known before the outcomes: this type keeps binnings and lenses from seeing outcomes.
 
-Given: TypeAlias = tuple[str | int | EllipsisType, ...]
-# This many rows are handled together, so that they stay in the cache.
-_ROWS = 2**15
+GivenNames: TypeAlias = tuple[str | int | EllipsisType, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +292,7 @@ class Predictions:
     classes: tuple[Hashable, ...]
     weights: Floats | None = None
     variables: Mapping[str, Variable] = field(default_factory=dict)
-    given: Given = (...,)
+    given: GivenNames = (...,)
     source: str = ""
     seen: str = ""
 
@@ -331,17 +329,17 @@ class Predictions:
     @cached_property
     def is_law(self) -> bool:
         """Whether the rows equal `chances` up to 1e-9: they are nonnegative and sum to one."""
-        for start in range(0, len(self), _ROWS):
-            rows = self.probabilities[start : start + _ROWS]
+        for start in range(0, len(self), ROWS_IN_CACHE):
+            rows = self.probabilities[start : start + ROWS_IN_CACHE]
             sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
             if rows.min() < 0 or sums.min() < 1 - SAME or sums.max() > 1 + SAME:
                 return False
         return True
 
     @cached_property
-    def keys(self) -> Given:
+    def keys(self) -> GivenNames:
         """One key for each conditioned column, with ``...`` written out as column numbers."""
-        induced: Given = (1,) if self.n_classes == 2 else tuple(range(self.n_classes))
+        induced: GivenNames = (1,) if self.n_classes == 2 else tuple(range(self.n_classes))
         return tuple(key for name in self.given for key in (induced if name is ... else (name,)))
 
     @property
@@ -371,7 +369,7 @@ class Predictions:
         """(n,) the rows in increasing order of the one conditioned column."""
         return np.argsort(self.conditioned[:, 0], kind="stable")
 
-    def conditioning_on(self, given: Given) -> Predictions:
+    def conditioning_on(self, given: GivenNames) -> Predictions:
         """Return the same predictions, conditioned on other columns."""
         return self if given == self.given else replace(self, given=given)
 

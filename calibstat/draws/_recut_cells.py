@@ -30,7 +30,7 @@ from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.tally import ratio
 
 # From so many rows on only those near the edges are sorted.
-_MANY = 50_000
+_ROWS_FOR_SELECTION = 50_000
 # So many standard deviations about the rank of an edge are sorted where what the first block of replicates needs does
 # not serve the next ones: less than 1e-6 of the draws fall outside.
 _DEVIATIONS = 5.0
@@ -63,7 +63,7 @@ def draw_recut(
     prediction_sums: Floats | None = None,  # (L,), of these cells, where known
 ) -> Iterator[DrawnCells]:
     """Draw as many rows as there are, with replacement, and cut them at `ranks`, as ``EqualMass`` cuts a sample."""
-    n, degree, some = len(column), degree_for(squares), cells if len(column) >= _MANY else None
+    n, degree, some = len(column), degree_for(squares), cells if len(column) >= _ROWS_FOR_SELECTION else None
     rows: RowsInOrder | None = None
     deviations = 0.0
 

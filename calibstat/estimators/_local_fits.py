@@ -13,9 +13,9 @@ from typing import Any, Protocol, final
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.parameters import at_least_one
-from calibstat.data.rounding import ROUNDING, SAME
+from calibstat.data.rounding import RANK, ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, numeric_column
 from calibstat.estimators.tally import TallyPlan, ratio
@@ -24,9 +24,7 @@ from calibstat.estimators.tally import TallyPlan, ratio
 _NUMBERS = 2**16
 # Points of a block at most: those that are near one another reach few of the cells.
 _POINTS = 32
-# Directions of a local design with less than this share of its weight are left out (pseudo-inverse).
-_RCOND = 1e-10
-# With a larger determinant, in units of the weight, there are none: d <= 3, and 1e-8 / 3^3 > 1e-10.
+# With a larger determinant, in units of the weight, no direction is below RANK: d <= 3, and 1e-8 / 3^3 > 1e-10.
 _SOUND = 1e-8
 _TINY = np.finfo(float).tiny
 
@@ -104,7 +102,7 @@ def _first_of_inverses(normal: Floats) -> Floats:
     first = np.empty(normal.shape[:-1])
     first[sound] = np.linalg.inv(normal[sound])[:, 0]
     if not sound.all():
-        first[~sound] = np.linalg.pinv(normal[~sound], rcond=_RCOND, hermitian=True)[:, 0]
+        first[~sound] = np.linalg.pinv(normal[~sound], rcond=RANK, hermitian=True)[:, 0]
     return first
 
 
@@ -159,8 +157,6 @@ def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
 # Cells on which the band is computed, and the largest number of different values that are kept apart.
 BAND_CELLS = 256
 MOST_CELLS = 2**15
-# Rows that are added up at once, so that they stay in the cache.
-_ROWS = 2**15
 
 
 class LocalFit(Protocol):
@@ -277,7 +273,7 @@ class LocalCells:
 
 def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, sums: Floats | None) -> Floats:
     """Return the mean of each cell; `sums` are those of x, if known. Equal values keep their place exactly."""
-    parts = [slice(start, start + _ROWS) for start in range(0, len(values), _ROWS)]
+    parts = [slice(start, start + ROWS_IN_CACHE) for start in range(0, len(values), ROWS_IN_CACHE)]
     member = np.full(len(mass), np.nan)  # a cell without weight has one too
     for rows in parts:
         member[index[rows]] = values[rows]
@@ -347,7 +343,7 @@ def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
     if not high > low or n_cells > _INTERVALS // 8:
         return None
     index, scale = np.empty(len(values), dtype=np.intp), (_INTERVALS - 1) / (high - low)
-    parts = [slice(start, start + _ROWS) for start in range(0, len(values), _ROWS)]
+    parts = [slice(start, start + ROWS_IN_CACHE) for start in range(0, len(values), ROWS_IN_CACHE)]
     for rows in parts:
         index[rows] = (values[rows] - low) * scale
     counts = np.bincount(index, minlength=_INTERVALS)

@@ -17,7 +17,7 @@ from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, in_batches, is_chances
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, ratio
 
-_ROWS_IN_A_TILE = 2**21  # numbers of a tile of kernel values
+_NUMBERS_IN_A_TILE = 2**21  # numbers of a tile of kernel values
 _KEPT_NUMBERS = 2**26  # kernel values kept between batches of replicates: half a gigabyte
 # Kernel values are relative to the nearest row. Where the rows of positive weight have together less than this share
 # of the weights, the values are computed again relative to the nearest of them, as they may have been rounded to zero.
@@ -197,7 +197,7 @@ class _DensityEvaluator(Evaluator):
     def _made(self) -> Iterator[tuple[slice, Floats]]:
         """Kernel values K(p_i; p_j) of some rows i and all j, each row up to a factor, with K(p_i; p_i) = 0."""
         n = len(self.logarithms)
-        step = max(1, _ROWS_IN_A_TILE // max(n, 1))
+        step = max(1, _NUMBERS_IN_A_TILE // max(n, 1))
         for start in range(0, n, step):
             rows = slice(start, min(start + step, n))
             tile = self._log_densities(rows)

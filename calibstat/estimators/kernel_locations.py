@@ -11,6 +11,7 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE
 from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.rounding import RANK
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -182,10 +183,6 @@ def _mean_square(sums: Floats, total: Floats) -> Floats:
     return (means**2).mean(axis=-1)
 
 
-# Directions with less than this share of the largest variance count as dependent on the others.
-_RANK = 1e-10
-
-
 @final
 @dataclass(frozen=True)
 class CME(Estimator):
@@ -278,14 +275,14 @@ class _SampleCovariance(Evaluator):
         means = terms.mean(axis=1)
         terms -= means[:, None, :]
         covariance = np.swapaxes(terms, 1, 2) @ terms / max(n - 1, 1)
-        inverse = np.linalg.pinv(covariance, rcond=_RANK, hermitian=True)
+        inverse = np.linalg.pinv(covariance, rcond=RANK, hermitian=True)
         return n * ((means[:, None, :] @ inverse)[:, 0] * means).sum(axis=-1)
 
 
-Points = tuple[tuple[float, ...], ...]
+Locations = tuple[tuple[float, ...], ...]
 
 
-def checked_locations(given: Any) -> int | Points:
+def checked_locations(given: Any) -> int | Locations:
     """Return how many locations to choose, or locations as tuples of numbers; a plain sequence is of single numbers."""
     if np.ndim(given) == 0:
         at_least_one("locations", given)
@@ -299,7 +296,7 @@ def checked_locations(given: Any) -> int | Points:
     return tuple(tuple(map(float, row)) for row in points.reshape(len(points), -1))
 
 
-def checked_targets(given: Sequence[Hashable] | None, locations: int | Points) -> tuple[Hashable, ...] | None:
+def checked_targets(given: Sequence[Hashable] | None, locations: int | Locations) -> tuple[Hashable, ...] | None:
     """Return the class of each location as a tuple of labels."""
     if given is None:
         return None
@@ -316,7 +313,7 @@ def checked_targets(given: Sequence[Hashable] | None, locations: int | Points) -
 def at_locations(
     estimator: Estimator,
     predictions: Predictions,
-    locations: int | Points,
+    locations: int | Locations,
     targets: tuple[Hashable, ...] | None,
     bandwidth: str | float,
     kernel: Kernel,
@@ -339,7 +336,7 @@ def at_locations(
     return kernel.matrices(points, rows, (width,))[0], _target_codes(estimator, predictions, targets, len(points))
 
 
-def _points(estimator: Estimator, predictions: Predictions, rows: Floats, given: Points) -> Floats:
+def _points(estimator: Estimator, predictions: Predictions, rows: Floats, given: Locations) -> Floats:
     """Write given locations as the kernel compares them."""
     points, width = np.array(given), rows.shape[1]
     variables = [key for key in predictions.keys if isinstance(key, str)]

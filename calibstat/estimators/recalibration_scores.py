@@ -11,7 +11,7 @@ import numpy as np
 from calibstat._logistic import clipped_logit, inverse_roots
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import at_least_one
-from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
+from calibstat.data.rounding import RANK, ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -151,10 +151,6 @@ class VectorScalingScore(Estimator):
         return ScoreForm(predictions, list(range(n_classes)) * 2, directions)
 
 
-# Directions with less than this share of the largest variance (of unit-variance sums) count as dependent.
-_RANK = 1e-10
-
-
 @final
 class ScoreForm(Evaluator):
     r"""The statistic of sums :math:`U_q = \sum_i w_i (1\{y_i = k_q\} - p_{i k_q}) d_{iq}`.
@@ -170,7 +166,7 @@ class ScoreForm(Evaluator):
         self.codes = np.array(codes)
         self.directions = directions
         self.doubtful = np.flatnonzero((predictions.chances == 0).any(axis=1))
-        self.roots, self.rank = inverse_roots(self._covariances(self._masses(None)), _RANK)
+        self.roots, self.rank = inverse_roots(self._covariances(self._masses(None)), RANK)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,) statistics."""
@@ -192,7 +188,7 @@ class ScoreForm(Evaluator):
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
-        roots = self.roots if weights is None else inverse_roots(self._covariances(masses), _RANK)[0]
+        roots = self.roots if weights is None else inverse_roots(self._covariances(masses), RANK)[0]
         values = self._quadratic(self._sums(outcomes, masses), roots)
         values[self._impossible(outcomes, masses)] = np.inf
         return np.where(masses.sum(axis=-1) > 0, values, np.nan)

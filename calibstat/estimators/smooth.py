@@ -188,7 +188,7 @@ class _HeatEvaluator(Evaluator):
 
 # Intervals of the finest mesh.
 FINEST = 65536
-_STEPS = 80
+_MOST_HALVINGS = 80
 _ROUNDING = 1e-13  # of transforms and sums, relative
 
 
@@ -219,7 +219,7 @@ def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
     high = 1.5 * above  # smoothing only lowers the integral, but without smoothing the mesh is too coarse for it
     below = mesh.smoothed(coefficients, high) - high
     side = np.zeros(len(low))
-    for _ in range(_STEPS):
+    for _ in range(_MOST_HALVINGS):
         active = np.flatnonzero(high - low > _ROUNDING * high + 1e-16)
         if not len(active):
             break

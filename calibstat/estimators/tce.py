@@ -23,9 +23,6 @@ from calibstat.estimators.base import (
     unweighted,
 )
 
-# Two probabilities this close count as equal in the two-sided binomial test.
-_EQUAL = 1e-7
-
 
 @final
 @dataclass(frozen=True)
@@ -170,7 +167,8 @@ def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
         found: Floats = coefficients[at] + xlogy(at, chances) + xlog1py(n - at, -chances)
         return found
 
-    most = log_mass(np.full(len(chances), count)) + np.log1p(_EQUAL)
+    # the two-sided binomial test counts probabilities as equal that differ by less than this share
+    most = log_mass(np.full(len(chances), count)) + np.log1p(1e-7)
     mean = n * chances
     below = count < mean
     # the other side, as distances from the mean outward: at `inner` it is more likely than the count, at `outer` not

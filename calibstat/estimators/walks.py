@@ -787,8 +787,8 @@ def _joined_series(x: float | Floats, near: Floats, far: Floats) -> Floats:
 # Means of the two laws: the integral of t, and that of 1 with a squared normal variable.
 CRAMER_VON_MISES_MEAN = 0.5
 ANDERSON_DARLING_MEAN = 2.0
-_INTERVALS = 30
-_POINTS = 256
+_N_SERIES = 30
+_N_NODES = 256
 # Below, the laws have less than 1e-14 of their mass, and the series would need more terms.
 _SMALLEST_HEIGHT, _SMALLEST_BRIDGE = 0.004, 0.025
 
@@ -815,14 +815,14 @@ def anderson_darling_sf(x: float | Floats) -> Floats:
 @cache
 def _height_rule() -> tuple[Floats, Floats]:
     """Of a Brownian motion: D(u) = cos(sqrt u)."""
-    j = np.arange(1, 2 * _INTERVALS + 1, dtype=float)
+    j = np.arange(1, 2 * _N_SERIES + 1, dtype=float)
     return quadratic_rule(np.square((j - 0.5) * np.pi), lambda u: np.cos(np.sqrt(u)))
 
 
 @cache
 def _bridge_rule() -> tuple[Floats, Floats]:
     """Of a weighted bridge and one more variable: D(u) = (u - 1) cos(sqrt(1 + 4 u) pi / 2) / (pi u)."""
-    j = np.arange(1, 2 * _INTERVALS)
+    j = np.arange(1, 2 * _N_SERIES)
     roots = np.append(1.0, j * (j + 1.0))
     return quadratic_rule(roots, lambda u: (u - 1) * np.cos(np.pi / 2 * np.sqrt(1 + 4 * u)) / (np.pi * u))
 
@@ -834,11 +834,11 @@ def quadratic_rule(roots: Floats, determinant: Callable[[Floats], Floats]) -> tu
     """
     low, high = roots[::2, None], roots[1::2, None]
     half = (high - low) / 2
-    angle = (np.arange(_POINTS) + 0.5) * np.pi / _POINTS
+    angle = (np.arange(_N_NODES) + 0.5) * np.pi / _N_NODES
     points = low + half * (1 - np.cos(angle))
     smooth = half * np.sin(angle) / np.sqrt(np.abs(determinant(points))) / points
     sign = (-1.0) ** np.arange(len(low))[:, None]
-    return points.ravel(), (sign * smooth / _POINTS).ravel()
+    return points.ravel(), (sign * smooth / _N_NODES).ravel()
 
 
 def survival_of(x: float | Floats, points: Floats, weights: Floats, smallest: float) -> Floats:

@@ -319,7 +319,7 @@ def without_warnings() -> Iterator[None]:
 
 # Estimators on populations: chances in place of labels, masses in place of counts.
 
-_BLOCKS = 20  # of a Monte Carlo value: enough for its standard error
+MONTE_CARLO_BLOCKS = 20  # of a Monte Carlo value: enough for its standard error
 
 
 def evaluate(estimator: Estimator, population: Population) -> float | Array:
@@ -380,16 +380,16 @@ def monte_carlo(
     rng: np.random.Generator,
 ) -> Truth:
     """Average an estimand over blocks of random rows, with the error of the average."""
-    size = max(at_least_one("n_samples", n_samples) // _BLOCKS, 1)
-    drawn = [rows(size, rng) for _ in range(_BLOCKS)]
+    size = max(at_least_one("n_samples", n_samples) // MONTE_CARLO_BLOCKS, 1)
+    drawn = [rows(size, rng) for _ in range(MONTE_CARLO_BLOCKS)]
     values = np.array([evaluate(estimand, block) for block in drawn])
-    error = float(np.max(values.std(axis=0, ddof=1)) / np.sqrt(_BLOCKS))
+    error = float(np.max(values.std(axis=0, ddof=1)) / np.sqrt(MONTE_CARLO_BLOCKS))
     mean = values.mean(axis=0)
     return Truth(
         float(mean) if mean.ndim == 0 else mean,
         "the induced prediction" if _pools(estimand.lens, drawn[0]) else "upper bound given the full prediction",
         error,
-        f"Monte Carlo, {size * _BLOCKS} rows with known chances in {_BLOCKS} blocks",
+        f"Monte Carlo, {size * MONTE_CARLO_BLOCKS} rows with known chances in {MONTE_CARLO_BLOCKS} blocks",
     )
 
 

@@ -17,13 +17,12 @@ from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, all_weights
-from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
+from calibstat.generators.base import MONTE_CARLO_BLOCKS, Population, SyntheticModel, evaluate, on_own_cells
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 
 _N_CELLS = 16
 _LEAST_EXPECTED = 5.0
-_BLOCKS = 20
 
 
 def check_generator(
@@ -155,8 +154,8 @@ def _join_last(values: Floats) -> Floats:
 def _check_limit(model: SyntheticModel, estimator: Estimator, n: int, rng: np.random.Generator) -> None:
     fixed, _ = on_own_cells(estimator)
     limit, value = float(model.limit(estimator)), float(evaluate(fixed, model.rows(n, rng)))
-    blocks = [float(evaluate(fixed, model.rows(n // _BLOCKS, rng))) for _ in range(_BLOCKS)]
-    error = float(np.std(blocks, ddof=1) / np.sqrt(_BLOCKS))
+    blocks = [float(evaluate(fixed, model.rows(n // MONTE_CARLO_BLOCKS, rng))) for _ in range(MONTE_CARLO_BLOCKS)]
+    error = float(np.std(blocks, ddof=1) / np.sqrt(MONTE_CARLO_BLOCKS))
     # blocks show the bias of small samples, of which the whole has a fourth
     allowed = 5 * error + abs(float(np.mean(blocks)) - value) + 1e-9
     _require(

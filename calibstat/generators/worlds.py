@@ -87,7 +87,7 @@ class RegressionFunction:
         return Classified(self, classifier, breaks)
 
 
-_GRID = np.linspace(0, 1, 17)
+_PANEL_BORDERS = np.linspace(0, 1, 17)
 
 
 @final
@@ -148,7 +148,7 @@ class Classified(SyntheticModel):
 
     def _grid(self, further: Borders) -> Population:
         axes = [
-            panels(distinct(np.clip(np.concatenate([_GRID, own, further.get(name, np.empty(0))]), 0, 1)), 6)
+            panels(distinct(np.clip(np.concatenate([_PANEL_BORDERS, own, further.get(name, np.empty(0))]), 0, 1)), 6)
             for name, own in zip(self.features, self.breaks or ((), ()), strict=True)
         ]
         (x1, mass1), (x2, mass2) = axes

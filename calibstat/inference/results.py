@@ -443,7 +443,7 @@ def plain(value: Any) -> Any:
 # How numbers and verdicts are put into words. Words never accept a null hypothesis.
 
 # The smallest bound for rounding errors of a zero; the largest is ROUNDING, and TIE_SHARE applies between.
-_LEAST = 1e-16
+_SMALLEST_NOISE = 1e-16
 
 
 def number(value: float, *beside: float) -> str:
@@ -457,7 +457,7 @@ def number(value: float, *beside: float) -> str:
     """
     known = beside and all(map(isfinite, beside))
     noise = min(ROUNDING, TIE_SHARE * max(map(abs, (value, *beside)))) if known else ROUNDING
-    return f"{0.0 if abs(value) < max(noise, _LEAST) else value:.4g}"
+    return f"{0.0 if abs(value) < max(noise, _SMALLEST_NOISE) else value:.4g}"
 
 
 def counted(n: int, noun: str) -> str:

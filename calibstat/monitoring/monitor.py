@@ -379,7 +379,7 @@ def _skipped(intake: Intake) -> str:
 
 # Evidence over time, thinned so that it never takes more memory than so many points.
 
-_MOST = 2000
+_MOST_POINTS = 2000
 
 
 @final
@@ -415,7 +415,7 @@ class EvidencePath:
         kept = numbers % self.stride == 0
         self.rows = np.concatenate([self.rows, numbers[kept]])
         self.values = np.concatenate([self.values, log_e[kept]])
-        while len(self.rows) > _MOST:
+        while len(self.rows) > _MOST_POINTS:
             self.stride *= 2
             kept = self.rows % self.stride == 0
             self.rows, self.values = self.rows[kept], self.values[kept]

@@ -142,12 +142,12 @@ _NOISE = 1e-8
 _REMAINDER = 1e-4
 _OFFSETS = 2
 # Masses below the rounding of the transforms are left out at both ends.
-_NEGLIGIBLE = 1e-19
+_NEGLIGIBLE_MASS = 1e-19
 # Sides that are transformed back at once, so that they stay in the cache.
 _TOGETHER = 32
 _NUMBERS = 2**20
 # The lattice of a common divisor may have so many points.
-_POINTS = 2**19
+_LATTICE_POINTS = 2**19
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +180,7 @@ def _candidates(cells: Sequence[Atoms], largest_step: float) -> Iterator[float]:
 
 def _common_divisor(cells: Sequence[Atoms]) -> float:
     """Return the step of the coarsest lattice that holds all terms, up to an offset for each; 0 if it is too fine."""
-    least = reach(cells) / _POINTS
+    least = reach(cells) / _LATTICE_POINTS
     divisor = 0.0
     for cell in cells:
         for difference in np.unique(np.diff(cell.values)):
@@ -251,7 +251,7 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
     masses = np.maximum(table, 0.0, out=table).ravel()
     lowest = sum(float(cell.values[0]) for cell in cells)
     values = np.add.outer(step * np.arange(len(table)), step * part[order] + lowest).ravel()
-    kept = masses > _NEGLIGIBLE
+    kept = masses > _NEGLIGIBLE_MASS
     inside = slice(int(kept.argmax()), len(kept) - int(kept[::-1].argmax()))
     masses = masses[inside]
     masses /= masses.sum()
@@ -282,7 +282,7 @@ def _padded(masses: Floats, length: int) -> Floats:
 # of that atom would fall below it, and the p-value would be too small.
 
 # Cells with at most so many combinations of counts are rounded together.
-_COMBINATIONS = 2**19
+_COMBINATIONS_OF_GRID = 2**19
 # Grid points times roundings, and combinations: about half a second.
 _GRID_NUMBERS = 2**25
 # Grid points of some groups that are held at once.
@@ -329,7 +329,7 @@ def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
     sizes: list[int] = []
     for cell in sorted(cells, key=lambda each: -len(each.values)):
         n_values = len(cell.values)
-        home = next((at for at, size in enumerate(sizes) if size * n_values <= _COMBINATIONS), None)
+        home = next((at for at, size in enumerate(sizes) if size * n_values <= _COMBINATIONS_OF_GRID), None)
         if home is None:
             groups.append([cell])
             sizes.append(n_values)

@@ -8,14 +8,11 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import Floats
-from calibstat.data.sample import Given, Sample
+from calibstat.data.sample import GivenNames, Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.large_sample import LargeSampleLaw
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis
-
-# Smaller probabilities are printed as a bound: floats end not far below.
-_FLOOR = 1e-300
 
 
 @final
@@ -45,7 +42,7 @@ class LargeSampleNull(NullDistribution):
     @property
     def floor(self) -> float:
         """The smallest p-value that is printed as a number."""
-        return _FLOOR
+        return 1e-300  # floats end not far below
 
     @property
     def description(self) -> str:
@@ -139,7 +136,7 @@ class Asymptotic(Null):
             )
         return LargeSampleNull(law(rng))
 
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say that the law is a large-sample approximation."""
         how = "the law of the statistic is that of many rows (large-sample approximation)"
         return strong_hypothesis(lens, given, how)

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.rounding import TIE_SHARE
-from calibstat.data.sample import Given, Sample
+from calibstat.data.sample import GivenNames, Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 
@@ -42,11 +42,11 @@ class Null(ABC):
         """
 
     @abstractmethod
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Return the sentence that says what was tested; it is printed with every p-value."""
 
 
-def strong_hypothesis(lens: Lens, given: Given, how: str) -> str:
+def strong_hypothesis(lens: Lens, given: GivenNames, how: str) -> str:
     """Return the sentence of a null under which the outcome follows the prediction; `how` names the computation."""
     names = [repr(name) for name in given if name is not ...]
     beside = f" and {' and '.join(names)} (the strong null)" if names else ""
@@ -184,7 +184,7 @@ class EmpiricalNull(NullDistribution):
 # Ties (values that differ only by rounding), and the p-values of draws.
 
 # Most replicates are at most this large; the largest ones may exceed it by any factor.
-_MOST = 0.75
+_SHARE_OF_MOST = 0.75
 _Value = TypeVar("_Value", float, Floats)
 
 
@@ -214,7 +214,7 @@ def typical_size(values: Array, masses: Array | None = None) -> float:
         return 0.0
     order = np.argsort(sizes)
     reached = np.cumsum(np.ones(len(sizes)) if masses is None else masses[kept][order])
-    return float(sizes[order][np.searchsorted(reached, _MOST * reached[-1])])
+    return float(sizes[order][np.searchsorted(reached, _SHARE_OF_MOST * reached[-1])])
 
 
 @overload

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.data.arrays import Bools, Floats
 from calibstat.data.parameters import at_least_one, true_or_false
-from calibstat.data.sample import Given, Sample
+from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.labels import redraw_labels
 from calibstat.draws.streams import Streams
 from calibstat.draws.whole_cells import redraw_predictions
@@ -75,7 +75,7 @@ class Consistency(Null):
             )
         return EmpiricalNull(values, estimator.evidence)
 
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: labels drawn from the predictions."""
         how = (
             "predictions drawn with replacement, labels drawn from them (not exact)"
@@ -200,7 +200,7 @@ class Sequential(Null):
                 return StoppedNull(EmpiricalNull(kept, estimator.evidence, typical), self.exceedances)
             size = min(_FACTOR * (size + 1) - 1, most)
 
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed, and that drawing stops."""
         return f"{Consistency(self.n_resamples).hypothesis(lens, given)}; stopped at {self.exceedances} exceedances"
 

@@ -12,7 +12,7 @@ import numpy as np
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
-from calibstat.data.sample import Given, Sample
+from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator
 from calibstat.estimators.tally import TallyPlan
@@ -36,7 +36,7 @@ _CELLS_OF_SUM = 200
 _CELLS_OF_MAXIMUM = 5000
 _COUNTS = 2**22
 # Counts rarer than this, at either end, are left out.
-_RARE = 1e-15
+_RARE_COUNT = 1e-15
 
 
 class NotExact(ValueError):  # noqa: N818 (it says what cannot be computed)
@@ -112,7 +112,7 @@ class Exact(Null):
             raise _not_exact("its counts of events have too many combinations")
         return found
 
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: labels drawn from the predictions."""
         how = "labels drawn from the predictions, which are kept (exact, no Monte Carlo error)"
         return strong_hypothesis(lens, given, how)
@@ -174,7 +174,7 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
 
 def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
     """Leave out counts at the ends that (almost) never happen."""
-    below, above = (int(np.searchsorted(np.cumsum(end), _RARE, side="right")) for end in (masses, masses[::-1]))
+    below, above = (int(np.searchsorted(np.cumsum(end), _RARE_COUNT, side="right")) for end in (masses, masses[::-1]))
     inside = masses[below : len(masses) - above]
     return first + below, inside / inside.sum()
 

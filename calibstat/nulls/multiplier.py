@@ -11,7 +11,7 @@ import numpy as np
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
-from calibstat.data.sample import Given, Predictions, Sample
+from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate, spread
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
@@ -102,7 +102,7 @@ class Multiplier(Null):
             )
         return EmpiricalNull(values, estimator.evidence)
 
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: the mean residual is zero."""
         names = " and ".join("the prediction" if name is ... else repr(name) for name in given)
         each = "row" if self.groups is None else f"value of {self.groups!r}"
@@ -291,7 +291,7 @@ class Weak(Restating):
         redraw = Consistency(self.n_resamples).draw(estimator, sample, rng, evaluator)
         return LargerPValue(redraw, multiplier.draw(estimator, sample, rng, evaluator))
 
-    def hypothesis(self, lens: Lens, given: Given) -> str:
+    def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: no error on average at any value."""
         names = " and ".join(map(repr, given))
         how = (

@@ -152,7 +152,7 @@ def _interrupts_held() -> Iterator[None]:
 
 _SECONDS = 0.5
 _ROWS_OF_THE_TRIAL = 2000
-_LEAST = 0.25
+_SHORTEST = 0.25
 _QUICK = 0.005
 _BUNDLES = 32
 
@@ -209,7 +209,7 @@ def repeats_in_a_block(study: Study, pace: Pace) -> int:
 
 def _goal(total: float) -> float:
     """Return the seconds that a task should take, of a study that takes `total` seconds."""
-    return float(np.clip(total / _BUNDLES, _LEAST, _SECONDS))
+    return float(np.clip(total / _BUNDLES, _SHORTEST, _SECONDS))
 
 
 def bundles(study: Study, units: Sequence[Unit], block: int, pace: Pace) -> list[list[Unit]]:

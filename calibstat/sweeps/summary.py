@@ -14,7 +14,7 @@ from calibstat.sweeps.store import DONE, FAILED
 if TYPE_CHECKING:
     import xarray as xr
 
-_LONG_NAMES = {
+_LONG_NAMES_OF_MEASURES = {
     "mean": "mean of the estimates",
     "bias": "mean of the estimates minus the true value",
     "variance": "variance of the estimates",
@@ -115,7 +115,7 @@ def _share_and_error(hits: Any) -> tuple[Any, Any]:
 def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Dataset:
     kept = {name: ds[name] for name in ("truth", "limit", "miscalibration") if name in ds}
     summary = ds[[]].drop_dims(["repeat", "block"], errors="ignore").assign({**kept, **found}).compute()
-    for name, text in _LONG_NAMES.items():
+    for name, text in _LONG_NAMES_OF_MEASURES.items():
         if name in found:
             summary[name].attrs = {"long_name": text}
         if f"{name}_se" in found:

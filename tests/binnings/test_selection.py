@@ -90,7 +90,7 @@ def test_steps_alone_do_not_order_values():
 def test_many_rows_are_cut_into_the_same_cells(values, n_bins, monkeypatch):
     sample = cs.Sample((values > 0.4).astype(int), values, labels=[0, 1])
     few = cs.EqualMass(n_bins).cut(sample.predictions)
-    monkeypatch.setattr(equal_mass, "_MANY", 1)
+    monkeypatch.setattr(equal_mass, "_ROWS_FOR_HISTOGRAM", 1)
     many = cs.EqualMass(n_bins).cut(sample.predictions)
     sample.predictions.order
     after_sorting = cs.EqualMass(n_bins).cut(sample.predictions)
@@ -105,9 +105,9 @@ def test_many_rows_of_a_variable_are_cut_into_the_same_cells(scale, monkeypatch)
     sample = cs.Given("age")(cs.Sample(np.arange(2000) % 2, np.full(2000, 0.5), variables={"age": age}))
     weighted = cs.Sample(np.arange(2000) % 2, age - age.min() > scale, sample_weight=1 + np.arange(2000) % 3)
     for predictions in (sample.predictions, weighted.predictions):
-        monkeypatch.setattr(equal_mass, "_MANY", 10**9)
+        monkeypatch.setattr(equal_mass, "_ROWS_FOR_HISTOGRAM", 10**9)
         few = cs.EqualMass(7).cut(predictions)
-        monkeypatch.setattr(equal_mass, "_MANY", 1)
+        monkeypatch.setattr(equal_mass, "_ROWS_FOR_HISTOGRAM", 1)
         many = cs.EqualMass(7).cut(predictions)
         np.testing.assert_array_equal(many.index, few.index)
         np.testing.assert_array_equal(many.edges, few.edges)

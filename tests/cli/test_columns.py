@@ -10,7 +10,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.cli.main import COMMANDS, build_parser
-from calibstat.cli.options import SHARED, column, columns
+from calibstat.cli.options import SHARED, column_name, column_names
 
 
 @pytest.fixture(scope="module")
@@ -128,11 +128,11 @@ def test_calibrate_takes_them_too(path, run, tmp_path):
 def test_single_columns_may_be_quoted(path, run):
     options = ("--probs", "p*", "--format", "json", *FEW)
     assert run("test", path, "--label", '"y, true"', *options) == run("test", path, "--label", "y, true", *options)
-    assert column("a,b") == "a,b"
-    assert columns('a, "b, c"') == ["a", "b, c"]
+    assert column_name("a,b") == "a,b"
+    assert column_names('a, "b, c"') == ["a", "b, c"]
     for nothing in ("", "a,,b", ","):
         with pytest.raises(argparse.ArgumentTypeError, match="does not name a column"):
-            columns(nothing)
+            column_names(nothing)
 
 
 def test_options_of_one_name_mean_the_same_in_every_command():

@@ -170,7 +170,7 @@ def test_sorting_near_the_edges_gives_the_draws_of_sorting_all(monkeypatch):
     for shape in ("beta", "near one", "half ties", "certain"):
         sample, estimator = sample_of(scores(shape, 20_000)), cs.ECE(cs.EqualMass(15))
         every = redraw_predictions(estimator, sample, 2500, cs.as_generator(0))
-        monkeypatch.setattr(recut_cells, "_MANY", 1)
+        monkeypatch.setattr(recut_cells, "_ROWS_FOR_SELECTION", 1)
         near = redraw_predictions(estimator, sample, 2500, cs.as_generator(0))
         fewer = redraw_predictions(estimator, sample, 50, cs.as_generator(0))
         monkeypatch.setattr(recut_cells, "_DEVIATIONS", 0.1)  # edges of the third fall outside again
