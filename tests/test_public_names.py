@@ -117,6 +117,22 @@ def test_every_name_that_is_used_by_hand_has_an_example(name):
     assert there or name in WITHOUT_EXAMPLE, f"{name} has no section Examples (what nobody makes is in WITHOUT_EXAMPLE)"
 
 
+def sections(found) -> set[str]:
+    return set(re.findall(r"^([A-Z][a-z]+)\n-+$", inspect.getdoc(found), re.M))
+
+
+@public
+def test_functions_say_what_they_return_and_what_makers_refuse(name):
+    found = getattr(cs, name)
+    if inspect.isfunction(found):
+        asked = {"Returns"} if inspect.signature(found).return_annotation not in (None, "None") else set()
+        raises = re.search(r"^\s+raise |\bcheck", inspect.getsource(found), re.M)
+    else:
+        asked, maker = set(), getattr(found, "__post_init__", None)
+        raises = maker and re.search(r"\braise |at_least_one|true_or_false|expect_|check", inspect.getsource(maker))
+    assert asked | ({"Raises"} if raises else set()) <= sections(found)
+
+
 @public
 def test_public_methods_have_docstrings(name):
     found = getattr(cs, name)

@@ -85,6 +85,11 @@ def scan_variables(
     -------
     VariableScan
 
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not as described, or no variable has two cells that expect enough of each outcome.
+
     Examples
     --------
     >>> import calibstat as cs

@@ -74,10 +74,7 @@ class Cells:
 
 
 class Binning(ABC):
-    """A rule that cuts predictions into cells.
-
-    Subclasses write `cut`, and state how many conditioned columns they cut (`columns`; None means all there are).
-    """
+    """A rule that cuts predictions into cells; `columns` says how many conditioned columns (None: all there are)."""
 
     columns: ClassVar[int | None] = 1
 

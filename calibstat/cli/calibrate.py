@@ -147,10 +147,7 @@ def _rows_of_parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any
 
 
 def make_calibrator(option: str, text: str, variables: Sequence[int | str], n_classes: int) -> Any:
-    """Make the calibrator of a name, one for each class where it is for two.
-
-    `variables` are names or positions of the columns beside the probabilities, `option` is for messages.
-    """
+    """Make the named calibrator, one for each class if it is for two; messages name `option`."""
     name = text.lower()
     if name not in NAMES:
         raise ValueError(f"{option} {text}: there are {', '.join(NAMES)}")
@@ -225,10 +222,7 @@ def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
 
 
 def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) -> str:
-    """Write rows as CSV: number in the file, label, calibrated probabilities, all other columns as they were.
-
-    Return what the names of the probabilities begin with.
-    """
+    """Write rows as CSV: number in the file, label, probabilities, other columns; return the probabilities' prefix."""
     names = [name for name, _ in rows.others]
     start = probability_prefix(names)
     numbers = rows.numbers[taken].tolist()

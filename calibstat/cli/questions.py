@@ -428,11 +428,7 @@ def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option
 
 
 def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
-    """Make a sample of the columns of a file.
-
-    With ``--confidence`` these are whether the predicted label was right and the confidence in it: the top label is all
-    there is to see.
-    """
+    """Make a sample of the columns of a file; with ``--confidence``, a sample already seen through the top label."""
     if getattr(arguments, "confidence", None) is None:
         labels = None if arguments.labels is None else read_labels(arguments.labels)
         return cs.Sample._examined(**found, labels=labels, nan_policy=arguments.nan_policy)

@@ -205,10 +205,7 @@ def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float) -> s
 @final
 @dataclass(frozen=True)
 class Judging:
-    """How models are judged on rows that they were not fitted on: a test of each, its scores, and each two compared.
-
-    Resamples are for the exact p-value of each.
-    """
+    """How models are judged on rows that they were not fitted on: tests, scores, and comparisons of each two."""
 
     estimator: Estimator
     level: float

@@ -27,6 +27,15 @@ def as_generator(rng: RNG) -> np.random.Generator:
     rng : int, Generator or None
         A seed, a Generator (returned as it is), or None for one that differs on every call.
 
+    Returns
+    -------
+    numpy.random.Generator
+
+    Raises
+    ------
+    TypeError
+        If `rng` is none of these.
+
     Examples
     --------
     >>> import calibstat as cs

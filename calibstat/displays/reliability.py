@@ -151,10 +151,7 @@ class SampleDisplay(ABC):
 
 
 def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) -> int:
-    """Return k so that the k-th largest of n redraws is exceeded by one more with probability `tail` at most.
-
-    That is k / (n + 1), without interpolation. Too few redraws are a ValueError.
-    """
+    """Return k >= 1 for which the k-th largest of n redraws is exceeded with probability `tail` at most."""
     rank = rounded_down((n_resamples + 1) * tail)
     if rank < 1:
         raise ValueError(

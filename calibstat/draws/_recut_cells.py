@@ -194,10 +194,7 @@ class RowsInOrder:
         degree: int,  # the highest power of predictions that is needed
         prediction_sums: Floats | None = None,  # (L,), of each cell, where known
     ) -> RowsInOrder | None:
-        """Sort only rows that edges may fall on; those left out are added up, cell by cell.
-
-        None if there is no histogram, or if a cell holds several stretches of rows that are left out.
-        """
+        """Sort only rows that edges may fall on, and add up the others by cell; None if a histogram cannot do that."""
         if cells is None or cells.numbered is None or cells.edges is None:
             return None
         numbered = cells.numbered

@@ -151,10 +151,7 @@ def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
 
 
 def _power_sums(chances: Floats, index: Ints, steps: Ints) -> tuple[Ints, Ints, Floats]:
-    """Return keys of groups, the group of each row, and sums of powers 0 to 4 of distances to the middle of a step.
-
-    Distances are counted in steps. A chance of one has a step of its own.
-    """
+    """Return keys of groups, the group of each row, and sums of powers 0 to 4 of distances, counted in steps."""
     n_keys = int((steps + 1).sum())
     if n_keys > 2**17 + 2 * len(chances):  # most groups would be empty
         key, distance = _located(chances, index, steps)

@@ -43,10 +43,7 @@ def blocks(n_resamples: int, n_rows: int, rng: np.random.Generator) -> Iterator[
 def draw_blocks(
     draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
 ) -> Iterator[_Block]:
-    """Yield ``draw(stream, size, kept)``, the first `kept` of `size` replicates, of each block: the one loop over them.
-
-    A replicate takes `n_rows` random numbers, by which blocks are cut.
-    """
+    """Yield ``draw(stream, size, kept)`` of each block; a replicate takes `n_rows` random numbers."""
     for stream, size, kept in blocks(n_resamples, n_rows, rng):
         yield draw(stream, size, kept)
 

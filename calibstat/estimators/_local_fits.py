@@ -312,10 +312,7 @@ _INTERVALS = 2**16
 
 
 def numbered(values: Floats, predictions: Predictions, n_cells: int | None) -> tuple[Ints, Ints]:
-    """Return the cell of each row, and the number of rows of each cell; ties stay together.
-
-    Cells are different values, or runs of ranks where there are more of these than asked for.
-    """
+    """Return the cell of each row (a value or a run of ranks) and the number of rows of each; ties stay together."""
     if n_cells is not None and len(values) >= _MANY_ROWS:
         found = _from_intervals(values, n_cells)
         if found is not None:
@@ -338,7 +335,7 @@ def runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Ints, Ints]:
 
 
 def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
-    """Join intervals of equal width to cells of about equal size; None where one interval has half a cell's rows."""
+    """Join intervals of equal width to cells of about equal size; None where one interval is half a cell."""
     low, high = float(values.min()), float(values.max())
     if not high > low or n_cells > _INTERVALS // 8:
         return None

@@ -254,10 +254,7 @@ class Evaluator(ABC):
 
 
 class Estimator(ABC):
-    """A measure of miscalibration, which is called on a sample.
-
-    Subclasses are frozen dataclasses of parameters and write `prepare`; their repr is what a methods section quotes.
-    """
+    """A measure of miscalibration, called on a sample; subclasses are frozen dataclasses and write `prepare`."""
 
     quantity: ClassVar[str] = "value of the estimator"
     """What the number measures, in words and with its units; results print it."""

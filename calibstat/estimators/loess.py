@@ -136,6 +136,10 @@ def VCE(variable: str, span: float = 0.75) -> Estimator:  # noqa: N802 (an estim
     span : float
         Share of the rows in a neighbourhood.
 
+    Returns
+    -------
+    Estimator
+
     Examples
     --------
     >>> import calibstat as cs

@@ -281,6 +281,10 @@ def VECE(variable: str, binning: Binning = EqualMass(10)) -> Estimator:  # noqa:
     binning : Binning
         How to cut the variable; `Categories` for a categorical one.
 
+    Returns
+    -------
+    Estimator
+
     Examples
     --------
     >>> import calibstat as cs

@@ -20,10 +20,7 @@ from calibstat.lenses.relabel import TopLabel
 
 @dataclass(frozen=True)
 class Member:
-    """A statistic of a panel, with the kind of miscalibration to which it is most sensitive, in words.
-
-    If negative values point to another kind, `negative` names it.
-    """
+    """A statistic of a panel, with the kind of miscalibration that a value points to, or a `negative` value."""
 
     name: str
     estimator: Estimator
@@ -122,6 +119,10 @@ def MCE(binning: Binning = EqualMass(15)) -> MaximumMiscalibration:  # noqa: N80
     ----------
     binning : Binning
 
+    Returns
+    -------
+    MaximumMiscalibration
+
     Examples
     --------
     >>> from calibstat.estimators.panels import MCE
@@ -142,6 +143,10 @@ def ACE(n_bins: int = 15) -> ECE:  # noqa: N802
     n_bins : int
         Number of cells.
 
+    Returns
+    -------
+    ECE
+
     Examples
     --------
     >>> from calibstat.estimators.panels import ACE
@@ -153,6 +158,10 @@ def ACE(n_bins: int = 15) -> ECE:  # noqa: N802
 
 def KS() -> KolmogorovSmirnov:  # noqa: N802
     """Kolmogorov-Smirnov calibration error (Gupta et al. 2021; ECCE-MAD): `KolmogorovSmirnov`.
+
+    Returns
+    -------
+    KolmogorovSmirnov
 
     Examples
     --------

@@ -78,6 +78,10 @@ class LogitScore(Estimator):
 def CubicScore() -> LogitScore:  # noqa: N802 (an estimator's name)
     """The cubic score statistic, with four degrees of freedom: ``LogitScore(3)``.
 
+    Returns
+    -------
+    LogitScore
+
     Examples
     --------
     >>> import calibstat as cs

@@ -27,10 +27,7 @@ from calibstat.estimators.tally import ratio
 
 
 class Score(Estimator):
-    """A mean loss; smaller is better. It is not zero under calibration, since it also measures discrimination.
-
-    Subclasses write `losses`. On known chances the value is the expected score.
-    """
+    """A mean loss (subclasses write `losses`); smaller is better. It mixes calibration and discrimination."""
 
     smallest_value: ClassVar[float] = 0.0
 

@@ -105,6 +105,11 @@ class SmoothECE(Estimator):
     bandwidth : float, optional
         A fixed bandwidth instead of the fixed point (at least 1.2e-4 for full accuracy).
 
+    Raises
+    ------
+    ValueError
+        If `bandwidth` is not positive and finite.
+
     Examples
     --------
     >>> import calibstat as cs

@@ -828,10 +828,7 @@ def _bridge_rule() -> tuple[Floats, Floats]:
 
 
 def quadratic_rule(roots: Floats, determinant: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
-    """Return points u and weights with which P(Q > x) is the sum of weights times exp(-x u / 2).
-
-    From the smallest 2 m of the numbers mu, all different, in increasing order, and from D.
-    """
+    """Return u and weights with P(Q > x) = sum weights exp(-x u / 2), from 2 m smallest, increasing mu and from D."""
     low, high = roots[::2, None], roots[1::2, None]
     half = (high - low) / 2
     angle = (np.arange(_N_NODES) + 0.5) * np.pi / _N_NODES

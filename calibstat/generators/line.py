@@ -150,10 +150,7 @@ class LineModel(SyntheticModel):
         return self._at(nodes, self.density(nodes))
 
     def _deviation(self, lens: Lens, odds: Floats, side: int) -> Floats:
-        """Return chance minus prediction of the induced event at `odds` (side 0) or their mirror (side 1).
-
-        Where the lens folds the two, their mean by mass; zero outside a region.
-        """
+        """Return chance minus prediction of the induced event at `odds`, on `side` 0 or 1; zero outside a region."""
         rows = self._both(odds)
         view = lens.look(rows.predictions)
         kept = slice(None) if view.rows is None else view.rows
@@ -259,10 +256,7 @@ class QuantileTable:
         return score, score if self.calibrated else _between(self.chance, whole, part)
 
     def draw_sorted(self, n: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
-        """Draw n scores in increasing order, and whether the event happened to each.
-
-        Sums of n + 1 standard exponential variables, divided by the last, are n sorted uniform variables.
-        """
+        """Draw n scores in increasing order (sums of n + 1 exponential variables), and whether each event happened."""
         reached = rng.standard_exponential(n + 1)
         np.cumsum(reached, out=reached)
         places = reached[:-1]

@@ -270,10 +270,7 @@ def unseen_variance(slope: Floats, chance: Floats) -> float:
 
 
 def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
-    """Return the variance of sum_i share_i <slope_i, outcome_i> by the rule of three, if all outcomes are equal.
-
-    If they are not, the rows show their noise, and nothing is added.
-    """
+    """Return the variance of sum_i share_i <slope_i, outcome_i> by the rule of three where outcomes are `uniform`."""
     chance = possible_chance(1 / (share**2).sum()) if uniform else 0.0
     return unseen_variance(share[:, None] * slope, np.full(len(share), chance))
 

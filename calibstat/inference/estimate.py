@@ -74,6 +74,11 @@ def estimate(
     Estimate
         With ``estimate``, ``confidence_interval`` and ``null_mean``; prints itself in words.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not as described, or the estimator does not fit what is seen through the lens.
+
     Examples
     --------
     >>> import calibstat as cs

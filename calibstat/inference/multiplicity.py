@@ -120,6 +120,11 @@ def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
         column count for the others all the same: left out, the test of these would not be exact where it depends on
         the labels whether there is a value.
 
+    Raises
+    ------
+    ValueError
+        If the shapes are not (m,) and (R, m) with R at least 1.
+
     Examples
     --------
     >>> single_step([3.0, 1.5], [[1.0, 2.0], [0.5, 1.0], [1.2, 0.3]])
@@ -152,6 +157,11 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     -------
     adjusted : (m,) floats
         In the order of `values`; NaN where the value is, as in `single_step`.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are not (m,) and (R, m) with R at least 1.
 
     Examples
     --------

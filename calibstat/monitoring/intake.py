@@ -364,10 +364,7 @@ class FedRows:
         self.ids.extend(named)
 
     def seen_before(self, ids: Sequence[Any]) -> int:
-        """Return how many of these ids, which increase, are of rows that were fed.
-
-        Ids that are not after the last one fed, and were not fed or may not have been, are a ValueError.
-        """
+        """Return how many of these increasing ids were fed; ids that may be new and out of order are a ValueError."""
         if not self.ids:
             return 0
         last, known = self.ids[-1], set(self.ids)

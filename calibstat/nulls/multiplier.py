@@ -249,6 +249,11 @@ class Weak(Restating):
         The name of the variable of clusters: one sign for each; labels are then not redrawn.
     min_expected : float
 
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_resamples` is not an integer of at least 1, or `min_expected` is negative.
+
     Examples
     --------
     >>> import calibstat as cs

@@ -223,10 +223,7 @@ def work(study: Study, unit: Unit, block: int) -> BlockValues:
 def compute(
     study: Study, model: str, n: int, repeats: range, estimates: Estimates
 ) -> tuple[dict[str, Floats], dict[int, Exception]]:
-    """Draw the data sets of a group of repeats and evaluate everything on them.
-
-    Returned are values (names, bins, repeats) by variable, NaN where a repeat failed, and errors by repeat.
-    """
+    """Evaluate everything on a group of repeats: values (names, bins, repeats), NaN after failures, and errors."""
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
     group, errors = GroupOfRepeats(estimates), dict[int, Exception]()
     first = repeats.start // estimates.lanes * estimates.lanes

@@ -53,10 +53,7 @@ def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take
 
 
 def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
-    """Compute on the workers of a client; results come here, so that workers need no common disk.
-
-    The study is the result of a task: it is made again if the workers that hold it are lost.
-    """
+    """Compute on the workers of a client; the study is a task, made again if its workers are lost."""
     shared = client.submit(_itself, study, pure=False)
     futures = {client.submit(_work_all, shared, bundle, block, pure=False): bundle for bundle in bundles}
     try:

@@ -47,6 +47,11 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
         Monte Carlo standard error, ``..._se``. ``n_estimates``, ``n_pvalues`` and ``n_intervals`` count what they are
         made of. The attributes count blocks that failed or are waiting, and show the first errors.
 
+    Raises
+    ------
+    ValueError, TypeError
+        If `ds` is not what `Sweep.run` returns, or `level` does not lie between 0 and 1.
+
     Examples
     --------
     >>> import calibstat as cs
