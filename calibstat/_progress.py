@@ -1,4 +1,4 @@
-"""Progress of long work, told to whoever listens (the command line does; libraries are silent).
+"""Progress of long work, reported to a listener (the command line sets one; libraries are silent).
 
 Loops inside a loop fill its share of the whole. A listener belongs to the thread that set it.
 """

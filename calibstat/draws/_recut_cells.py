@@ -29,7 +29,7 @@ from calibstat.draws.moments import (
 from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.tally import ratio
 
-# From so many rows on only those near the edges are sorted.
+# From this many rows on, only those near the edges are sorted.
 _ROWS_FOR_SELECTION = 50_000
 # So many standard deviations about the rank of an edge are sorted where what the first block of replicates needs does
 # not serve the next ones: less than 1e-6 of the draws fall outside.
@@ -102,7 +102,7 @@ def _window(n: int, ranks: Ints, position: Floats, deviations: float) -> tuple[I
 
 def _draw_edges(rows: RowsInOrder, ranks: Ints, position: Floats, group: Ints, stream: np.random.Generator) -> Edges:
     """Draw what is cut at these positions: the rows before the groups of the edges, and the copies of these."""
-    between = np.diff(ranks, prepend=0, append=rows.n + 1)[:, None] - 1  # so many rows stand between two edges
+    between = np.diff(ranks, prepend=0, append=rows.n + 1)[:, None] - 1  # the number of rows between two edges
     # rows between that fall into the group of the edge below them
     reach = rows.below[0][group] + rows.own[0][group] - position
     room = np.diff(position, axis=0, append=rows.n)

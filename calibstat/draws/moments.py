@@ -261,7 +261,7 @@ def _are_narrow(cells: Cells, doubtful: Bools, prediction: Floats, chance: Array
 # The numbers of rows with and without the event in each cell are multinomial, which is exact; only the sums of
 # predictions and of squared residuals are drawn from a normal law (see `Moments`).
 
-# Replicates of cells are drawn in blocks as if each had so many rows: 1000 replicates, or fewer of many cells.
+# Replicates of cells are drawn in blocks as if each had this many rows: 1000 replicates, or fewer of many cells.
 _AS_MANY_ROWS = 262
 
 

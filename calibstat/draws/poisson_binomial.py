@@ -209,7 +209,7 @@ def _central(sums: Floats) -> tuple[Floats, Floats]:
 # events are rare, and would make that noise a mean. Sums of powers of the odds give each probability to its own
 # digits.
 
-# At most so many rows of a cell are expected to differ from what is almost certain for each. Then six of them differ
+# At most this many rows of a cell are expected to differ from what is almost certain for each. Then six of them differ
 # with a chance below 1e-20, and are left out.
 _RARE = 1e-3
 _FLIPS = 5

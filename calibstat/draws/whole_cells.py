@@ -27,7 +27,7 @@ from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.tally import TallyPlan, ratio
 
-# Up to so many rows are drawn one by one: a thousand replicates of them take a second at most.
+# Up to this many rows are drawn one by one: a thousand replicates of them take at most a second.
 FEW_ROWS = 3000
 # Cells of fewer rows than this on average are not drawn whole: rows cost no more.
 ROWS_FOR_A_CELL = 8.0

@@ -306,7 +306,7 @@ def checked_loess(span: Any, degree: Any, n_points: Any, trim: Any, n_cells: Any
 
 # Numbers of cells along x: values, runs of equally many rows, or nearly so without a sort.
 
-# From so many rows on, cells are unions of narrow intervals of equal width, which need no sort.
+# From this many rows on, cells are unions of narrow intervals of equal width, which need no sort.
 _MANY_ROWS = 2**15
 _INTERVALS = 2**16
 

@@ -33,7 +33,7 @@ def check_generator(
     n: int = 100_000,
     rng: RNG = 0,
 ) -> None:
-    """Check a synthetic model; called in the tests of whoever writes one.
+    """Check a synthetic model; authors call it in their tests.
 
     Parameters
     ----------

@@ -297,7 +297,7 @@ def other_rows(index: Ints, happened: Floats, n_cells: int) -> Ints:
 
 
 def possible_chance(rows: Floats) -> Floats:
-    """Return the largest chance of another outcome that so many rows with equal outcomes leave possible."""
+    """Return the largest chance of another outcome that this number of rows with equal outcomes leaves possible."""
     return RULE_OF_THREE / np.maximum(rows, 2 * RULE_OF_THREE)
 
 

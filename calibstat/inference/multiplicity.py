@@ -356,7 +356,7 @@ def joint_test(
     if adjust in _ON_DRAWS:
         adjusted = np.max([_ON_DRAWS[adjust](each[0], each[1:]) for each in made_comparable], axis=0)
     else:
-        # a statistic that has no value in any draw either does not count; one that these labels do not give has p = 1
+        # A statistic without a value in any draw is left out; one without a value on these labels alone has p = 1.
         possible = np.any([~np.isnan(each).all(axis=0) for each in sets], axis=0)
         adjusted = np.full(len(evidence), np.nan)
         adjusted[possible] = _ON_PVALUES[adjust](np.where(np.isnan(pvalues), 1.0, pvalues)[possible])
