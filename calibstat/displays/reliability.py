@@ -29,7 +29,7 @@ from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
 
 Kind: TypeAlias = Literal["deviation", "classical"]
-_CANONICAL = Canonical()
+CANONICAL = Canonical()
 
 
 class SampleDisplay(ABC):
@@ -54,7 +54,7 @@ class SampleDisplay(ABC):
         sample: Sample,
         binning: Binning | None = None,
         *,
-        lens: Lens = _CANONICAL,
+        lens: Lens = CANONICAL,
         n_resamples: int = 999,
         coverage: float = 0.9,
         rng: RNG = None,
@@ -74,7 +74,7 @@ class SampleDisplay(ABC):
         sample: Sample,
         binning: Binning | None = None,
         *,
-        lens: Lens = _CANONICAL,
+        lens: Lens = CANONICAL,
         n_resamples: int = 999,
         coverage: float = 0.9,
         rng: RNG = None,

@@ -20,13 +20,10 @@ from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
-from calibstat.displays.reliability import SampleDisplay, rank_of_limit
+from calibstat.displays.reliability import CANONICAL, SampleDisplay, rank_of_limit
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
-
-_CANONICAL = Canonical()
 
 
 @final
@@ -76,7 +73,7 @@ class SimplexDisplay(SampleDisplay):
     default_binning = SimplexGrid(5)
 
     def __init__(
-        self, cells: Any, *, binning: Binning, coverage: float, lens: Lens = _CANONICAL, name: str | None = None
+        self, cells: Any, *, binning: Binning, coverage: float, lens: Lens = CANONICAL, name: str | None = None
     ) -> None:
         self.cells = cells
         self.binning = binning

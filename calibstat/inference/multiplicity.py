@@ -228,7 +228,7 @@ def _shares_reached(values: Floats, drawn: Floats) -> Floats:
     """Return the p-value of each value among the same draws (R,), ties included."""
     ordered = np.sort(drawn)
     reached = np.searchsorted(ordered, values - tie_slack(values, typical_size(drawn)), side="left")
-    return monte_carlo_pvalue(len(drawn) - reached, len(drawn))
+    return monte_carlo_pvalue((len(drawn) - reached).astype(float), len(drawn))
 
 
 class Standardization(ABC):

@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, TypeVar, final, overload
+from typing import ClassVar, TypeVar, final
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import Array, Bools, Floats
 from calibstat.data.rounding import TIE_SHARE
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.estimators.base import Estimator, Evaluator
@@ -217,11 +217,7 @@ def typical_size(values: Array, masses: Array | None = None) -> float:
     return float(sizes[order][np.searchsorted(reached, _SHARE_OF_MOST * reached[-1])])
 
 
-@overload
-def monte_carlo_pvalue(exceedances: int, n_resamples: int) -> float: ...
-@overload
-def monte_carlo_pvalue(exceedances: Ints, n_resamples: int) -> Floats: ...
-def monte_carlo_pvalue(exceedances: int | Ints, n_resamples: int) -> float | Floats:
+def monte_carlo_pvalue(exceedances: _Value, n_resamples: int) -> _Value:
     """Return the p-value of data whose evidence that many of R draws reach: (1 + exceedances) / (1 + R), never zero.
 
     Counting the data as one of the R + 1 equally likely sets makes the test exact (Barnard 1963; Davison & Hinkley
