@@ -8,21 +8,25 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from calibstat.auditing.findings import Findings, interval_cell, level_of, means_text
+from calibstat.auditing.findings import Findings, interval_cell, means_text
 from calibstat.auditing.groups import By, Group, LeftOut, Levels, Means, direction, form_groups, is_top_label, look
 from calibstat.auditing.joint import Measured, check_options, check_resamples, measure_groups
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
-from calibstat.inference.arguments import check_estimator, check_lens, check_sample
+from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
-from calibstat.inference.results import CONFIDENCE_LEVEL, number_cell, plain, pvalue_cell
+from calibstat.inference.results import number_cell, plain, pvalue_cell
+from calibstat.inference.test import cluster_count, cluster_note
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
+from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import Multiplier, check_residuals
 
 _SHOWN = 25
 
@@ -37,17 +41,19 @@ def subgroup_audit(
     depth: int = 1,
     min_size: int = 50,
     missing: str = "raise",
+    null: Null | str | None = None,
     adjust: Adjust = "max-t",
     standardize: Standardize = "moments",
+    level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
-    n_resamples: int = 999,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> SubgroupAudit:
     """Test every level of some variables, their crossings, and all rows together, on the same draws.
 
-    All groups are evaluated on the same labels drawn from the predictions, so that the joint law of their statistics
-    is known exactly when the predictions are calibrated in every group, however the groups overlap. Each statistic is
-    standardised, so that small groups neither dominate nor drown (Guy et al. 2025).
+    All groups are evaluated on the same draws of the null: by default labels drawn from the predictions, so that the
+    joint law of their statistics is known exactly when the predictions are calibrated in every group, however the
+    groups overlap. Each statistic is standardised, so that small groups neither dominate nor drown (Guy et al. 2025).
 
     Parameters
     ----------
@@ -68,6 +74,9 @@ def subgroup_audit(
         Groups with fewer rows are left out, and listed.
     missing : {"raise", "level"}
         What to do with missing values in further columns: an error, or a level of their own.
+    null : Null or {"strong", "multiplier"}, optional
+        As for `calibration_test`, of those that draw all groups together: by default ``Consistency(999)``.
+        ``Multiplier(groups="patient")`` is for rows in clusters (asymptotic).
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         "max-t": the probability of any adjusted p-value of at most alpha is at most alpha if all groups are calibrated.
         "step-down": p-values are never larger, and for disjoint groups the same holds for the calibrated groups alone
@@ -75,10 +84,12 @@ def subgroup_audit(
         discovery rate.
     standardize : {"moments", "ranks", "none"}
         As for `multiple_test`.
+    level : float
+        At which groups are rejected.
     confidence_level : float
         Simultaneous confidence level of all intervals.
-    n_resamples : int
-        Number of redraws of the labels.
+    n_resamples : int, optional
+        Of the null, by default 999; where `null` is an object, that says it.
     rng : int, Generator or None
 
     Returns
@@ -90,8 +101,8 @@ def subgroup_audit(
     ------
     ValueError
         If a variable is not there, no variable has two levels of `min_size` rows, values are missing, the statistic
-        is not a number in a group, or resamples are too few for any adjusted p-value to reach one minus the
-        confidence level.
+        is not a number in a group, resamples are too few for any adjusted p-value to reach the level, or the null
+        gives no joint draws.
 
     Examples
     --------
@@ -110,28 +121,39 @@ def subgroup_audit(
     estimator = Kuiper() if estimator is None else estimator
     check_sample(sample)
     check_estimator(estimator)
-    check_options(adjust, standardize, confidence_level, depth=depth, min_size=min_size, n_resamples=n_resamples)
+    check_options(adjust, standardize, level, confidence_level, depth=depth, min_size=min_size)
+    null = _checked(check_null(null, n_resamples), estimator)
     whole = (Canonical() if lens is None else check_lens(lens)) | estimator
     variables, seen = look(sample, by, whole.lens, binning, missing)
     groups, left_out = _groups(variables, seen, depth, min_size)
-    few = check_resamples(adjust, len(groups), n_resamples, confidence_level)
-    measured = measure_groups(
-        whole.core, groups, seen, adjust, standardize, confidence_level, n_resamples, as_generator(rng)
-    )
-    null = Consistency(n_resamples).hypothesis(whole.lens, seen.predictions.given)
+    few = check_resamples(adjust, len(groups), null.n_resamples, level)
+    measured = measure_groups(whole.core, groups, seen, null, adjust, standardize, confidence_level, as_generator(rng))
     return SubgroupAudit(
-        groups=_group_findings(groups, seen, measured, whole.lens, level_of(confidence_level)),
+        groups=_group_findings(groups, seen, measured, whole.lens, level),
         pvalue=measured.found.pvalue,
         left_out=tuple(left_out),
         adjust=adjust,
+        level=level,
         confidence_level=confidence_level,
         n=len(seen),
-        n_resamples=n_resamples,
+        n_resamples=measured.n_resamples,
         estimator=whole,
-        assumed=f"in every group, {null}; all groups on the same draws",
-        notes=tuple(each for each in (measured.note, few) if each),
+        assumed=f"in every group, {null.hypothesis(whole.lens, seen.predictions.given)}; all groups on the same draws",
+        notes=(
+            *(each for each in (measured.note, few) if each),
+            *cluster_note(cluster_count(null, seen.predictions)),
+        ),
         source=seen.predictions.source,
     )
+
+
+def _checked(null: Null, estimator: Estimator) -> Null:
+    """Refuse nulls that move rows between groups, and signs for what they cannot be multiplied into."""
+    if isinstance(null, Consistency) and null.resample_predictions:
+        raise ValueError(f"{null!r} draws rows anew, but an audit keeps its groups: use Consistency().")
+    if isinstance(null, Multiplier):
+        check_residuals(estimator.core)
+    return null
 
 
 def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
@@ -197,11 +219,11 @@ class GroupFinding:
     statistic : float
         The estimator on the group's rows.
     null_mean : float
-        What is expected of a calibrated model with the same predictions.
+        Its mean under the null: what is expected of a calibrated model with the same predictions.
     standardized : float
         The evidence after standardisation: in standard deviations above its mean.
     pvalue : float
-        Exact, of this group alone.
+        Of this group alone.
     pvalue_adjusted : float
         Adjusted for all groups.
     confidence_interval : (float, float), optional
@@ -258,12 +280,12 @@ class SubgroupAudit(Findings[GroupFinding]):
 
     Parameters
     ----------
-    adjust, confidence_level, n, n_resamples, left_out, notes, source
+    adjust, level, confidence_level, n, n_resamples, left_out, notes, source
         As for all `Findings`.
     groups : tuple of GroupFinding
         All rows first, then the levels of each variable, then crossings.
     pvalue : float
-        Exact, of the hypothesis that the model is calibrated in every group.
+        Of the null in every group together; exact where labels are drawn from the predictions.
     estimator : Estimator
         With its lens.
     assumed : str

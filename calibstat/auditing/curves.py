@@ -16,13 +16,13 @@ from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import at_least_one, check_number
+from calibstat.data.parameters import LEVEL, at_least_one, check_number
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import replicate
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import single_step
-from calibstat.inference.results import LEVEL, Result, pvalue_cell, small_pvalue
+from calibstat.inference.results import Result, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull

@@ -37,7 +37,8 @@ class Findings(Result, Generic[_Found]):
     """What was found for each of several groups or variables, all on the same draws."""
 
     adjust: str  # how p-values were adjusted
-    confidence_level: float  # with which all intervals cover together; one minus it is the level of the tests
+    level: float  # at which tests reject
+    confidence_level: float  # with which all intervals cover together
     n: int
     n_resamples: int
     left_out: tuple[LeftOut, ...]  # what was not looked at, and why
@@ -70,12 +71,6 @@ class Findings(Result, Generic[_Found]):
         names = [found.name for found in self._findings]
         raise KeyError(f"there is no {self._row} {name!r}; the {self._row}s are {names!r}")
 
-    @final
-    @property
-    def level(self) -> float:
-        """The level of the tests: one minus the confidence level."""
-        return level_of(self.confidence_level)
-
     def _asked(self) -> dict[str, Any]:
         """Return what is special about the question, for `to_dict`."""
         return {}
@@ -87,6 +82,7 @@ class Findings(Result, Generic[_Found]):
             "n": self.n,
             "n_resamples": self.n_resamples,
             "adjust": self.adjust,
+            "level": self.level,
             "confidence_level": self.confidence_level,
             "hypothesis": self.hypothesis,
             "source": self.source,
@@ -116,11 +112,6 @@ class Findings(Result, Generic[_Found]):
     @final
     def _pvalue_cell(self, found: _Found) -> str:
         return pvalue_cell(found.pvalue_adjusted) + (" *" if found.pvalue_adjusted <= self.level else "")
-
-
-def level_of(confidence_level: float) -> float:
-    """Return one minus the level, without the rounding error that would decide ties: 1 - 0.9 is below 0.1."""
-    return round(1 - confidence_level, 12)
 
 
 def interval_cell(interval: tuple[float, float] | None) -> str:

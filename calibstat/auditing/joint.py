@@ -8,10 +8,9 @@ from typing import final
 
 import numpy as np
 
-from calibstat.auditing.findings import level_of
 from calibstat.auditing.groups import Group
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import at_least_one, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, is_chances
@@ -19,8 +18,9 @@ from calibstat.estimators.combined import Family
 from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, simultaneous_half_widths
-from calibstat.inference.results import CONFIDENCE_LEVEL
-from calibstat.nulls.consistency import Consistency
+from calibstat.inference.results import counted
+from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count
+from calibstat.nulls.base import Null
 from calibstat.nulls.multiplier import Multiplier, signed_values
 
 # Replicates that go through each group at once: with few rows each, calls would cost more than sums.
@@ -32,10 +32,11 @@ _NUMBERS = 2**23
 @final
 @dataclass(frozen=True, eq=False)
 class InGroup(Estimator):
-    """The headline of an estimator on some rows (m,) only; signs are centred over these, as noise about their value."""
+    """The headline of an estimator on some rows (m,) only; signs centred over these give noise about its value."""
 
     estimator: Estimator
     rows: Ints
+    centred: bool = False
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
@@ -45,7 +46,7 @@ class InGroup(Estimator):
     @property
     def estimand(self) -> InGroup:
         """The estimand on the same rows."""
-        return InGroup(self.estimator.estimand, self.rows)
+        return InGroup(self.estimator.estimand, self.rows, self.centred)
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
@@ -55,7 +56,7 @@ class InGroup(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator on these rows."""
         rows = None if len(self.rows) == len(predictions) else self.rows
-        return GroupEvaluator(self.estimator, predictions, rows)
+        return GroupEvaluator(self.estimator, predictions, rows, self.centred)
 
     def evidence(self, values: Floats) -> Floats:
         """Order values as the estimator does."""
@@ -66,8 +67,9 @@ class InGroup(Estimator):
 class GroupEvaluator(Evaluator):
     """An estimator prepared on some rows; None for all."""
 
-    def __init__(self, estimator: Estimator, predictions: Predictions, rows: Ints | None) -> None:
+    def __init__(self, estimator: Estimator, predictions: Predictions, rows: Ints | None, centred: bool) -> None:
         self.rows = rows
+        self.centred = centred
         self.predictions = predictions if rows is None else predictions.take(rows)
         self.inner = Headline(estimator).prepare(self.predictions)
         self.batch_size = min(_MOST_AT_ONCE, max(1, _NUMBERS // len(predictions)))
@@ -84,12 +86,13 @@ class GroupEvaluator(Evaluator):
 
     def _signed(self, outcomes: Array, signs: Array) -> Floats:
         own = self._own(signs, rows_last=True)
-        centred = own - np.average(own, axis=-1, weights=self.predictions.weights)[..., None]
-        return signed_values(self.inner, Sample.of(self.predictions, self._own(outcomes)), centred)
+        if self.centred:
+            own = own - np.average(own, axis=-1, weights=self.predictions.weights)[..., None]
+        return signed_values(self.inner, Sample.of(self.predictions, self._own(outcomes)), own)
 
     @property
     def capabilities(self) -> Capabilities:
-        """Centred signs, and many replicates at once."""
+        """Signs on the rows of the group, and many replicates at once."""
         return Capabilities(signed=self._signed, batch_size=self.batch_size)
 
 
@@ -99,10 +102,11 @@ class Measured:
     """What the draws say of each of J groups or variables."""
 
     values: Floats  # (J,), the statistic
-    null_means: Floats  # (J,), its mean over redrawn labels
-    found: JointTest  # on redrawn labels
+    null_means: Floats  # (J,), its mean under the null
+    found: JointTest  # on the draws of the null
     half_widths: Floats | None  # (J,), of intervals that cover together; None where none is known to
     note: str  # why there is no interval; else ""
+    n_resamples: int  # of each kind
 
     def interval(self, j: int) -> tuple[float, float] | None:
         """Return the interval of one of them, if it has one."""
@@ -113,25 +117,44 @@ def measure_groups(
     core: Estimator,  # without its lens
     groups: Sequence[Group],
     seen: Sample,  # all rows, through the lens
+    null: Null,
     adjust: str,  # as for `joint_test`
     standardize: str,
     confidence_level: float,
-    n_resamples: int,
     rng: np.random.Generator,
 ) -> Measured:
-    """Evaluate all groups on the data, on redrawn labels and, for intervals, on random signs."""
-    family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
+    """Evaluate all groups on the data, on draws of the null and, for intervals, on random signs."""
+    family = _in_groups(core, groups, centred=False)
     evaluator = family.prepare(seen.predictions)
     values = evaluator(seen.outcomes)
     _refuse_groups_without_value(core, groups, values)
-    (drawn,) = draw_together(Consistency(n_resamples), family, seen, rng, evaluator)
-    evidence, redraws = family.evidences(values), family.evidences(drawn.samples)
+    drawn = draw_together(null, family, seen, rng, evaluator)
+    evidence, kinds = family.evidences(values), [family.evidences(each.samples) for each in drawn]
+    n_resamples = len(drawn[0].samples)
     half_widths, note = None, f"no intervals: none is known to cover for {core!r}; Kuiper() and ECE() have one"
     if core.residual_form == "seminorm":
-        signs = Multiplier(n_resamples).draw(family, seen, rng, evaluator).samples
-        half_widths, note = half_widths_or_note(evidence, redraws, signs, confidence_level)
-    found = joint_test(evidence, [redraws], adjust, standardize)
-    return Measured(values, drawn.mean, found, half_widths, note)
+        centred = _in_groups(core, groups, centred=True)
+        multiplier = Multiplier(n_resamples, null.groups if isinstance(null, Multiplier) else None)
+        signs = multiplier.draw(centred, seen, rng, centred.prepare(seen.predictions)).samples
+        half_widths, note = half_widths_or_note(evidence, kinds[0], [*kinds[1:], signs], confidence_level)
+        few = _few_clusters(groups, seen, multiplier)
+        half_widths, note = (None, few) if few else (half_widths, note)
+    found = joint_test(evidence, kinds, adjust, standardize)
+    return Measured(values, drawn[0].mean, found, half_widths, note, n_resamples)
+
+
+def _few_clusters(groups: Sequence[Group], seen: Sample, multiplier: Multiplier) -> str:
+    """Say which group has too few clusters for an interval from signs, if any has."""
+    for group in groups:
+        count = cluster_count(multiplier, seen.predictions.take(group.rows))
+        if count is not None and count < MINIMUM_CLUSTERS:
+            found = counted(count, "cluster")
+            return f"no intervals: {group.name} has {found}, but at least {MINIMUM_CLUSTERS} are needed"
+    return ""
+
+
+def _in_groups(core: Estimator, groups: Sequence[Group], centred: bool) -> Family:
+    return Family({str(number): InGroup(core, group.rows, centred) for number, group in enumerate(groups)})
 
 
 def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], values: Floats) -> None:
@@ -144,7 +167,7 @@ def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], value
 
 
 def half_widths_or_note(
-    evidence: Floats, redraws: Floats, signs: Floats, confidence_level: float
+    evidence: Floats, redraws: Floats, others: Sequence[Floats], confidence_level: float
 ) -> tuple[Floats | None, str]:
     """Return half-widths of intervals that hold together, or say why there are none."""
 
@@ -152,7 +175,7 @@ def half_widths_or_note(
         return UniformInterval(0.0, [largest], "").half_width(confidence_level)
 
     try:
-        return simultaneous_half_widths(evidence, redraws, [signs], quantile), ""
+        return simultaneous_half_widths(evidence, redraws, others, quantile), ""
     except NoInterval as error:
         return None, f"no intervals: {error}"
 
@@ -162,20 +185,23 @@ def interval(value: float, half_width: float) -> tuple[float, float]:
     return lower_end(value, half_width), float(value + half_width)
 
 
-def check_options(adjust: str, standardize: str, confidence_level: float, **counts: int) -> None:
+def check_options(adjust: str, standardize: str, level: float, confidence_level: float, **counts: int) -> None:
     """Refuse unknown methods, levels that are none, and numbers below one."""
     check_choices(adjust, standardize)
+    check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     for name, value in counts.items():
         at_least_one(name, value)
 
 
-def check_resamples(adjust: str, m: int, n_resamples: int, confidence_level: float) -> str:
+def check_resamples(adjust: str, m: int, n_resamples: int | None, level: float) -> str:
     """Refuse so few resamples that no adjusted p-value of `m` tests can reach the level, whatever the data.
 
-    The note says where they are too few for one small p-value among many to reach it; it is "" if they are not.
+    The note says where they are too few for one small p-value among many to reach it; it is "" if they are not, or if
+    the number is not known before.
     """
-    level = level_of(confidence_level)
+    if n_resamples is None:
+        return ""
     smallest = (1 if adjust in ("max-t", "step-down") else m) / level
     least, better = (rounded_up(factor * smallest) - 1 for factor in (1, 20))
     wanted = f"Take n_resamples of at least {least} (better {better})"

@@ -15,12 +15,13 @@ from calibstat.auditing.joint import Measured, check_options, check_resamples, h
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.tally import TallyPlan, ratio
-from calibstat.inference.arguments import check_lens
+from calibstat.inference.arguments import check_lens, check_null
 from calibstat.inference.multiplicity import Adjust, JointTest, Standardize, joint_test
-from calibstat.inference.results import CONFIDENCE_LEVEL, number_cell
+from calibstat.inference.results import number_cell
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
@@ -37,14 +38,15 @@ def scan_variables(
     *,
     lens: Lens | None = None,
     binning: Binning | Mapping[str, Binning] = EqualMass(10),
-    null: Null | str = "weak",
     rank_by: str = "excess",
-    adjust: Adjust = "max-t",
-    standardize: Standardize = "moments",
     min_expected: float = 10,
     missing: str = "raise",
+    null: Null | str | None = "weak",
+    adjust: Adjust = "max-t",
+    standardize: Standardize = "moments",
+    level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
-    n_resamples: int = 999,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> VariableScan:
     """Rank variables by their variable-based calibration error (Kelly & Smyth 2023), beside what noise alone gives.
@@ -63,22 +65,25 @@ def scan_variables(
         Looked through first; the authors' measure is of `TopLabel()`.
     binning : Binning or mapping of str to Binning
         How numbers are cut; those with at most ten distinct values, and categories, are not.
+    rank_by : {"excess", "vece"}
+        "vece" ranks by the raw value, as the authors do.
+    min_expected : float
+        Neighbouring cells are merged until each expects this many events and non-events; 0 merges none.
+    missing : {"raise", "level"}
     null : Null or {"weak", "strong"}
         Which p-values are adjusted. "weak", or a `Weak`: no error on average at any value of the variable
         (asymptotic). "strong", or a `Consistency`: calibrated given the prediction and the variable (exact). An object
         brings its `n_resamples`, and a `Weak` its `min_expected`.
-    rank_by : {"excess", "vece"}
-        "vece" ranks by the raw value, as the authors do.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         As for `subgroup_audit`.
     standardize : {"moments", "ranks", "none"}
         As for `multiple_test`.
-    min_expected : float
-        Neighbouring cells are merged until each expects this many events and non-events; 0 merges none.
-    missing : {"raise", "level"}
+    level : float
+        At which variables are rejected.
     confidence_level : float
         Simultaneous confidence level of the intervals for the errors in these cells.
-    n_resamples : int
+    n_resamples : int, optional
+        Of each kind, by default 999; where `null` is an object, that says it.
     rng : int, Generator or None
 
     Returns
@@ -105,7 +110,7 @@ def scan_variables(
     ('20.01 to 25.79', 'mixed')
     """
     expect_sample(sample)
-    check_options(adjust, standardize, confidence_level, n_resamples=n_resamples)
+    check_options(adjust, standardize, level, confidence_level)
     if rank_by not in ("excess", "vece"):
         raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
     chosen, weak = _null(null, n_resamples, min_expected)
@@ -115,7 +120,7 @@ def scan_variables(
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")
     cut, seen = look(sample, asked, lens, binning, missing, "variables")
     kept, left_out, notes = _usable(cut, seen, weak.min_expected)
-    notes += [check_resamples(adjust, len(kept), weak.n_resamples, confidence_level)]
+    notes += [check_resamples(adjust, len(kept), weak.n_resamples, level)]
     # One draw of labels and one of signs serve both nulls.
     estimator, generator = _OfVariables(tuple(kept)), as_generator(rng)
     evaluator = estimator.prepare(seen.predictions)
@@ -123,14 +128,16 @@ def scan_variables(
     redraws, signs = weak.draw(estimator, seen, generator, evaluator).replicates
     kinds = [redraws.samples[..., 0], signs.samples[..., 0]]
     strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
-    half_widths, note = half_widths_or_note(values, kinds[0], kinds[1], confidence_level)
-    measured = Measured(values, redraws.mean[:, 0], both if chosen is weak else strong, half_widths, note)
+    half_widths, note = half_widths_or_note(values, kinds[0], kinds[1:], confidence_level)
+    used = both if chosen is weak else strong
+    measured = Measured(values, redraws.mean[:, 0], used, half_widths, note, weak.n_resamples)
     found = _variable_findings(kept, seen, measured, (both, strong), redraws.mean[:, 1])
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
         null=chosen,
         rank_by=rank_by,
         adjust=adjust,
+        level=level,
         confidence_level=confidence_level,
         top_label=is_top_label(lens, seen),
         lens=lens,
@@ -142,20 +149,16 @@ def scan_variables(
     )
 
 
-def _null(null: Null | str, n_resamples: int, min_expected: float) -> tuple[Null, Weak]:
+def _null(null: Null | str | None, n_resamples: int | None, min_expected: float) -> tuple[Null, Weak]:
     """Return the null of the adjusted p-values, and the weak null by which both kinds of noise are drawn."""
-    if isinstance(null, Weak) and null.groups is None:
-        return null, null
-    if isinstance(null, Consistency) and not null.resample_predictions:
-        return null, Weak(null.n_resamples, min_expected=min_expected)
-    weak = Weak(n_resamples, min_expected=min_expected)
-    if null == "weak":
-        return weak, weak
-    if null in ("strong", "consistency"):
-        return Consistency(n_resamples), weak
+    chosen = check_null(null, n_resamples, "weak", min_expected=min_expected)
+    if isinstance(chosen, Weak) and chosen.groups is None:
+        return chosen, chosen
+    if isinstance(chosen, Consistency) and not chosen.resample_predictions:
+        return chosen, Weak(chosen.n_resamples, min_expected=min_expected)
     raise ValueError(
-        f"null is {null!r}; it must be 'weak' or 'strong', or a null of these: Weak() without groups, or Consistency() "
-        "with the predictions kept."
+        f"null is {null!r}, but a scan looks at labels drawn anew and signs of rows together: it must be 'weak' or "
+        "'strong', or a null of these: Weak() without groups, or Consistency() with the predictions kept."
     )
 
 
@@ -418,7 +421,7 @@ class VariableScan(Findings[VariableFinding]):
 
     Parameters
     ----------
-    adjust, confidence_level, n, n_resamples, left_out, notes, source
+    adjust, level, confidence_level, n, n_resamples, left_out, notes, source
         As for all `Findings`.
     variables : tuple of VariableFinding
         In order of rank: the largest excess (or VECE) first.

@@ -31,12 +31,14 @@ from calibstat.cli.questions import (
     one_question,
     read_binning,
     read_estimator,
+    read_null,
     refuse_label,
     sample_columns,
     variables_asked,
 )
 from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show
 from calibstat.data.files import file_arguments
+from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices
 from calibstat.inference.results import small_pvalue
 
 _CAUTION = (
@@ -45,7 +47,10 @@ _CAUTION = (
 )
 OPTIONS = {
     "n_resamples": "--n-resamples",
+    "adjust is ": "--adjust is ",
     "adjust='max-t', which": "--adjust max-t, which",
+    "null=": "--null ",
+    "null is ": "--null is ",
     "min_size or min_expected": "--min-size or --min-expected",
     "min_expected is ": "--min-expected is ",
     "min_size": "--min-size",
@@ -82,10 +87,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="with --curves: leave out groups in which fewer events, or non-events, are expected (default: 10)",
     )
-    add_shared(parser, 4)
+    options.add(parser, "--null", null="labels drawn from the predictions")
+    add_shared(parser, 4, adjust="max-t, or holm with --curves")
 
 
-def add_shared(parser: argparse.ArgumentParser, n_bins: int) -> None:
+def add_shared(parser: argparse.ArgumentParser, n_bins: int, adjust: str = "max-t") -> None:
     """Add the options of audits and scans."""
     options.add_one(
         parser, "--bins", help=f"cells of a column of numbers with more than ten values (default: {n_bins})"
@@ -97,27 +103,24 @@ def add_shared(parser: argparse.ArgumentParser, n_bins: int) -> None:
         default="raise",
         help="missing values of these columns: an error (the default), or a level of their own",
     )
-    parser.add_argument(
-        "--adjust",
-        choices=("max-t", "step-down", "holm", "fdr_bh"),
-        default="max-t",
-        help="how p-values are adjusted (default: max-t)",
-    )
-    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")
+    options.add(parser, "--adjust", adjust=adjust)
+    options.add_one(parser, "--n-resamples", default=None, help="redraws of the labels (default: 999)")
+    options.add(parser, "--level", "--confidence-level", "--seed", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, audit it, print what was found."""
     if arguments.min_expected is not None and not arguments.curves:
         raise ValueError("--min-expected is for --curves; without it groups are left out by --min-size alone")
-    if arguments.estimator is not None and arguments.curves:
-        raise ValueError("--curves compares curves by a statistic of its own: leave out --estimator")
+    wrong = [f"--{name}" for name in ("estimator", "null") if getattr(arguments, name) is not None]
+    if wrong and arguments.curves:
+        raise ValueError(f"--curves compares curves by a statistic of its own: leave out {' and '.join(wrong)}")
     measure = Measure(read_estimator(arguments.estimator))
     with plain_warnings(), options.named_options(OPTIONS):
         sample, by = read_audited(arguments, "--by", arguments.by, measure)
         question = one_question(sample.predictions, arguments.lens, measure, two="an audit")
         if arguments.curves:
-            _print_curves(_curves(arguments, sample, by, question.view.lens), arguments.format)
+            _print_curves(_curves(arguments, sample, by, question.view.lens), arguments)
             return
         with ProgressBar():
             audit = cs.subgroup_audit(
@@ -127,9 +130,10 @@ def run(arguments: argparse.Namespace) -> None:
                 estimator=None if measure.estimator is None else question.core,
                 depth=arguments.depth,
                 min_size=arguments.min_size,
+                null=read_null(arguments.null),
                 **shared(arguments, 4),
             )
-    last = ("lens", "estimator", "n_resamples", "adjust", "confidence_level", "hypothesis", "source")
+    last = ("lens", "estimator", "n_resamples", "adjust", "level", "confidence_level", "hypothesis", "source")
     show(arguments.format, flat(audit.to_dict(), "groups", last), cautioned(audit))
     if arguments.format == "json":
         for each in audit.left_out:
@@ -144,7 +148,8 @@ def shared(arguments: argparse.Namespace, n_bins: int) -> dict[str, Any]:
     return {
         "binning": cells(binning, arguments.bins or n_bins),
         "missing": arguments.missing,
-        "adjust": arguments.adjust,
+        "adjust": arguments.adjust or "max-t",
+        "level": arguments.level,
         "confidence_level": arguments.confidence_level,
         "n_resamples": arguments.n_resamples,
         "rng": arguments.seed,
@@ -161,9 +166,15 @@ def cautioned(found: object) -> str:
     return "\n".join([str(found), *beside("caution", _CAUTION)])
 
 
+# Each column is tested on draws of its own.
+_OWN_DRAWS = dict.fromkeys(("max-t", "step-down"), "--curves tests each column on draws of its own")
+
+
 def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> list[cs.EqualCurvesTest]:
     """Test each column by itself, on draws of its own."""
+    check_choices(arguments.adjust or "holm", missing=_OWN_DRAWS)
     more = shared(arguments, 4)
+    more["n_resamples"] = more["n_resamples"] or 999
     del more["adjust"], more["confidence_level"]
     if arguments.min_expected is not None:
         more["min_expected"] = arguments.min_expected
@@ -175,15 +186,16 @@ def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.L
     return ProgressBar().each(answer, list(by))
 
 
-def _print_curves(found: list[cs.EqualCurvesTest], form: str) -> None:
-    """Print one test for each column, with p-values adjusted over all of them (Holm 1979)."""
-    adjusted = [float(pvalue) for pvalue in cs.holm([test.pvalue for test in found])]
+def _print_curves(found: list[cs.EqualCurvesTest], arguments: argparse.Namespace) -> None:
+    """Print one test for each column, with p-values adjusted over all of them, by default as Holm (1979) does."""
+    adjust = arguments.adjust or "holm"
+    adjusted = [float(pvalue) for pvalue in adjust_pvalues([test.pvalue for test in found], adjust)]
     texts = [str(test) for test in found]
     if len(found) > 1:
         each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
-        texts.append("\n".join(beside("adjusted", f"{each}: Holm's correction over the {len(found)} columns")))
+        texts.append("\n".join(beside("adjusted", f"{each}: {ADJUSTMENTS[adjust]}, over {len(found)} columns")))
     records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
-    show(form, records, "\n\n".join(texts))
+    show(arguments.format, records, "\n\n".join(texts))
 
 
 # The sample that is audited or scanned, and the columns it is audited by.

@@ -34,11 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     options.add_lens(parser)
     options.add(parser, "--estimator", "--bins", "--binning", estimator="DebiasedL2")
-    parser.add_argument(
+    options.add_one(
+        parser,
         "--adjust",
-        choices=("holm", "max-t"),
         default="holm",
-        help="how p-values of pairs are adjusted: Holm's method (the default), or by the largest difference",
+        help="how p-values of pairs are adjusted: holm (the default), max-t (by the largest difference) or fdr_by",
     )
     options.add(parser, "--level", "--confidence-level", "--n-resamples", "--seed", "--format")
 
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> None:
     """Read the models, compare them, print what was found."""
     measure = Measure.asked(arguments, "DebiasedL2")
     names = None if arguments.lens is None else [arguments.lens]
-    with plain_warnings():
+    with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
         models = read_models(arguments, variables_asked(names, (), measure))
         predictions = next(iter(models.values())).predictions
         question = one_question(predictions, arguments.lens, measure)

@@ -19,7 +19,8 @@ from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import Record, ask, headline, table
 from calibstat.cli.text import plain_warnings, width
-from calibstat.inference.results import LEVEL, number
+from calibstat.data.parameters import LEVEL
+from calibstat.inference.results import number
 
 N_TREES = 100
 PICTURE = "calibration_demo.png"
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     _say(_introduction(trained))
     with plain_warnings():
         before, after = (
-            ask(sample, panel(sample.predictions, None, (), Measure()), None, seed)
+            ask(sample, panel(sample.predictions, None, (), Measure()), None, None, seed)
             for sample in (trained.raw, trained.recalibrated)
         )
     _show("Raw.", before)

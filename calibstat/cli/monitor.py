@@ -34,6 +34,7 @@ from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine
 from calibstat.data.files import file_arguments
+from calibstat.data.parameters import LEVEL
 from calibstat.monitoring.intake import WAITING, codes_of_labels, read_predictions
 from calibstat.monitoring.state import expect_folder, read_state
 
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there, and keep the state in it")
     parser.add_argument("--name", default="", metavar="MODEL", help="of the model; a state of another one is refused")
-    options.add_one(parser, "--level", help="chance of a false alarm, ever (default: 0.05)")
+    options.add_one(parser, "--level", help=f"chance of a false alarm, ever (default: {LEVEL})")
     parser.add_argument("--sort", action="store_true", help="sort the rows by --order first")
     parser.add_argument(
         "--missing",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import calibstat as cs
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 
 LENS_HELP = """\
 lenses:
@@ -65,6 +66,21 @@ def column_names(text: str) -> list[str]:
     return names
 
 
+def conditions(text: str) -> list[list[str]]:
+    """Split what is conditioned on at commas, and at colons what belongs together; quoted names may hold both.
+
+    >>> conditions('age,site:sex,"dog: small"')
+    [['age'], ['site', 'sex'], ['dog: small']]
+    """
+    parts = re.split(r',(?=(?:[^"]*"[^"]*")*[^"]*$)', text)
+    found = [[name.strip() for name in next(csv.reader([part.strip()], delimiter=":"), [])] for part in parts]
+    if not all(names and all(names) for names in found):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} does not name a column, several with commas between, or some jointly with colons (age:site)"
+        )
+    return found
+
+
 def column_name(text: str) -> str:
     """Read the name of one column, which may stand in double quotes; commas belong to it.
 
@@ -92,9 +108,9 @@ class Once(argparse.Action):
 # The options that several commands share: the same name, the same meaning and the same help everywhere.
 
 
-def _column_option(metavar: str, text: str) -> dict[str, Any]:
+def _column_option(metavar: str, text: str, read: Callable[[str], list[Any]] = column_names) -> dict[str, Any]:
     text += "; with commas between, or the option several times"
-    return {"action": "extend", "type": column_names, "metavar": metavar, "help": text}
+    return {"action": "extend", "type": read, "metavar": metavar, "help": text}
 
 
 def _number_option(metavar: str, read: Callable[[str], float], default: float, text: str) -> dict[str, Any]:
@@ -120,6 +136,12 @@ SHARED: dict[str, dict[str, Any]] = {
     },
     "--by": _column_option("VAR", "columns of groups, or of numbers that are cut into groups; names, or patterns"),
     "--variables": _column_option("VAR", "columns of numbers for calibrators that use them"),
+    "--given": _column_option(
+        "VAR",
+        "also ask conditionally on these columns (age, sex), each alone; age:sex is both at once, and prediction:age "
+        "the prediction beside a column; not with an estimator that conditions on nothing",
+        conditions,
+    ),
     "--lens": {
         "action": Once,
         "metavar": "LENS",
@@ -147,11 +169,16 @@ SHARED: dict[str, dict[str, Any]] = {
     "--null": {
         "action": Once,
         "metavar": "NULL",
-        "help": "the null hypothesis and how its distribution is computed: consistency, exact, asymptotic, weak and "
-        "others, or an expression: 'Consistency(9999)'",
+        "help": "the null hypothesis and how its distribution is computed: strong, weak, multiplier, exact, asymptotic "
+        "or sequential, or an expression: 'Consistency(9999)'",
     },
-    "--level": _number_option("A", share, 0.05, "level at which tests reject"),
-    "--confidence-level": _number_option("C", share, 0.95, "level of intervals"),
+    "--adjust": {
+        "action": Once,
+        "metavar": "METHOD",
+        "help": "how p-values are adjusted for being several: max-t, step-down, holm, fdr_bh or fdr_by",
+    },
+    "--level": _number_option("A", share, LEVEL, "level at which tests reject"),
+    "--confidence-level": _number_option("C", share, CONFIDENCE_LEVEL, "level of intervals"),
     "--n-resamples": _number_option("N", positive, 999, "redraws of the labels"),
     "--seed": _number_option("S", whole, 0, "the same seed gives the same numbers"),
     "--format": {"choices": ("text", "json"), "default": "text", "help": "text to read (the default), or JSON"},
@@ -194,14 +221,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
     """What to ask of the sample, and in which cells."""
     add_one(parser, "--lens", action="append", help="a question to ask (see below); may be repeated")
     parser.epilog = f"{LENS_HELP}\n{PANEL_HELP}"
-    parser.add_argument(
-        "--given",
-        action="append",
-        type=column_names,
-        metavar="VAR",
-        help="also ask conditionally on this column (age, sex, site); may be repeated, each is asked alone; "
-        "prediction,VAR or VAR,VAR conditions on both at once; not with an estimator that conditions on nothing",
-    )
+    add(parser, "--given")
     more = "ECE, or ExpectedMiscalibration where more than two outcomes are seen at once"
     add(parser, "--estimator", "--bins", "--binning", estimator=more)
 

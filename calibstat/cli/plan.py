@@ -17,7 +17,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli import options
-from calibstat.cli.questions import Measure, default_lens, one_lens, read_null, read_sample
+from calibstat.cli.questions import OF_NULLS, Measure, default_lens, one_lens, read_null, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings, show
 
 _OPTIONS = {
@@ -27,6 +27,7 @@ _OPTIONS = {
     "(max_n)": "(--max-n)",
     "power is ": "--power is ",
     "level is ": "--level is ",
+    **OF_NULLS,
     "a wider family": "another --direction",
 }
 
@@ -54,6 +55,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--power", type=float, default=0.8, metavar="P", help="chance of seeing it (default: 0.8)")
     parser.add_argument("--max-n", type=int, default=1_000_000, metavar="N", help="no more labels (default: 1000000)")
     parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
+    redraws = "redraws of the labels in each test (default: as many as the level needs)"
+    options.add_one(parser, "--n-resamples", default=None, help=redraws)
     options.add(parser, "--seed", "--format")
 
 
@@ -74,7 +77,7 @@ def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.Re
     direction: Any = arguments.direction.replace("-", " ")
     family = cs.ErrorFamily(predictions, direction, lens | cs.ECE())
     more = {"power": arguments.power, "level": arguments.level, "n_runs": arguments.runs, "rng": arguments.seed}
-    more |= {} if arguments.null is None else {"null": read_null(arguments.null)}
+    more |= {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples}
     with options.named_options(_OPTIONS):
         if arguments.n is not None:
             return cs.minimum_detectable(family, arguments.n, test, **more)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -16,10 +15,11 @@ import numpy as np
 
 import calibstat as cs
 from calibstat.cli.estimators import TWO, estimator_name, for_two_outcomes, needs, takes, variables_of
-from calibstat.cli.options import column_names, is_expression, made, public_names, read_labels
+from calibstat.cli.options import column_names, is_expression, made, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.arrays import Ints
 from calibstat.data.files import file_arguments
+from calibstat.inference.arguments import NULLS
 
 Names: TypeAlias = tuple[str | EllipsisType, ...]
 # With more classes, as many class-wise tests would drown the others in Holm's correction.
@@ -83,9 +83,9 @@ class Question:
         }
 
 
-def in_words(given: Names, comma: str = ", ") -> str:
-    """Return what is conditioned on in words; nothing for the prediction alone."""
-    return comma.join("prediction" if name is ... else name for name in given)
+def in_words(given: Names) -> str:
+    """Return what is conditioned on, as ``--given`` takes it; nothing for the prediction alone."""
+    return ":".join("prediction" if name is ... else name for name in given)
 
 
 # Lenses, by name or as expressions.
@@ -224,7 +224,7 @@ class Measure:
         """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
         if self.estimator is not None and self.of(2, len(predictions)).unconditional:
             raise ValueError(
-                f"--given {in_words(names, ',')}: {self.name} is the same whatever is conditioned on; leave out "
+                f"--given {in_words(names)}: {self.name} is the same whatever is conditioned on; leave out "
                 "--given, or take an estimator that conditions on it, such as ECE"
             )
         return self._build("ECE", reduce(mul, [self._factor(name, n_outcomes, predictions) for name in names]))
@@ -289,27 +289,18 @@ def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
     return cs.EqualWidth(n_bins) if binning == "equal-width" else cs.EqualMass(n_bins)
 
 
-def read_null(text: str | None, n_resamples: int | None = None) -> cs.Null | None:
-    """Read ``--null``, with so many resamples if it draws any; None leaves both to the test.
+def read_null(text: str | None) -> cs.Null | str | None:
+    """Read ``--null``: a name, which waits for the number of resamples, or an expression; None leaves it to the verb.
 
-    >>> read_null("consistency", 99), read_null("Asymptotic()")
-    (Consistency(n_resamples=99, ...), Asymptotic())
+    >>> read_null("Strong"), read_null("Asymptotic()")
+    ('strong', Asymptotic())
     """
-    if text is None:
-        return None if n_resamples is None else cs.Consistency(n_resamples)
-    public = {name.lower(): getattr(cs, name) for name in public_names()}
-    nulls = {name: each for name, each in public.items() if isinstance(each, type) and issubclass(each, cs.Null)}
-    # The strong null is another name of consistency.
-    known: dict[str, Any] = {"strong": cs.Consistency}
-    known |= {name: null for name, null in nulls.items() if not inspect.isabstract(null)}
-    found: Any = choose("--null", text, cs.Null, known)
-    if n_resamples is None:
-        return known[found]() if isinstance(found, str) else found
-    if not isinstance(found, str):
-        raise ValueError(f"--n-resamples {n_resamples}: the expression of --null says how many; leave it out")
-    if "n_resamples" not in inspect.signature(known[found]).parameters:
-        raise ValueError(f"--n-resamples {n_resamples}: --null {text} draws nothing; leave it out")
-    return known[found](n_resamples=n_resamples)
+    found: cs.Null | str | None = None if text is None else choose("--null", text, cs.Null, NULLS)
+    return found
+
+
+# What errors of a null are about.
+OF_NULLS = {"n_resamples is ": "--n-resamples is ", "null=": "--null ", "null is ": "--null is "}
 
 
 # The panel of questions.

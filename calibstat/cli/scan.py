@@ -17,7 +17,7 @@ import argparse
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.audit import OPTIONS, add_shared, cautioned, flat, read_audited, shared
-from calibstat.cli.questions import Measure, choose, one_question
+from calibstat.cli.questions import Measure, one_question, read_null
 from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
 
 
@@ -38,11 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="excess",
         help="VECE beyond noise (the default), or raw as in Kelly & Smyth (2023)",
     )
-    parser.add_argument(
+    options.add_one(
+        parser,
         "--null",
-        action=options.Once,
         default="weak",
-        metavar="NULL",
         help="weak: no error on average at any value (the default); strong: calibrated given prediction and column; "
         "or an expression: 'Weak(9999)'",
     )
@@ -59,12 +58,12 @@ def run(arguments: argparse.Namespace) -> None:
                 sample,
                 variables,
                 lens=question.view.lens,
-                null=choose("--null", arguments.null, cs.Null, ("weak", "strong")),
+                null=read_null(arguments.null),
                 rank_by=arguments.rank_by,
                 **shared(arguments, 10),
             )
-    common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "confidence_level", "hypothesis", "source")
-    show(arguments.format, flat(scan.to_dict(), "variables", common), cautioned(scan))
+    common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "level", "confidence_level", "hypothesis")
+    show(arguments.format, flat(scan.to_dict(), "variables", (*common, "source")), cautioned(scan))
     if arguments.format == "json":
         for each in scan.left_out:
             notice(f"left out: {each.name} {each.reason}")

@@ -25,6 +25,7 @@ import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
+    OF_NULLS,
     Measure,
     NamedLens,
     Question,
@@ -69,8 +70,8 @@ def run(arguments: argparse.Namespace) -> None:
         _run_omnibus(arguments)
         return
     measure, given = Measure.asked(arguments), read_given(arguments.given)
-    null = read_null(arguments.null, arguments.n_resamples)
-    with plain_warnings():
+    null = read_null(arguments.null)
+    with plain_warnings(), options.named_options(OF_NULLS):
         sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
         questions = panel(sample.predictions, arguments.lens, given, measure)
         _tell_folding(sample, questions)
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
             notice(
                 f"class-wise is left out, as there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
-        records = ask(sample, questions, null, arguments.seed)
+        records = ask(sample, questions, null, arguments.n_resamples, arguments.seed)
         _tell_floors(records, arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
     show(arguments.format, [record.to_dict() for record in records], text)
@@ -117,18 +118,18 @@ def _tell_floors(records: Sequence[Record], level: float) -> None:
 
 def _run_omnibus(arguments: argparse.Namespace) -> None:
     """Read the sample, test it through each lens, print what was found."""
-    wrong = [f"--{name}" for name in ("given", "estimator", "bins", "null") if getattr(arguments, name) is not None]
+    wrong = [f"--{name}" for name in ("given", "estimator", "bins") if getattr(arguments, name) is not None]
     wrong += ["--binning"] if arguments.binning != "equal-mass" else []
     if wrong:
         raise ValueError(f"--omnibus has statistics of its own: leave out {' and '.join(wrong)}")
-    with plain_warnings():
+    with plain_warnings(), options.named_options(OF_NULLS):
         names = arguments.lens or ["canonical"]
         sample = read_sample(arguments, variables_asked(names, (), Measure()))
         views = [each.view for each in panel(sample.predictions, names, (), Measure())]
-        redraws = {} if arguments.n_resamples is None else {"n_resamples": arguments.n_resamples}
+        asked = {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples, "rng": arguments.seed}
 
         def answer(view: NamedLens) -> cs.OmnibusTest:
-            return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, rng=arguments.seed, **redraws)
+            return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, **asked)
 
         found = ProgressBar().each(answer, views)
     records, texts = [], []
@@ -174,7 +175,9 @@ class Record:
         }
 
 
-def ask(sample: cs.Sample, questions: Sequence[Question], null: cs.Null | None, seed: int) -> list[Record]:
+def ask(
+    sample: cs.Sample, questions: Sequence[Question], null: cs.Null | str | None, n_resamples: int | None, seed: int
+) -> list[Record]:
     """Test each question, and adjust the p-values over all of them (Holm 1979).
 
     Without a null p-values are computed where they can be. Each question begins at the seed, as the same call in
@@ -183,7 +186,7 @@ def ask(sample: cs.Sample, questions: Sequence[Question], null: cs.Null | None, 
     """
 
     def answer(question: Question) -> cs.CalibrationTest:
-        return cs.calibration_test(sample, question.estimator, null=null, rng=seed)
+        return cs.calibration_test(sample, question.estimator, null=null, n_resamples=n_resamples, rng=seed)
 
     tests = ProgressBar().each(answer, questions)
     adjusted = cs.holm([test.pvalue for test in tests])

@@ -22,7 +22,7 @@ from calibstat.comparisons.splits import (
     sample_from,
 )
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import at_least_one, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
@@ -34,7 +34,6 @@ from calibstat.inference.compare import ComparisonTest, comparable, compare_test
 from calibstat.inference.differences import MINIMUM_ROWS, normal_interval
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
 from calibstat.inference.multiplicity import holm
-from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel

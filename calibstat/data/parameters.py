@@ -1,12 +1,18 @@
-"""Parameters: what they must be, how frozen objects keep them, and the warning when cells are too many."""
+"""Parameters: what levels are by default, checks, how frozen objects keep them, and a warning of small cells."""
 
 from __future__ import annotations
 
 import operator
 from numbers import Real
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
+
+LEVEL: Final = 0.05
+"""The level of tests that are not told another one."""
+
+CONFIDENCE_LEVEL: Final = 1 - LEVEL
+"""The confidence level of intervals that are not told another one."""
 
 
 class SmallCellsWarning(UserWarning):

@@ -19,7 +19,7 @@ from calibstat._logistic import (
     sums_of_products,
 )
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -121,7 +121,7 @@ class Cox(Estimator):
     (0.63743, 1.10569, 0.62257)
     """
 
-    confidence_level: float = 0.95
+    confidence_level: float = CONFIDENCE_LEVEL
     statistic: Statistic = "score"
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
     two_outcomes: ClassVar[bool] = True
@@ -258,7 +258,7 @@ class ObservedToExpected(Estimator):
     (1.25, [0.4691, 3.3305])
     """
 
-    confidence_level: float = 0.95
+    confidence_level: float = CONFIDENCE_LEVEL
     quantity: ClassVar[str] = "observed over expected number of events"
     smallest_value: ClassVar[float] = 0.0
     headline_place: ClassVar[int | None] = 0

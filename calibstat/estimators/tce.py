@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Bools, Floats, Ints
-from calibstat.data.parameters import at_least_one, check_share
+from calibstat.data.parameters import LEVEL, at_least_one, check_share
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Estimator,
@@ -67,7 +67,7 @@ class TCE(Estimator):
     """
 
     binning: Binning | None = None
-    level: float = 0.05
+    level: float = LEVEL
     n_min: int = 10
     n_max: int = 1000
     quantity: ClassVar[str] = "predictions contradicted by the events of their cell (per cent)"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import Any, Final
 
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import Inquiry
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
-from calibstat.nulls.consistency import Consistency
-from calibstat.nulls.exact import Exact
-from calibstat.nulls.multiplier import Multiplier, Weak
 
 
 def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple[Inquiry, Sample]:
@@ -67,20 +65,40 @@ def check_estimator(estimator: Any) -> None:
         )
 
 
-_NULLS = {"strong": Consistency, "consistency": Consistency, "weak": Weak, "multiplier": Multiplier, "exact": Exact}
+# The names of nulls, the same in every verb and on the command line, and the file and class that each stands for.
+NULLS: Final = {
+    "strong": ("consistency", "Consistency"),
+    "consistency": ("consistency", "Consistency"),
+    "weak": ("multiplier", "Weak"),
+    "multiplier": ("multiplier", "Multiplier"),
+    "exact": ("exact", "Exact"),
+    "asymptotic": ("asymptotic", "Asymptotic"),
+    "sequential": ("consistency", "Sequential"),
+}
 
 
-def check_null(null: Any) -> Null:
-    """Return a null, or the one of that name with its defaults, and refuse anything else."""
-    if isinstance(null, str) and null in _NULLS:
-        named: Null = _NULLS[null]()
-        return named
+def check_null(null: Any, n_resamples: int | None = None, default: str = "strong", **settings: Any) -> Null:
+    """Return a null, or the one of that name, and refuse anything else; None has the name `default`.
+
+    A null that is named draws `n_resamples`, or as many as it does by itself; `settings` are for it where it has them.
+    An object says all of this, so that another number beside it is refused.
+    """
+    name = default if null is None else null
+    if isinstance(name, str) and name in NULLS:
+        file, kind = NULLS[name]
+        made: type[Null] = getattr(import_module(f"calibstat.nulls.{file}"), kind)
+        if n_resamples is not None and made.n_resamples is None:
+            raise ValueError(f"n_resamples is {n_resamples!r}, but null={name!r} draws nothing; leave it out.")
+        asked = settings if n_resamples is None else settings | {"n_resamples": n_resamples}
+        return made(**{key: value for key, value in asked.items() if hasattr(made, key)})
     if not isinstance(null, Null):
         found = repr(null) if isinstance(null, str) else _kind_of(null)
         raise TypeError(
             f"null is {found}, but a null is expected: for example Consistency(999), or one of "
-            f"{', '.join(map(repr, _NULLS))}."
+            f"{', '.join(map(repr, NULLS))}."
         )
+    if n_resamples not in (None, null.n_resamples):
+        raise ValueError(f"n_resamples is {n_resamples!r}, but null={null!r} says how many are drawn; leave it out.")
     return null
 
 

@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import check_number, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, check_number, check_share
 from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample, refuse_empty
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import CONFIDENCE_LEVEL, Result, interval_text, number, small_pvalue
+from calibstat.inference.results import Result, interval_text, number, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 

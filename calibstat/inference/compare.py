@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
-from calibstat.data.parameters import check_share, true_or_false
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
@@ -31,8 +31,6 @@ from calibstat.inference.differences import (
 )
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.results import (
-    CONFIDENCE_LEVEL,
-    LEVEL,
     CalibrationTest,
     Inquiry,
     Result,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from scipy.special import ndtr
 
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import at_least_one, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import random_signs, replicate
@@ -20,8 +20,8 @@ from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized
-from calibstat.inference.multiplicity import holm, single_step
-from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Inquiry, Result, counted, noted, number
+from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, single_step
+from calibstat.inference.results import Inquiry, Result, counted, noted, number
 from calibstat.lenses.base import Lens
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -32,7 +32,7 @@ def compare_models(
     estimator: Estimator,
     *,
     lens: Lens | None = None,
-    adjust: Literal["holm", "max-t"] = "holm",
+    adjust: Adjust = "holm",
     level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int = 999,
@@ -59,7 +59,9 @@ def compare_models(
         As for `comparison_test`, with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
-    adjust : {"holm", "max-t"}
+    adjust : {"holm", "max-t", "fdr_by"}
+        Holm's method, the largest difference, or the share of false discoveries (Benjamini & Yekutieli 2001), each as
+        above. The other methods do not fit pairs that share models, and are refused.
     level : float
         From which p-value on the verdict says that there is evidence; p-values do not depend on it.
     confidence_level : float
@@ -114,7 +116,7 @@ def compare_models(
     normal = 2 * ndtr(-np.abs(z))
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
     drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
-    adjusted = holm(wrapped) if adjust == "holm" else _max_t(np.abs(z), drawn, own, pairs)
+    adjusted = _max_t(np.abs(z), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
     columns = zip(pairs, differences, errors, z, normal, wrapped, adjusted, strict=True)
     return ModelComparison(
         names=names,
@@ -138,8 +140,7 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
             f"compare_models needs at least two models by name, got {found}: for example "
             "{'raw': sample, 'calibrated': other}."
         )
-    if adjust not in ("holm", "max-t"):
-        raise ValueError(f"adjust is {adjust!r}; it must be 'holm' or 'max-t'.")
+    check_choices(adjust, missing=_MISSING)
     names = tuple(models)
     first = models[names[0]]
     check_sample(first)
@@ -232,6 +233,11 @@ def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, in
 _METHODS = {
     "holm": "Holm's method over pairs",
     "max-t": "the largest difference of all pairs (random signs), Bonferroni over models",
+    "fdr_by": "Benjamini and Yekutieli's method over pairs (share of false discoveries)",
+}
+_MISSING = {
+    "step-down": "the part for models that may all be calibrated is not known to hold with pairs left out one by one",
+    "fdr_bh": "differences of pairs that share a model need not depend positively on each other",
 }
 
 
@@ -361,10 +367,11 @@ class ModelComparison(Result):
         found = []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
-        if self.own_pvalues is None and self.adjust == "holm":
+        if self.own_pvalues is None and self.adjust != "max-t":
             return tuple(found)
-        m = len(self.names)
-        smallest = (2 * len(self.pairs) if self.adjust == "holm" else max(m, 2 * (m - 2))) / (1 + self.n_resamples)
+        m, pairs = len(self.names), len(self.pairs)
+        factor = {"holm": 2 * pairs, "max-t": max(m, 2 * (m - 2)), "fdr_by": 2 * np.sum(1 / np.arange(1, pairs + 1))}
+        smallest = factor[self.adjust] / (1 + self.n_resamples)
         if smallest > self.level:
             drawn = counted(self.n_resamples, "resample")
             found.append(f"with {drawn} no adjusted p-value can be below {min(smallest, 1):.2g}")

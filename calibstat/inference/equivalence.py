@@ -8,13 +8,14 @@ from typing import Any, final
 import numpy as np
 
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import check_number, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_number, check_share
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.arguments import look_through
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
-from calibstat.inference.results import CONFIDENCE_LEVEL, Inquiry, Result, noted, number, small_pvalue
+from calibstat.inference.results import Inquiry, Result, noted, number, small_pvalue
 from calibstat.inference.test import cluster_count, cluster_note, events_note, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
@@ -36,6 +37,7 @@ class EquivalenceTest(Result):
     upper_bound : float
         One-sided bound of the error.
     confidence_level : float
+        Of the upper bound.
     method : str
         What the bound is for, and how it was computed.
     question : Inquiry
@@ -45,6 +47,8 @@ class EquivalenceTest(Result):
         Number of rows of the rarest outcome.
     n_clusters : int or None
         Number of clusters, where the multiplier names groups.
+    level : float
+        From which p-value on the error is said to be at most the margin.
     """
 
     estimate: float
@@ -57,17 +61,27 @@ class EquivalenceTest(Result):
     multiplier: Multiplier
     fewest: int
     n_clusters: int | None = None
+    level: float = LEVEL
 
     @property
     def within(self) -> bool:
-        """Whether the error is at most the margin, with the confidence asked for."""
-        return self.upper_bound <= self.margin
+        """Whether the hypothesis that the error is larger than the margin is rejected at the level."""
+        if self._of_bound:
+            return self.upper_bound <= self.margin
+        return self.pvalue <= self.level + ROUNDING
+
+    @property
+    def _of_bound(self) -> bool:
+        """Whether the test of the level is that of the bound."""
+        return abs(1 - self.confidence_level - self.level) <= ROUNDING
 
     @property
     def verdict(self) -> str:
         """One sentence: the error is at most the margin, or this cannot be said."""
-        level = f"{100 * self.confidence_level:g} % confidence"
+        level = f"{100 * (1 - self.level):g} % confidence"
         asked, bound = self.question, number(self.upper_bound, self.margin)
+        if not self._of_bound:
+            bound += f" with {100 * self.confidence_level:g} % confidence"
         where = f"through {asked.lens!r} (n = {asked.n}, p {small_pvalue(self.pvalue)}): its upper bound is {bound}."
         claim = f"the {asked.estimator.quantity} is at most {number(self.margin, self.upper_bound)}"
         return (
@@ -86,6 +100,7 @@ class EquivalenceTest(Result):
             "within": self.within,
             "pvalue": self.pvalue,
             "upper_bound": self.upper_bound,
+            "level": self.level,
             "confidence_level": self.confidence_level,
             "method": self.method,
             "multiplier": repr(self.multiplier),
@@ -110,6 +125,7 @@ def equivalence_test(
     margin: float,
     *,
     lens: Lens | None = None,
+    level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
     interval: Multiplier | None = None,
     n_resamples: int = 999,
@@ -130,7 +146,10 @@ def equivalence_test(
         Between 0 and 1, in units of the estimator (squared for `DebiasedL2`); chosen before seeing the data.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
+    level : float
+        From which p-value on the error is said to be at most the margin; p-values do not depend on it.
     confidence_level : float
+        Of the upper bound.
     interval : Multiplier, optional
         As for `estimate`: ``Multiplier(groups="patient")`` for rows in clusters.
     n_resamples : int
@@ -158,6 +177,7 @@ def equivalence_test(
     True
     """
     question, seen = look_through(sample, estimator, lens)
+    check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     _check(margin, interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval
@@ -177,6 +197,7 @@ def equivalence_test(
         multiplier=multiplier,
         fewest=fewest_rows(seen),
         n_clusters=cluster_count(multiplier, seen.predictions),
+        level=level,
     )
 
 

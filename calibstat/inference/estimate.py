@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.whole_cells import sums_suffice
@@ -15,7 +15,7 @@ from calibstat.estimators.tally import Tally
 from calibstat.inference.arguments import look_through
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.intervals import NO_NOISE, ConfidenceInterval, Interval, NoInterval, UniformInterval
-from calibstat.inference.results import CONFIDENCE_LEVEL, Estimate
+from calibstat.inference.results import Estimate
 from calibstat.inference.test import (
     ENOUGH_CLUSTERS,
     MINIMUM_CLUSTERS,

@@ -9,17 +9,16 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
-from calibstat.inference.results import LEVEL, Inquiry, Result, counted, number
+from calibstat.inference.results import Inquiry, Result, counted, number
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull, Null
-from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Restating
 
 
@@ -28,10 +27,11 @@ def multiple_test(
     estimator: Estimator,
     *,
     lens: Lens | None = None,
+    null: Null | str | None = None,
     adjust: Adjust = "max-t",
     standardize: Standardize = "moments",
     level: float = LEVEL,
-    null: Null | str | None = None,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> MultipleTest:
     """Test each of several numbers, and adjust the p-values for having looked at all of them.
@@ -49,6 +49,8 @@ def multiple_test(
         ``EachClass(ECE())``.
     lens : Lens, optional
         Looked through before the estimator's own: ``lens | estimator``.
+    null : Null or {"strong", "multiplier"}, optional
+        As for `calibration_test`, of those that draw several numbers together: by default ``Consistency(999)``.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         By the maximum over all (single-step) or over those not yet rejected (step-down; Westfall & Young 1993); Holm's
         method; or by the false discovery rate, under positive dependence (Benjamini & Hochberg) or any dependence
@@ -58,8 +60,8 @@ def multiple_test(
         (`ByMoments`), their p-values (`ByRanks`), or not at all.
     level : float
         Level of the tests in texts.
-    null : Null or {"strong", "multiplier"}, optional
-        By default ``Consistency(999)``: labels drawn anew.
+    n_resamples : int, optional
+        Of the null, by default 999; where `null` is an object, that says it.
     rng : int, Generator or None
 
     Returns
@@ -87,8 +89,9 @@ def multiple_test(
     (('a', 'b', 'c'), [False, True, False])
     """
     question, seen = look_through(sample, estimator, lens)
-    null = Consistency() if null is None else check_null(null)
+    null = check_null(null, n_resamples)
     check_choices(adjust, standardize)
+    check_share("level", level, LEVEL)
     estimator, core = question.estimator, question.estimator.core
     if not core.members:
         raise ValueError(
@@ -262,17 +265,20 @@ def omnibus_test(
     panel: Mapping[str, Estimator] | Sequence[Estimator] | None = None,
     *,
     lens: Lens | None = None,
+    null: Null | str | None = None,
+    adjust: Adjust = "max-t",
     standardize: Standardize = "moments",
     level: float = LEVEL,
-    n_resamples: int = 999,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> OmnibusTest:
     """Test calibration with several statistics at once, exactly, and say which kind of error each of them points to.
 
-    All statistics are evaluated on the same redraws of the labels, as a `Family`, and standardised over these and the
-    data together. The largest value on the data is compared with the largest of each redraw, so that P(p <= alpha) <=
-    alpha at every n for any panel. No single statistic has power against every kind of miscalibration; a panel has
-    nearly the power of its best member, and is blind only where all are. Choose the panel before seeing the labels.
+    All statistics are evaluated on the same draws of the null, by default labels drawn anew, as a `Family`, and
+    standardised over these and the data together. The largest value on the data is compared with the largest of each
+    draw, so that P(p <= alpha) <= alpha at every n for any panel, with labels drawn anew. No single statistic has power
+    against every kind of miscalibration; a panel has nearly the power of its best member, and is blind only where all
+    are. Choose the panel before seeing the labels.
 
     Parameters
     ----------
@@ -284,11 +290,16 @@ def omnibus_test(
         scaling score, the log-loss z, the kernel, and Kuiper's statistic class by class and for the top label.
     lens : Lens, optional
         Looked through first; canonical by default.
+    null : Null or {"strong", "multiplier"}, optional
+        As for `multiple_test`; "multiplier" is for a panel of statistics of residuals.
+    adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
+        How the p-values of the members are adjusted; that of the test is of all together.
     standardize : {"moments", "ranks", "none"}
         As for `multiple_test`; with "ranks" it is the test of the smallest p-value (min-p).
     level : float
-        Level of the test in texts.
-    n_resamples : int
+        Level of the tests in texts.
+    n_resamples : int, optional
+        Of the null, by default 999; where `null` is an object, that says it.
     rng : int, Generator or None
 
     Returns
@@ -299,7 +310,7 @@ def omnibus_test(
     Raises
     ------
     ValueError
-        If a member does not fit what is seen through the lens; the message names it.
+        If a member does not fit what is seen through the lens; the message names it. If the null gives no joint draws.
 
     Examples
     --------
@@ -314,8 +325,9 @@ def omnibus_test(
     >>> print(result.kind)
     over-confidence: predictions are too extreme
     """
-    at_least_one("n_resamples", n_resamples)
-    check_choices("max-t", standardize)
+    null = check_null(null, n_resamples)
+    check_choices(adjust, standardize)
+    check_share("level", level, LEVEL)
     check_sample(sample)
     lens = Canonical() if lens is None else check_lens(lens)
     seen = lens(sample)
@@ -324,7 +336,7 @@ def omnibus_test(
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
     members = default_panel(seen.predictions.n_classes) if panel is None else chosen_panel(panel)
-    family, null = family_of(members), Consistency(n_resamples)
+    family = family_of(members)
     try:
         evaluator = family.prepare(seen.predictions)
         values = evaluator(seen.outcomes)
@@ -332,8 +344,9 @@ def omnibus_test(
         _name_the_misfit(members, lens, seen)
         raise
     _refuse_nan(members, values)
-    (drawn,) = draw_together(null, family, seen, as_generator(rng), evaluator)
-    found = joint_test(family.evidences(values), [family.evidences(drawn.samples)], standardize=standardize)
+    drawn = draw_together(null, family, seen, as_generator(rng), evaluator)
+    kinds = [family.evidences(each.samples) for each in drawn]
+    found = joint_test(family.evidences(values), kinds, adjust, standardize)
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
         pvalue=found.pvalue,
@@ -345,7 +358,8 @@ def omnibus_test(
         kinds=tuple(member.says(value) for member, value in zip(members, values, strict=True)),
         lens=lens,
         n=len(seen),
-        n_resamples=n_resamples,
+        adjust=adjust,
+        n_resamples=len(drawn[0].samples),
         hypothesis=f"{null.hypothesis(lens, seen.predictions.given)}; the same draws for all statistics",
         source=seen.predictions.source,
         level=level,
@@ -389,11 +403,12 @@ class OmnibusTest(Result):
     pvalues : tuple of float
         Exact p-value of each member by itself: not adjusted for the others.
     adjusted : tuple of float
-        Adjusted for the number of statistics, by the largest standardised evidence.
+        Adjusted for the number of statistics.
     kinds : tuple of str
         What an extreme value of each member means.
     lens : Lens
     n : int
+    adjust : str
     n_resamples : int
     hypothesis, source : str
     level : float
@@ -410,6 +425,7 @@ class OmnibusTest(Result):
     kinds: tuple[str, ...]
     lens: Lens
     n: int
+    adjust: str
     n_resamples: int
     hypothesis: str
     source: str
@@ -454,6 +470,7 @@ class OmnibusTest(Result):
             "n_resamples": self.n_resamples,
             "source": self.source,
             "hypothesis": self.hypothesis,
+            "adjust": self.adjust,
             "level": self.level,
             "statistic": self.statistic,
             "pvalue": self.pvalue,

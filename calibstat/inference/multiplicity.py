@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, final
 
@@ -311,6 +311,7 @@ ADJUSTMENTS: Final[dict[str, str]] = {
     "fdr_bh": "by Benjamini and Hochberg's method (share of false discoveries, for positive dependence)",
     "fdr_by": "by Benjamini and Yekutieli's method (share of false discoveries, for any dependence)",
 }
+_NONE: Final[Mapping[str, str]] = {}
 _ON_DRAWS: dict[str, Callable[[ArrayLike, ArrayLike], Floats]] = {"max-t": single_step, "step-down": step_down}
 _ON_PVALUES: dict[str, Callable[[ArrayLike], Floats]] = {
     "holm": holm,
@@ -334,11 +335,20 @@ class JointTest:
     pvalue: float
 
 
-def check_choices(adjust: str, standardize: str) -> None:
-    """Refuse the name of a method that there is not."""
+def check_choices(adjust: str, standardize: str = "moments", missing: Mapping[str, str] = _NONE) -> None:
+    """Refuse the name of a method that there is not, or that is `missing` in a verb, which says why."""
     for name, value, known in (("adjust", adjust, ADJUSTMENTS), ("standardize", standardize, STANDARDIZATIONS)):
         if value not in known:
-            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, known))}.")
+            offered = ", ".join(repr(each) for each in known if each not in missing)
+            raise ValueError(f"{name} is {value!r}; it must be one of {offered}.")
+    if adjust in missing:
+        offered = " or ".join(repr(each) for each in ADJUSTMENTS if each not in missing)
+        raise ValueError(f"adjust is {adjust!r}, but {missing[adjust]}: take {offered}.")
+
+
+def adjust_pvalues(pvalues: ArrayLike, adjust: str) -> Floats:
+    """Adjust p-values by a method that needs nothing else: "holm", "fdr_bh" or "fdr_by"."""
+    return _ON_PVALUES[adjust](pvalues)
 
 
 def joint_test(

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.estimators.base import Estimator
 from calibstat.inference.intervals import ConfidenceInterval
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-# The default level of tests, and the default confidence level of intervals.
-LEVEL = 0.05
-CONFIDENCE_LEVEL = 1 - LEVEL
 # Texts begin at least this many letters from the left, so that most results are aligned alike.
 _NAME_WIDTH = 9
 

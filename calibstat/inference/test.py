@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.inference.arguments import check_null, look_through
-from calibstat.inference.results import LEVEL, CalibrationTest
+from calibstat.inference.results import CalibrationTest
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
@@ -27,6 +27,7 @@ def calibration_test(
     lens: Lens | None = None,
     null: Null | str | None = None,
     level: float = LEVEL,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> CalibrationTest:
     """Test the hypothesis of calibration, in the sense of the estimator's lens.
@@ -42,7 +43,7 @@ def calibration_test(
         The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
-    null : Null or {"strong", "weak", "multiplier", "exact"}, optional
+    null : Null or {"strong", "weak", "multiplier", "exact", "asymptotic", "sequential"}, optional
         What is assumed, by an object or a name ("strong" is `Consistency`). By default the distribution is computed
         (`Exact`) where statistic and data allow that, which does not depend on the labels, and drawn with
         ``Consistency(999)`` where they do not; the result says which. Through a lens that conditions on a variable that
@@ -50,6 +51,8 @@ def calibration_test(
         given the variable.
     level : float
         From which p-value on the verdict says that there is evidence; p-values do not depend on it.
+    n_resamples : int, optional
+        How often the null is drawn that `null` names, or labels where it names none; an object says so itself.
     rng : int, Generator or None
         The same `rng` gives the same p-value; a distribution that is computed needs none.
 
@@ -80,8 +83,8 @@ many rows.
     question, seen = look_through(sample, estimator, lens)
     estimator = question.estimator
     check_share("level", level, LEVEL)
-    if null is not None:
-        null = check_null(null)
+    if null is not None or n_resamples is not None:
+        null = check_null(null, n_resamples)
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)

@@ -13,9 +13,8 @@ import numpy as np
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
 from calibstat.data.columns import as_array
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Predictions
-from calibstat.inference.results import LEVEL
 from calibstat.lenses.base import Lens
 from calibstat.monitoring.base import UNKNOWN, Bets
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import LEVEL, at_least_one
 from calibstat.data.sample import Predictions
-from calibstat.inference.results import LEVEL
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute

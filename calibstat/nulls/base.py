@@ -22,6 +22,8 @@ class Null(ABC):
 
     joint: ClassVar[bool] = True
     """Whether several numbers can be drawn on the same replicates; False for a null that judges a single number."""
+    n_resamples: int | None = None
+    """How many replicates are drawn; None where nothing is drawn, or the number is not known before."""
 
     @abstractmethod
     def draw(

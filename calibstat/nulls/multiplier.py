@@ -74,12 +74,7 @@ class Multiplier(Null):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> EmpiricalNull:
         """Evaluate the estimator on residuals with each set of signs."""
-        if estimator.residual_form == "none":
-            raise ValueError(
-                f"{estimator!r} depends on more than outcome - prediction, so signs cannot be multiplied into it; "
-                "use Consistency(), or a statistic of residuals, for example ECE(EqualMass(15)) or "
-                "DebiasedL2(EqualMass(15)). An estimator of your own declares residual_form = 'function'."
-            )
+        check_residuals(estimator)
         codes, weights = clusters(sample.predictions, self.groups), sample.predictions.weights
         prepared = evaluator or estimator.prepare(sample.predictions)
 
@@ -111,6 +106,16 @@ class Multiplier(Null):
         return (
             f"given {names}, the mean of outcome - prediction seen through {lens!r} is zero{weak}; one random sign for "
             f"each {each} (asymptotic: at least 500 rows, 10 events and 10 non-events expected in each cell){exact}"
+        )
+
+
+def check_residuals(estimator: Estimator) -> None:
+    """Refuse an estimator that signs cannot be multiplied into."""
+    if estimator.residual_form == "none":
+        raise ValueError(
+            f"{estimator!r} depends on more than outcome - prediction, so signs cannot be multiplied into it; "
+            "use Consistency(), or a statistic of residuals, for example ECE(EqualMass(15)) or "
+            "DebiasedL2(EqualMass(15)). An estimator of your own declares residual_form = 'function'."
         )
 
 

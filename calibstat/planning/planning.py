@@ -12,14 +12,14 @@ import numpy as np
 
 from calibstat._progress import track
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import at_least_one, check_share
+from calibstat.data.parameters import LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
 from calibstat.inference.arguments import check_lens, check_null
-from calibstat.inference.results import LEVEL, Result
+from calibstat.inference.results import Result
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
@@ -45,10 +45,11 @@ def required_n(
     *,
     lens: Lens | None = None,
     power: float = 0.8,
-    level: float = LEVEL,
-    null: Null | str | None = None,
     max_n: int = 1_000_000,
     n_runs: int = 1000,
+    null: Null | str | None = None,
+    level: float = LEVEL,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> RequiredN:
     """Find how many labels a test needs to reject a model with the wanted power.
@@ -66,14 +67,16 @@ def required_n(
         Looked through before the estimator's own, the same as ``lens | estimator``; of a function, before it.
     power : float
         The wanted probability of rejecting, above the level.
-    level : float
-        The test rejects if its p-value is at most this.
-    null : Null, optional
-        Of `calibration_test`; by default labels are redrawn as often as the level needs.
     max_n : int
         The largest number of labels to consider.
     n_runs : int
         Simulated samples in all, at least; the power has a standard error of about 0.6 / sqrt(n_runs).
+    null : Null or name, optional
+        Of `calibration_test`; by default labels are redrawn.
+    level : float
+        The test rejects if its p-value is at most this.
+    n_resamples : int, optional
+        Of the null, by default as many as the level needs; where `null` is an object, that says it.
     rng : int, Generator or None
 
     Returns
@@ -100,7 +103,7 @@ def required_n(
             f"model is of type {type(model).__name__}, but a synthetic model is expected: for example "
             "ErrorFamily(y_prob)(0.02)"
         )
-    planned, generator = _planned(test, lens, level, power, null), as_generator(rng)
+    planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
     low = min(_SMALLEST_N, at_least_one("max_n", max_n))
     search = Search(power, low, max_n, at_least_one("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
     crossing = search(lambda n, runs: planned.rejections(model, int(n), runs, generator), min(_FIRST_N, max_n))
@@ -115,9 +118,10 @@ def minimum_detectable(
     lens: Lens | None = None,
     bounds: tuple[float, float] | None = None,
     power: float = 0.8,
-    level: float = LEVEL,
-    null: Null | str | None = None,
     n_runs: int = 1000,
+    null: Null | str | None = None,
+    level: float = LEVEL,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> MinimumDetectable:
     """Find the smallest effect that a test detects in n labels with the wanted power.
@@ -133,7 +137,7 @@ def minimum_detectable(
         As for `required_n`.
     bounds : (float, float), optional
         Where to look for the effect, above zero; needed unless the family is an `ErrorFamily`.
-    power, level, null, n_runs, rng
+    power, n_runs, null, level, n_resamples, rng
         As for `required_n`.
 
     Returns
@@ -158,7 +162,7 @@ def minimum_detectable(
     True
     """
     low, high = _bounds(family, bounds)
-    planned, generator = _planned(test, lens, level, power, null), as_generator(rng)
+    planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
     size = at_least_one("n", n)
     short = _NONE_SEEN.format(n=size)
     search = Search(power, low, high, at_least_one("n_runs", n_runs), root=False, whole=False, short=short)
@@ -167,9 +171,12 @@ def minimum_detectable(
     return MinimumDetectable(planned, power, crossing, model, *_true_error(model, planned.lens), size)
 
 
-def _planned(
-    test: Estimator | PValue, lens: Lens | None, level: float, power: float, null: Null | str | None
-) -> PlannedTest:
+def _null(null: Null | str | None, n_resamples: int | None) -> Null | None:
+    """Return the null that was asked for, None where it is left to the level."""
+    return None if null is None and n_resamples is None else check_null(null, n_resamples)
+
+
+def _planned(test: Estimator | PValue, lens: Lens | None, level: float, power: float, null: Null | None) -> PlannedTest:
     planned = PlannedTest(test, level, null, Canonical() if lens is None else check_lens(lens))
     if not level < power < 1:
         raise ValueError(f"power is {power!r}, but it must lie between the level, {level:g}, and 1: for example 0.8")
@@ -210,7 +217,7 @@ class PlannedTest:
 
     test: Estimator | PValue
     level: float
-    null: Null | str | None = None
+    null: Null | None = None
     before: Lens = field(default_factory=Canonical)
 
     def __post_init__(self) -> None:
@@ -226,7 +233,7 @@ class PlannedTest:
     @property
     def redraws(self) -> Null:
         """The null of the p-values."""
-        return Consistency(ceil(_EXCEEDANCES / self.level) - 1) if self.null is None else check_null(self.null)
+        return Consistency(ceil(_EXCEEDANCES / self.level) - 1) if self.null is None else self.null
 
     def pvalue(self, sample: Sample, rng: np.random.Generator) -> float:
         """Test a sample."""

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.rounding import ROUNDING, SAME
-from calibstat.inference.results import LEVEL
 from calibstat.sweeps.store import DONE, FAILED
 
 if TYPE_CHECKING:

@@ -177,7 +177,10 @@ def test_merged_cells_are_said():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"null": "both"}, "null is 'both'; it must be 'weak' or 'strong'"),
+        ({"null": "exact"}, "null is 'exact', but a scan looks at .*: it must be 'weak' or 'strong'"),
+        ({"null": cs.Multiplier()}, "null is Multiplier.*, but a scan looks at"),
+        ({"null": cs.Weak(99), "n_resamples": 19}, "null=Weak.* says how many are drawn"),
+        ({"level": 2}, "level is 2"),
         ({"rank_by": "pvalue"}, "rank_by is 'pvalue'"),
         ({"adjust": "none"}, "adjust is 'none'"),
         ({"confidence_level": 2}, "confidence_level is 2"),

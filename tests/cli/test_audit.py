@@ -82,7 +82,7 @@ def test_curves(run, binary):
     assert (code, err) == (0, "")
     assert "calibration curves of the 2 groups of 'sex' differ" in " ".join(out.split())
     assert "This is not about miscalibration" in " ".join(out.split())
-    assert "Holm's correction over the 2 columns" in " ".join(out.split())
+    assert "by Holm's method, over 2 columns" in " ".join(out.split())
     _, out, _ = run(*command, "--format", "json")
     found = json.loads(out)
     assert [record["variable"] for record in found] == ["sex", "age"]

@@ -92,8 +92,8 @@ def test_given_a_number_and_a_category(records, off):
 
 
 def test_given_the_prediction_beside_a_variable(records, off):
-    found = records(off, "--given", "prediction,sex", "--lens", "top-label", "--lens", "canonical")
-    assert [r["given"] for r in found] == [None, None, "prediction, sex", "prediction, sex"]
+    found = records(off, "--given", "prediction:sex", "--lens", "top-label", "--lens", "canonical")
+    assert [r["given"] for r in found] == [None, None, "prediction:sex", "prediction:sex"]
     assert found[2]["estimator"] == repr(cs.ECE(cs.EqualMass(10) * cs.Categories()))
     assert found[3]["estimator"] == repr(cs.ECE(cs.VarianceTree(30) * cs.Categories()))
 

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.results import CONFIDENCE_LEVEL, LEVEL, Result
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
+from calibstat.inference.arguments import NULLS, check_null
+from calibstat.inference.multiplicity import ADJUSTMENTS
+from calibstat.inference.results import Result
 
 VERBS = {
     name: inspect.signature(getattr(cs, name)).parameters
@@ -22,7 +25,9 @@ NOTATION: dict[str, tuple[set[str], set[Any]]] = {
     "sample": ({"Sample", "Any"}, {inspect.Parameter.empty, None}),
     "estimator": ({"Estimator", "Estimator | None"}, {inspect.Parameter.empty, None}),
     "lens": ({"Lens | None"}, {None}),
-    "null": ({"Null | str | None", "Null | str"}, {None, "weak"}),  # a scan asks whether means are off
+    "null": ({"Null | str | None"}, {None, "weak"}),  # a scan asks whether means are off
+    "adjust": ({"Adjust"}, {"max-t", "holm"}),  # pairs of models have exact p-values, which Holm's method takes
+    "standardize": ({"Standardize"}, {"moments"}),
     "interval": ({"Bootstrap | Multiplier | None", "Multiplier | None"}, {None}),
     "level": ({"float"}, {LEVEL}),
     "confidence_level": ({"float"}, {CONFIDENCE_LEVEL}),
@@ -42,8 +47,14 @@ HELPERS = {
     "single_step",
     "step_down",
 }
-# Not yet so.
-EXCEPTIONS: set[tuple[str, str]] = set()
+# What is special, and why.
+EXCEPTIONS = {
+    ("calibration_band", "level"): "the band itself decides, so that its confidence level is one minus the level",
+}
+# The order of settings that several verbs have; what is special about a verb stands behind the lens.
+ORDER = ["lens", "null", "adjust", "standardize", "level", "confidence_level", "interval", "n_resamples", "rng"]
+# Results whose first sentence decides something say at which level.
+DECIDING = {name: inspect.signature(getattr(cs, name)).return_annotation for name in VERBS if "lens" in VERBS[name]}
 
 
 @every_verb
@@ -66,6 +77,34 @@ def test_randomness_and_settings_are_named(name):
     for parameter in VERBS[name].values():
         if name not in HELPERS and parameter.name in settings:
             assert parameter.kind is inspect.Parameter.KEYWORD_ONLY, parameter
+
+
+@every_verb
+def test_settings_stand_in_one_order(name):
+    found = [each for each in VERBS[name] if each in ORDER]
+    assert found == [each for each in ORDER if each in found]
+
+
+@every_verb
+def test_who_takes_a_null_takes_resamples_and_a_level(name):
+    if "null" in VERBS[name] and name not in HELPERS:
+        assert {"n_resamples", "level"} <= set(VERBS[name])
+        assert VERBS[name]["n_resamples"].default is None  # 999, or what an object says
+
+
+@every_verb
+def test_who_decides_takes_a_level(name):
+    result = getattr(cs, str(DECIDING.get(name, "")), None)
+    if result is not None and (name, "level") not in EXCEPTIONS:
+        source = inspect.getsource(result)
+        if "Evidence" in source or "rejected" in source:
+            assert "level" in VERBS[name]
+
+
+@every_verb
+def test_who_adjusts_takes_a_level(name):
+    if "adjust" in VERBS[name]:
+        assert "level" in VERBS[name]
 
 
 @every_verb
@@ -208,6 +247,145 @@ def test_the_level_decides_words_and_no_number():
     ):
         assert result.to_dict()["level"] == 0.999
         assert result.verdict.startswith("Evidence")
+
+
+def with_groups(n=400):
+    rng = np.random.default_rng(0)
+    p, site, patient = rng.random(n), rng.choice(["a", "b"], n), np.arange(n) // 4
+    return cs.Sample(rng.random(n) < p, p, variables={"site": site, "patient": patient})
+
+
+CELLS = cs.ECE(cs.EqualMass(4))
+FAMILY = cs.Family({"wide": CELLS, "narrow": cs.ECE(cs.EqualMass(8))})
+# Every verb that takes a null, with few draws.
+ASKED = {
+    "calibration_test": lambda s, **more: cs.calibration_test(s, CELLS, rng=0, **more),
+    "multiple_test": lambda s, **more: cs.multiple_test(s, FAMILY, rng=0, **more),
+    "omnibus_test": lambda s, **more: cs.omnibus_test(s, [CELLS, cs.Kuiper()], rng=0, **more),
+    "subgroup_audit": lambda s, **more: cs.subgroup_audit(s, "site", rng=0, **more),
+    "scan_variables": lambda s, **more: cs.scan_variables(s, "site", rng=0, **more),
+    "required_n": lambda _, **more: cs.required_n(
+        cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.3)), cs.Spiegelhalter(), n_runs=80, rng=0, **more
+    ),
+    "minimum_detectable": lambda _, **more: cs.minimum_detectable(
+        cs.ErrorFamily(), 200, cs.Spiegelhalter(), n_runs=80, rng=0, **more
+    ),
+}
+JOINT = ["multiple_test", "omnibus_test", "subgroup_audit", "scan_variables"]
+
+
+def answer(result):
+    """All that a result says but how it was asked."""
+    return {key: value for key, value in result.to_dict().items() if key not in ("level", "test")}
+
+
+def test_every_verb_with_a_null_is_tried():
+    assert set(ASKED) == {name for name in VERBS if "null" in VERBS[name] and name not in HELPERS}
+
+
+@pytest.mark.parametrize("verb", ASKED)
+def test_a_null_has_the_same_names_everywhere(verb):
+    by_name = ASKED[verb](with_groups(), null="strong", n_resamples=39)
+    assert answer(by_name) == answer(ASKED[verb](with_groups(), null=cs.Consistency(39)))
+    assert answer(by_name) == answer(ASKED[verb](with_groups(), null="consistency", n_resamples=39))
+    with pytest.raises(TypeError, match=r"null is 'none', but a null is expected: .*'strong', .*'asymptotic'"):
+        ASKED[verb](with_groups(), null="none")
+    with pytest.raises(ValueError, match=r"n_resamples is 19, but null=Consistency.* says how many"):
+        ASKED[verb](with_groups(), null=cs.Consistency(39), n_resamples=19)
+    with pytest.raises(ValueError, match=r"n_resamples is 19, but null='asymptotic' draws nothing"):
+        ASKED[verb](with_groups(), null="asymptotic", n_resamples=19)
+
+
+@pytest.mark.parametrize("verb", JOINT)
+@pytest.mark.parametrize("null", ["exact", "asymptotic", "sequential"])
+def test_a_null_without_joint_draws_is_refused_by_name(verb, null):
+    with pytest.raises(ValueError, match=f"(?i){null}"):
+        ASKED[verb](with_groups(), null=null)
+
+
+def test_every_null_has_a_name():
+    nulls = [getattr(cs, name) for name in cs.__all__ if inspect.isclass(getattr(cs, name))]
+    named = {type(check_null(name)) for name in NULLS}
+    for null in nulls:
+        if issubclass(null, cs.Null) and not inspect.isabstract(null):
+            assert null in named
+            assert null.__name__.lower() in NULLS
+            assert null.n_resamples == getattr(null(), "n_resamples", None)
+
+
+def test_names_give_the_same_as_objects():
+    sample = with_groups()
+    for name in set(NULLS) - {"weak"}:
+        estimator = cs.Spiegelhalter() if name == "asymptotic" else CELLS
+        object_ = check_null(name)
+        found = cs.calibration_test(sample, estimator, null=name, rng=0)
+        assert found.pvalue == cs.calibration_test(sample, estimator, null=object_, rng=0).pvalue
+        assert found.null == object_
+
+
+@pytest.mark.parametrize("verb", sorted(name for name in VERBS if "adjust" in VERBS[name]))
+@pytest.mark.parametrize("adjust", ADJUSTMENTS)
+def test_p_values_are_adjusted_by_the_same_names(verb, adjust):
+    models = both(with_groups())
+    ways = ASKED | {"compare_models": lambda s, **more: cs.compare_models(models, cs.DebiasedL2(CELLS.binning), **more)}
+    refused = {("compare_models", "step-down"), ("compare_models", "fdr_bh")}
+    if (verb, adjust) in refused:
+        with pytest.raises(ValueError, match=f"adjust is '{adjust}', but .*: take 'max-t' or 'holm' or 'fdr_by'"):
+            ways[verb](with_groups(), adjust=adjust)
+    else:
+        assert ways[verb](with_groups(), adjust=adjust, n_resamples=199).to_dict()["adjust"] == adjust
+    with pytest.raises(ValueError, match="adjust is 'bonferroni'; it must be one of 'max-t'"):
+        ways[verb](with_groups(), adjust="bonferroni")
+
+
+@pytest.mark.parametrize("verb", ["subgroup_audit", "scan_variables"])
+def test_level_and_confidence_level_are_two_things(verb):
+    default = ASKED[verb](with_groups(), n_resamples=199)
+    lax = ASKED[verb](with_groups(), n_resamples=199, level=0.999)
+    narrow = ASKED[verb](with_groups(), n_resamples=199, confidence_level=0.5)
+    assert not default.rejected
+    assert lax.rejected
+    assert lax.verdict.startswith("Evidence")
+    assert default.level == narrow.level == LEVEL
+    assert answer(lax)["confidence_level"] == default.confidence_level
+    (low, high), (inner_low, inner_high) = (next(iter(each)).confidence_interval for each in (default, narrow))
+    assert low <= inner_low <= inner_high < high
+    with pytest.raises(ValueError, match="level is 5; it must lie between 0 and 1"):
+        ASKED[verb](with_groups(), level=5)
+
+
+def test_the_level_of_an_equivalence_test_decides_and_the_bound_keeps_its_own():
+    sample = with_groups(4000)
+    found = cs.equivalence_test(sample, CELLS, 0.03, rng=0)
+    strict = cs.equivalence_test(sample, CELLS, 0.03, level=0.001, rng=0)
+    assert found.within
+    assert not strict.within
+    assert (found.pvalue, found.upper_bound) == (strict.pvalue, strict.upper_bound)
+    assert "It cannot be said with 99.9 % confidence" in strict.verdict
+    assert "with 95 % confidence." in strict.verdict
+    for level in (0.01, 0.05, 0.2):
+        own = cs.equivalence_test(sample, CELLS, 0.03, level=level, confidence_level=1 - level, rng=0)
+        assert own.within == (own.pvalue <= level)
+
+
+def test_an_audit_of_clusters_draws_one_sign_for_each():
+    sample = with_groups()
+    found = cs.subgroup_audit(sample, "site", null=cs.Multiplier(99, groups="patient"), rng=0)
+    assert found.n_resamples == 99
+    assert "one random sign for each value of 'patient'" in found.hypothesis
+    assert "100 clusters" in found.notes
+    assert found["all rows"].pvalue == pytest.approx(
+        cs.calibration_test(sample, cs.Kuiper(), null=cs.Multiplier(9999, groups="patient"), rng=1).pvalue, abs=0.15
+    )
+    ward = {"site": sample.predictions.variables["site"].values, "ward": np.arange(len(sample)) % 2}
+    few = cs.Sample(sample.y_true, sample.y_prob, variables=ward)
+    tested = cs.subgroup_audit(few, "site", null=cs.Multiplier(99, groups="ward"), rng=0)
+    assert "no intervals: all rows has 2 clusters, but at least 20 are needed" in tested.notes
+    assert min(each.pvalue for each in tested) >= 0.25
+    with pytest.raises(ValueError, match=r"BrierScore.* depends on more than outcome - prediction"):
+        cs.subgroup_audit(sample, "site", estimator=cs.BrierScore(), null="multiplier")
+    with pytest.raises(ValueError, match="draws rows anew, but an audit keeps its groups"):
+        cs.subgroup_audit(sample, "site", null=cs.Consistency(resample_predictions=True))
 
 
 @pytest.mark.parametrize("level", [0, 1, 5, -0.1, float("nan")])

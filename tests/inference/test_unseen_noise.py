@@ -125,9 +125,10 @@ def test_a_value_below_zero_is_no_evidence_of_an_error_of_zero():
     assert "below zero by chance" in str(bound)
     assert bound.to_dict()["notes"]
     for margin in (1e-4, 1e-3, 1e-2):
-        for level in (0.5, 0.9, 0.95, 0.99):
-            one = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), margin, confidence_level=level, rng=0)
-            assert one.within == (one.pvalue <= 1 - level)
+        for level in (0.5, 0.1, 0.05, 0.01):
+            asked = {"level": level, "confidence_level": 1 - level, "rng": 0}
+            one = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), margin, **asked)
+            assert one.within == (one.pvalue <= level) == (one.upper_bound <= margin)
 
 
 def test_ordinary_cells_are_hardly_touched():
