@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self, final
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.checks import check_range, check_sums
+from calibstat.data.rounding import SAME
 
 
 class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -20,11 +21,12 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     Subclasses write `_fit` and `_calibrate`. Columns of X belong to the classes in their sorted order; integer labels
     0 to K - 1 are positions of columns, so that a class may be missing. What lies outside [0, 1] or off the simplex
-    is refused.
+    is refused, unless the parameter `input` says that X holds something else.
     """
 
     binary: ClassVar[bool] = False  # two classes only
     needs_every_class: ClassVar[bool] = False
+    inputs: ClassVar[tuple[str, ...]] = ("probability",)
 
     @abstractmethod
     def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
@@ -36,10 +38,20 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
 
     def _split(self, X: Floats) -> tuple[Floats, Floats]:
         """Tell probabilities from variables."""
-        return as_simplex(X), np.empty((len(X), 0))
+        rows = as_simplex(X) if self._input == "probability" else X
+        if np.abs(rows).max(initial=0) > 1e100:
+            raise ValueError(f"X is {np.abs(rows).max():.3g} in size, but {self._input} below 1e100 are expected")
+        if self._input == "logits" and X.shape[1] == 1:  # those of the last of two classes
+            rows = np.column_stack([np.zeros(len(X)), X])
+        return rows, np.empty((len(X), 0))
 
-    def _as_table(self, X: Any) -> Any:
-        return as_column(X)
+    @property
+    def _input(self) -> str:
+        """What X holds."""
+        given = getattr(self, "input", "probability")
+        if given not in self.inputs:
+            raise ValueError(f"input is {given!r}, but {' or '.join(map(repr, self.inputs))} is expected")
+        return str(given)
 
     @final
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -48,7 +60,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : (n,) or (n, K)
-            Probabilities of the last class, or of each.
+            Probabilities of the last class, or of each; or what the parameter `input` says.
         y : (n,)
             Labels.
         sample_weight : (n,), optional
@@ -59,11 +71,11 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ValueError
             If X does not hold probabilities, or labels and columns do not fit.
         """
-        X, y = validate_data(self, self._as_table(X), y, dtype=np.float64)
+        X, y = validate_data(self, as_column(X), y, dtype=np.float64)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         probabilities, variables = self._split(X)
-        n_columns = max(2, probabilities.shape[1]) if self._simplex else 2
+        n_columns = 2 if self._input == "score" else max(2, probabilities.shape[1])
         if self.binary:
             refuse_more_than_two(type(self).__name__, y, n_columns)
         self.classes_: Array = classes_of(y, n_columns)
@@ -80,9 +92,17 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Floats:
         """Return calibrated probabilities (n, K), in the order of `classes_`."""
         check_is_fitted(self)
-        table = self._as_table(X) if self.n_features_in_ == 1 else X
+        table = as_column(X) if self.n_features_in_ == 1 else X
         probabilities, variables = self._split(validate_data(self, table, reset=False, dtype=np.float64))
-        return self._calibrate(probabilities, variables)
+        rows = self._calibrate(probabilities, variables)
+        wrong = ~((rows >= 0) & (rows <= 1 + SAME)).all(axis=1)  # also where it is NaN
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise ValueError(
+                f"this {type(self).__name__} says {rows[row][:6]} of row {row} (rows count from 0), which are no "
+                "probabilities: what it has fitted is out of range; fit it again"
+            )
+        return rows
 
     @final
     def predict(self, X: Any) -> Array:
@@ -94,11 +114,6 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         tags = ClassifierMixin.__sklearn_tags__(self)
         tags.classifier_tags.multi_class = not self.binary
         return tags
-
-    @property
-    def _simplex(self) -> bool:
-        """Whether X holds probabilities, and not scores."""
-        return True
 
 
 def both(event: Floats) -> Floats:
@@ -163,6 +178,41 @@ def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every
         )
 
 
+# Calibrators made of others: of this package, or like those of scikit-learn.
+
+
+def fit_part(part: Any, probabilities: Floats, targets: Ints, weights: Floats | None) -> Any:
+    """Fit a copy of a part on rows (n, K); where it is not of this package and K is 2, on the last column alone."""
+    if isinstance(part, type) or not (hasattr(part, "fit") and hasattr(part, "predict_proba")):
+        raise TypeError(
+            f"calibrator is {part!r}, but an object with fit and predict_proba is expected: such as Platt()"
+        )
+    made = clone(part)
+    if isinstance(made, Calibrator):
+        return made.fit(probabilities, targets, weights)
+    if has_fit_parameter(made, "sample_weight"):
+        return made.fit(_shown(probabilities), targets, sample_weight=weights)
+    if weights is not None and np.ptp(weights) > 0:
+        raise ValueError(f"{part!r} takes no sample_weight: leave the weights out, or take another calibrator")
+    return made.fit(_shown(probabilities), targets)
+
+
+def part_says(fitted: Any, probabilities: Floats) -> Floats:
+    """Return what a fitted part says of rows (n, K): 0 of classes that it has not seen."""
+    if isinstance(fitted, Calibrator):
+        return fitted.predict_proba(probabilities)
+    said = np.zeros_like(probabilities)
+    said[:, fitted.classes_] = fitted.predict_proba(_shown(probabilities))
+    return said
+
+
+def _shown(probabilities: Floats) -> Floats:
+    return probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
+
+
+# Variables: columns of X beside the probabilities.
+
+
 def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tuple[Floats, Floats]:
     """Return rows of probabilities (n, K), and the variables (n, d) in the order in which they are named.
 
@@ -174,7 +224,10 @@ def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tup
             f"X has shape {X.shape}, but of its columns {list(variables)} are variables: the probabilities must be "
             f"beside them (n_features = {X.shape[1]}, at least {len(set(positions)) + 1} are required)"
         )
-    return as_simplex(np.delete(X, positions, axis=1)), X[:, positions]
+    found = X[:, positions]
+    if np.abs(found).max(initial=0) > np.finfo(np.float32).max:  # trees compare single precision
+        raise ValueError(f"a variable of X is {np.abs(found).max():.3g} in size: pass numbers below 3.4e38")
+    return as_simplex(np.delete(X, positions, axis=1)), found
 
 
 def _position(fitted: Any, n_columns: int, named: int | str) -> int:
@@ -186,3 +239,12 @@ def _position(fitted: Any, n_columns: int, named: int | str) -> int:
     if not -n_columns <= named < n_columns:
         raise ValueError(f"variable {named} is not a column of X, which has {n_columns} (n_features = {n_columns})")
     return named % n_columns
+
+
+def folds_of_equal_rows(rows: Floats, n_folds: int) -> Ints:
+    """Return the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
+
+    No chance is involved, the order of rows does not matter, and a row of weight two is a row that is there twice.
+    """
+    _, distinct = np.unique(rows, axis=0, return_inverse=True)
+    return np.asarray(distinct.reshape(-1) % n_folds, dtype=np.intp)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import gammaln, softmax
-from sklearn.base import clone
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.calibrators.base import Calibrator, both
+from calibstat.calibrators.base import Calibrator, both, fit_part, part_says
 from calibstat.calibrators.isotonic import pool_ties
 from calibstat.calibrators.scaling import Platt
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.rounding import SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 
 
@@ -32,8 +32,7 @@ class CellAverages(Calibrator):
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         binning = EqualMass(10) if self.binning is None else self.binning
-        # Weights are always passed: a row of weight two is then a row that is there twice.
-        cells = binning.cut(Predictions(probabilities, (0, 1), weights))
+        cells = binning.cut(_counted(probabilities, weights))
         if cells.edges is None:
             raise ValueError(f"{binning!r} does not cut into intervals: use EqualMass, EqualWidth or FixedEdges")
         self.edges_, self.closed_right_ = cells.edges, cells.moves == "ranks"
@@ -50,6 +49,15 @@ class CellAverages(Calibrator):
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return both(self.values_[self._cell(probabilities[:, 1])])
+
+
+def _counted(probabilities: Floats, weights: Floats) -> Predictions:
+    """Return what is cut: equal weights are none, and whole ones say how often a row is there (of 10^7 at most)."""
+    if (weights == weights[0]).all():
+        return Predictions(probabilities, (0, 1))
+    if weights.sum() > 1e7 or (weights % 1).any():
+        return Predictions(probabilities, (0, 1), weights)
+    return Predictions(probabilities.repeat(weights.astype(np.intp), axis=0), (0, 1))
 
 
 @final
@@ -103,8 +111,9 @@ class ScalingBinning(Calibrator):
 
     Parameters
     ----------
-    calibrator : Calibrator, optional
-        The scaling, of two classes; by default Platt(smoothing=False), the authors' choice.
+    calibrator : calibrator, optional
+        The scaling, of two classes, also one like those of scikit-learn; by default Platt(smoothing=False), the
+        authors' choice.
     binning : Binning, optional
         Intervals of what it says; by default EqualMass(10).
 
@@ -116,18 +125,17 @@ class ScalingBinning(Calibrator):
 
     binary: ClassVar[bool] = True
 
-    def __init__(self, calibrator: Calibrator | None = None, binning: Binning | None = None) -> None:
+    def __init__(self, calibrator: Any = None, binning: Binning | None = None) -> None:
         self.calibrator = calibrator
         self.binning = binning
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         scaling = Platt(smoothing=False) if self.calibrator is None else self.calibrator
-        self.scaling_ = clone(scaling).fit(probabilities, targets, weights)
-        scaled = self.scaling_.predict_proba(probabilities)
-        self.binned_ = Binned(self.binning).fit(scaled, targets, weights)
+        self.scaling_ = fit_part(scaling, probabilities, targets, weights)
+        self.binned_ = Binned(self.binning).fit(part_says(self.scaling_, probabilities), targets, weights)
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return self.binned_.predict_proba(self.scaling_.predict_proba(probabilities))
+        return self.binned_.predict_proba(part_says(self.scaling_, probabilities))
 
 
 @final
@@ -151,7 +159,8 @@ class BBQ(Calibrator):
         cuts = (scores[1:] + scores[:-1]) / 2
         totals = np.stack([np.append(0, np.cumsum(mass)), np.append(0, np.cumsum(events))])
         root = np.cbrt(totals[0, -1])
-        sizes = range(max(1, int(root / 10)), max(1, min(int(root * 10), len(scores))) + 1)  # the paper's C is 10
+        most = max(1, int(min(root * 10, len(scores))))  # the paper's C is 10
+        sizes = range(max(1, int(min(root / 10, most))), most + 1)
         models = [_model(totals, np.concatenate([[0], cuts, [1]]), size) for size in sizes]
         shares = softmax([model[2] for model in models])
         steps = np.zeros(len(scores))
@@ -170,9 +179,10 @@ def _model(totals: Floats, borders: Floats, size: int) -> tuple[Ints, Floats, fl
     ends = np.searchsorted(totals[0], levels * (1 - 1e-12))
     bounds = np.unique(np.concatenate([[0], ends, [len(borders) - 1]]))
     mass, events = np.diff(totals[:, bounds])
-    middle = (borders[bounds[:-1]] + borders[bounds[1:]]) / 2
+    # A cell of nothing but 0, or but 1, has its middle there: the beta prior would be none.
+    middle = np.clip((borders[bounds[:-1]] + borders[bounds[1:]]) / 2, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     prior = 2 / len(mass)  # the paper's N' is two rows
     alpha, beta = prior * middle, prior * (1 - middle)
     evidence: Floats = gammaln(prior) - gammaln(mass + prior) + gammaln(events + alpha) - gammaln(alpha)
-    evidence += gammaln(mass - events + beta) - gammaln(beta)
+    evidence += gammaln(np.maximum(mass - events, 0) + beta) - gammaln(beta)  # by rounding it may be below 0
     return bounds[:-1], (events + alpha) / (mass + prior), float(evidence.sum())

@@ -9,7 +9,7 @@ from scipy.optimize import isotonic_regression
 from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
-from calibstat.calibrators.base import Calibrator, both
+from calibstat.calibrators.base import Calibrator, as_column, both
 from calibstat.data.arrays import Floats, Ints
 
 
@@ -111,7 +111,7 @@ class VennAbers(Calibrator):
     def interval(self, X: Any) -> tuple[Floats, Floats]:
         """Return p0 and p1, (n,) each, of probabilities X."""
         check_is_fitted(self)
-        return self._both(self._split(np.asarray(self._as_table(X), dtype=np.float64))[0][:, 1])
+        return self._both(self._split(np.asarray(as_column(X), dtype=np.float64))[0][:, 1])
 
     def _both(self, event: Floats) -> tuple[Floats, Floats]:
         # Between two scores a 1 behaves as at the next one, a 0 as at the one before.
@@ -135,10 +135,11 @@ def with_one_more(mass: Floats, events: Floats) -> Floats:
     hull: list[tuple[float, float]] = []
     for point in zip(reversed(x), reversed(y), strict=True):
         _push(hull, point)
-    fitted = np.empty(len(mass))
+    fitted = np.zeros(len(mass))
     for i in range(len(mass)):
         (x0, y0), (x1, y1) = hull[-1], hull[-2]
-        fitted[i] = (y1 - y0) / (x1 - x0)
+        # By rounding a row may weigh nothing among the others.
+        fitted[i] = (y1 - y0) / (x1 - x0) if x1 > x0 else fitted[max(i - 1, 0)]
         x[i + 1], y[i + 1] = x[i] + x[i + 2] - x[i + 1], y[i] + y[i + 2] - y[i + 1]
         moved = (x[i + 1], y[i + 1])
         if _turn(hull[-1], moved, hull[-2]) > 0:  # below the hull's first edge

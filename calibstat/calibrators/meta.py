@@ -12,10 +12,11 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_t
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
 
-from calibstat.calibrators.base import Calibrator, refuse_more_than_two
+from calibstat.calibrators.base import Calibrator, both, fit_part, part_says, refuse_more_than_two
 from calibstat.calibrators.scaling import Platt
 from calibstat.calibrators.softmax import Dirichlet
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import true_or_false
 
 
 @final
@@ -26,9 +27,9 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classifier : classifier, optional
         By default LogisticRegression().
-    calibrator : Calibrator, optional
-        By default Platt() for two classes and Dirichlet() for more. ``Platt(input="score")`` gets what
-        ``decision_function`` says, others ``predict_proba``.
+    calibrator : calibrator, optional
+        By default Platt() for two classes and Dirichlet() for more. Those with ``input="score"`` or ``input="logits"``
+        get what ``decision_function`` says, others ``predict_proba``. It may be one like those of scikit-learn.
     cv : "prefit", float, int, splitter or iterable of splits
         Which rows the calibrator is fitted on. "prefit": all, and the classifier is fitted already, on others. A
         share between 0 and 1: that share of the rows, and the classifier on the rest. Otherwise cross-fitting: each
@@ -47,9 +48,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Rows of the training data that the calibrator was fitted on: never test on these.
     """
 
-    def __init__(
-        self, classifier: Any = None, calibrator: Calibrator | None = None, cv: Any = 5, random_state: int = 0
-    ) -> None:
+    def __init__(self, classifier: Any = None, calibrator: Any = None, cv: Any = 5, random_state: int = 0) -> None:
         self.classifier = classifier
         self.calibrator = calibrator
         self.cv = cv
@@ -75,12 +74,12 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_, targets = self._classes(y)
         if len(self.classes_) < 2 or (weights is not None and len(np.unique(y[weights > 0])) < 2):
             raise ValueError("only one class occurs in y with positive weight: a classifier needs at least two")
-        if self._calibrator().binary:
+        if getattr(self._calibrator(), "binary", False):
             refuse_more_than_two(type(self._calibrator()).__name__, y, len(self.classes_))
         responses, rows = self._responses(X, y, weights)
         self.fitted_rows_: Ints = rows
         kept = None if weights is None else weights[rows]
-        self.calibrator_ = clone(self._calibrator()).fit(responses, targets[rows], kept)
+        self.calibrator_ = fit_part(self._calibrator(), responses, targets[rows], kept)
         return self
 
     def _classes(self, y: Array) -> tuple[Array, Ints]:
@@ -130,7 +129,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model.fit(_safe_indexing(X, rows), y[rows], **more)
 
     def _says(self, fitted: Any, X: Any) -> Floats:
-        if getattr(self._calibrator(), "input", "") == "score":
+        if getattr(self._calibrator(), "input", "") in ("score", "logits"):
             scores = fitted.decision_function(X)
             return scores.reshape(len(scores), -1)
         return fitted.predict_proba(X)
@@ -146,7 +145,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError('cv="prefit" needs a fitted classifier: pass one')
         return LogisticRegression()
 
-    def _calibrator(self) -> Calibrator:
+    def _calibrator(self) -> Any:
         if self.calibrator is not None:
             return self.calibrator
         return Platt() if len(self.classes_) == 2 else Dirichlet()
@@ -154,12 +153,12 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Floats:
         """Return calibrated probabilities (n, K), in the order of `classes_`."""
         check_is_fitted(self)
-        return self.calibrator_.predict_proba(self._says(self.classifier_, X))
+        return part_says(self.calibrator_, self._says(self.classifier_, X))
 
     def __sklearn_tags__(self) -> Any:
         tags = ClassifierMixin.__sklearn_tags__(self)
         tags.input_tags = get_tags(LogisticRegression() if self.classifier is None else self.classifier).input_tags
-        tags.classifier_tags.multi_class = self.calibrator is None or not self.calibrator.binary
+        tags.classifier_tags.multi_class = not getattr(self.calibrator, "binary", False)
         return tags
 
     @property
@@ -182,31 +181,36 @@ class OneVsRest(Calibrator):
 
     Parameters
     ----------
-    calibrator : Calibrator, optional
-        By default Platt().
+    calibrator : calibrator, optional
+        By default Platt(). It may be one like those of scikit-learn.
+    normalize : bool
+        Whether rows are divided by their sum. Without, each column is what its own calibrator says, for questions
+        about one class at a time; rows need not sum to one.
 
     Attributes
     ----------
-    calibrators_ : list of Calibrator
+    calibrators_ : list
         One for each class.
     """
 
     needs_every_class: ClassVar[bool] = True
 
-    def __init__(self, calibrator: Calibrator | None = None) -> None:
+    def __init__(self, calibrator: Any = None, normalize: bool = True) -> None:
         self.calibrator = calibrator
+        self.normalize = normalize
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        true_or_false("normalize", self.normalize)
         each = Platt() if self.calibrator is None else self.calibrator
         self.calibrators_ = [
-            clone(each).fit(column, (targets == number).astype(np.intp), weights)
+            fit_part(each, both(column), (targets == number).astype(np.intp), weights)
             for number, column in enumerate(probabilities.T)
         ]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        found = [
-            each.predict_proba(column)[:, 1] for each, column in zip(self.calibrators_, probabilities.T, strict=True)
-        ]
-        rows = np.column_stack(found)
+        found = zip(self.calibrators_, probabilities.T, strict=True)
+        rows = np.column_stack([part_says(each, both(column))[:, 1] for each, column in found])
+        if not self.normalize:
+            return rows
         total = rows.sum(axis=1, keepdims=True)
         return np.where(total > 0, np.divide(rows, total, out=np.ones_like(rows), where=total > 0), 1 / rows.shape[1])

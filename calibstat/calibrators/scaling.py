@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
+from scipy.optimize import brentq
 
 from calibstat._logistic import expit, fit_logistic
 from calibstat.calibrators.base import Calibrator, both, split_columns
@@ -12,33 +13,44 @@ from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 
 
-def fit_line(features: Floats, targets: Floats, weights: Floats) -> tuple[float, Floats, float]:
-    """Return intercept, coefficients (d,) and log-likelihood of a logistic regression on features (n, d).
+def fit_line(
+    features: Floats, targets: Floats, weights: Floats, C: float = np.inf, intercept: bool = True
+) -> tuple[float, Floats, float]:
+    """Return intercept, coefficients (d,) and objective of a logistic regression on features (n, d).
 
-    Where classes are separated there is no maximum: coefficients are then large and finite.
+    Minimised is what scikit-learn's LogisticRegression minimises: the sum of losses plus the squares of coefficients
+    over 2 C. Where classes are separated and C is infinite there is no minimum: coefficients are large and finite.
     """
-    design = np.column_stack([np.ones(len(features)), features])
-    fits = fit_logistic(design, targets[None], weights / weights.sum())
-    return float(fits.coefficients[0, 0]), fits.coefficients[0, 1:], float(fits.value[0])
+    if not C > 0:
+        raise ValueError(f"C is {C}, but it must be positive: the smaller, the stronger the penalty; inf is none")
+    design = np.column_stack([np.ones(len(features)), features])[:, 0 if intercept else 1 :]
+    if not design.shape[1]:
+        return 0.0, np.zeros(0), -float(np.log(2))
+    total = weights.sum()
+    ridge = np.full(design.shape[1], 1 / (C * total))
+    ridge[: int(intercept)] = 0.0
+    fits = fit_logistic(design, targets[None], weights / total, penalty=np.diag(ridge))
+    found = fits.coefficients[0]
+    return (float(found[0]), found[1:], float(fits.value[0])) if intercept else (0.0, found, float(fits.value[0]))
 
 
-# Below it a probability counts as this one (Kumar et al. 2019 use the same bound in their code).
-SMALLEST = 1e-12
-# The same for fits of a line or two, which a few rows pull over: of 21 000 real rows 10 that were almost certain and
+# Below it a probability counts as this one: the smallest positive double of full precision, so that only 0 is moved.
+SMALLEST = float(np.finfo(float).tiny)
+# The same in fits of a line or two, which a few rows pull over: of 21 000 real rows 10 that were almost certain and
 # wrong cost more than the fit gained. 1e-6 took two thirds of that from beta calibration and half from Platt's, and
 # added 3e-5 to the squared error (13e-3 before the fit) where predictions are rightly that extreme (log-odds of
 # standard deviation 12, temperature 3); 1e-4 would add 6e-4 there.
 SMALLEST_OF_A_LINE = 1e-6
 
 
-def logarithms(probabilities: Floats, smallest: float = SMALLEST) -> Floats:
+def logarithms(probabilities: Floats, smallest: float) -> Floats:
     """Return natural logarithms, not below that of the smallest probability that is told from 0."""
     if not 0 < smallest < 0.5:
         raise ValueError(f"smallest is {smallest}, but it must lie between 0 and 0.5, such as 1e-4")
     return np.log(np.maximum(probabilities, smallest))
 
 
-def logits(probabilities: Floats, smallest: float = SMALLEST) -> Floats:
+def logits(probabilities: Floats, smallest: float) -> Floats:
     """Return log-odds (n,) of the last of two classes."""
     return logarithms(probabilities[:, 1], smallest) - logarithms(probabilities[:, 0], smallest)
 
@@ -52,11 +64,15 @@ class Platt(Calibrator):
 
     Parameters
     ----------
-    input : {"probability", "score"}
-        Whether X holds probabilities, or scores that may be any real numbers, (n, d), such as those of
-        ``decision_function`` (reshaped to a column).
+    input : {"probability", "logits", "score"}
+        Whether X holds probabilities; or log-odds of the last class, (n,), or logits of both, (n, 2); or scores that
+        may be any real numbers, (n,) or (n, d), such as those of ``decision_function``, in place of log-odds.
     smoothing : bool
         Whether targets are Platt's; without, they are 0 and 1.
+    C : float
+        As for scikit-learn's LogisticRegression: the sum of losses plus the squares of `coef_` over 2 C is minimised;
+        by default there is no penalty. ``Platt(input="score", smoothing=False, C=1)`` of probabilities is the Platt
+        scaling of Kelly and Smyth (2023).
     smallest : float
         A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
         towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
@@ -70,35 +86,28 @@ class Platt(Calibrator):
     """
 
     binary: ClassVar[bool] = True
+    inputs: ClassVar[tuple[str, ...]] = ("probability", "logits", "score")
 
     def __init__(
         self,
-        input: Literal["probability", "score"] = "probability",  # noqa: A002
+        input: Literal["probability", "logits", "score"] = "probability",  # noqa: A002
         smoothing: bool = True,
         smallest: float = SMALLEST_OF_A_LINE,
+        C: float = np.inf,
     ) -> None:
         self.input = input
         self.smoothing = smoothing
         self.smallest = smallest
-
-    @property
-    def _simplex(self) -> bool:
-        if self.input not in ("probability", "score"):
-            raise ValueError(f"input is {self.input!r}, but 'probability' or 'score' is expected")
-        return self.input == "probability"
-
-    def _as_table(self, X: Any) -> Any:
-        return Calibrator._as_table(self, X) if self._simplex else X
-
-    def _split(self, X: Floats) -> tuple[Floats, Floats]:
-        return Calibrator._split(self, X) if self._simplex else (X, np.empty((len(X), 0)))
+        self.C = C
 
     def _features(self, given: Floats) -> Floats:
-        return logits(given, self.smallest)[:, None] if self._simplex else given
+        if self.input == "score":
+            return given
+        return (logits(given, self.smallest) if self.input == "probability" else given[:, 1] - given[:, 0])[:, None]
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         goals = smoothed(targets, weights) if true_or_false("smoothing", self.smoothing) else targets.astype(np.float64)
-        self.intercept_, self.coef_ = fit_line(self._features(probabilities), goals, weights)[:2]
+        self.intercept_, self.coef_ = fit_line(self._features(probabilities), goals, weights, self.C)[:2]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return both(expit(self._features(probabilities) @ self.coef_ + self.intercept_))
@@ -113,42 +122,71 @@ def smoothed(targets: Ints, weights: Floats) -> Floats:
 
 @final
 class Beta(Calibrator):
-    """Calibrated log-odds are c + a ln p - b ln(1 - p) with a, b >= 0, unpenalised (Kull et al. 2017).
+    """Calibrated log-odds are c + a ln p - b ln(1 - p) with a, b >= 0 (Kull et al. 2017).
 
     Where the free fit has a negative coefficient, its term is left out and the others are fitted again; this is the
-    maximum of the likelihood under the constraint, so that the map never decreases.
+    maximum under the constraint, so that the map never decreases.
 
     Parameters
     ----------
     smallest : float
         A probability below it counts as this one, as for `Platt`.
+    parameters : {"abm", "am", "ab", "a"}
+        Which are free, in the paper's parametrisation by m, the prediction that becomes 1/2. Without "m" it is 1/2;
+        without "b", b = a. So "am" is a line in the log-odds as `Platt` is, and "a" a temperature.
+    C : float
+        As for `Platt`, by default no penalty. With C=1 it is the beta calibration of Kelly and Smyth (2023), besides
+        the constraint, which theirs has not.
 
     Attributes
     ----------
     coef_ : (2,) floats
         a and b.
     intercept_ : float
-        c.
+        c = b ln(1 - m) - a ln m.
     """
 
     binary: ClassVar[bool] = True
 
-    def __init__(self, smallest: float = SMALLEST_OF_A_LINE) -> None:
+    def __init__(
+        self,
+        smallest: float = SMALLEST_OF_A_LINE,
+        parameters: Literal["abm", "am", "ab", "a"] = "abm",
+        C: float = np.inf,
+    ) -> None:
         self.smallest = smallest
+        self.parameters = parameters
+        self.C = C
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        features, goals = beta_features(probabilities, self.smallest), targets.astype(np.float64)
+        if self.parameters not in ("abm", "am", "ab", "a"):
+            raise ValueError(f"parameters is {self.parameters!r}, but 'abm', 'am', 'ab' or 'a' is expected")
+        goals, moves = targets.astype(np.float64), "m" in self.parameters
+        half = np.zeros(2) if moves else np.array([np.log(2), -np.log(2)])  # no intercept: the line is 0 at p = 1/2
+        terms = np.eye(2) if "b" in self.parameters else np.ones((1, 2))  # how a and b come from the coefficients
+        features = (beta_features(probabilities, self.smallest) + half) @ terms.T
         found: list[tuple[float, float, Floats]] = []
-        for face in ([0, 1], [0], [1], []):
-            intercept, fitted, value = fit_line(features[:, face], goals, weights)
-            coefficients = np.zeros(2)
-            coefficients[face] = fitted
-            if coefficients.min() < 0:
+        for face in ([0, 1], [0], [1], []) if len(terms) == 2 else ([0], []):
+            intercept, fitted, value = fit_line(features[:, face], goals, weights, self.C, moves)
+            if fitted.min(initial=0) < 0:
                 continue
-            found.append((value, intercept, coefficients))
-            if len(face) == 2:
+            coefficients = fitted @ terms[face]
+            found.append((value, intercept + float(coefficients @ half), coefficients))
+            if len(face) == len(terms):
                 break  # inside the constraint nothing is better
         self.intercept_, self.coef_ = max(found, key=lambda each: each[0])[1:]
+
+    @property
+    def m_(self) -> float:
+        """The prediction that becomes 1/2: the paper's m; 0 or 1 where predictions stay on one side of 1/2."""
+
+        def log_odds(p: float) -> float:
+            return self.intercept_ + float(self.coef_ @ [np.log(p), -np.log1p(-p)])
+
+        low, high = np.finfo(float).tiny, 1 - np.finfo(float).epsneg
+        if log_odds(low) >= 0:
+            return 0.0
+        return float(brentq(log_odds, low, high)) if log_odds(high) > 0 else 1.0
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return both(expit(beta_features(probabilities, self.smallest) @ self.coef_ + self.intercept_))

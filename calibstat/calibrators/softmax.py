@@ -9,73 +9,91 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, final
+from functools import partial
+from typing import ClassVar, Literal, final
 
 import numpy as np
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
-from calibstat.calibrators.base import Calibrator
-from calibstat.calibrators.scaling import logarithms
-from calibstat.data.arrays import Floats, Ints
+from calibstat.calibrators.base import Calibrator, folds_of_equal_rows
+from calibstat.calibrators.scaling import SMALLEST, logarithms
+from calibstat.data.arrays import Bools, Floats, Ints
+from calibstat.data.rounding import ROUNDING
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How logits (n, K) depend linearly on the parameters (d,); `pullback`, the transpose, maps rows (n, K) to (d,)."""
+    """How logits (n, K) depend linearly on the parameters (d,); `pullback`, the transpose, maps rows (n, K) to (d,).
+
+    `squares` does the same with the squares of the coefficients: the curvature along each parameter, about.
+    """
 
     logits: Callable[[Floats], Floats]
     pullback: Callable[[Floats], Floats]
+    squares: Callable[[Floats], Floats]
 
 
 def one_factor(logs: Floats) -> Design:
     """Multiply all logarithms by one factor, the inverse temperature: one parameter."""
-    return Design(lambda theta: theta[0] * logs, lambda rows: np.array([np.vdot(rows, logs)]))
+
+    def pullback(rows: Floats, power: int = 1) -> Floats:
+        return np.array([np.vdot(rows, logs**power)])
+
+    return Design(lambda theta: theta[0] * logs, pullback, partial(pullback, power=2))
 
 
-def factors(logs: Floats) -> Design:
-    """Multiply each logarithm by a factor of its class, and add a shift of its class: K factors, then K shifts."""
-
-    def logits(theta: Floats) -> Floats:
-        scale, shift = theta.reshape(2, -1)
-        return logs * scale + shift
-
-    return Design(logits, lambda rows: np.concatenate([np.einsum("ik,ik->k", rows, logs), rows.sum(axis=0)]))
-
-
-def matrix(features: Floats, n_classes: int) -> Design:
-    """Multiply features by a matrix, and add a shift of each class: the matrix (d, K) row by row, then K shifts."""
+def factors(logs: Floats, features: Floats) -> Design:
+    """Let one factor of all logarithms be followed by K factors of the features and K shifts."""
 
     def logits(theta: Floats) -> Floats:
-        table = theta.reshape(-1, n_classes)
-        return features @ table[:-1] + table[-1]
+        scale, shift = theta[1:].reshape(2, -1)
+        return theta[0] * logs + features * scale + shift
 
-    return Design(logits, lambda rows: np.vstack([features.T @ rows, rows.sum(axis=0)]).ravel())
+    def pullback(rows: Floats, power: int = 1) -> Floats:
+        each = np.einsum("ik,ik->k", rows, features**power)
+        return np.concatenate([[np.vdot(rows, logs**power)], each, rows.sum(axis=0)])
+
+    return Design(logits, pullback, partial(pullback, power=2))
+
+
+def matrix(logs: Floats, features: Floats) -> Design:
+    """Let one factor of all logarithms be followed by a matrix (d, K) of the features, row by row, and K shifts."""
+
+    def logits(theta: Floats) -> Floats:
+        table = theta[1:].reshape(-1, logs.shape[1])
+        return theta[0] * logs + features @ table[:-1] + table[-1]
+
+    def pullback(rows: Floats, power: int = 1) -> Floats:
+        each = (features**power).T @ rows
+        return np.concatenate([[np.vdot(rows, logs**power)], each.ravel(), rows.sum(axis=0)])
+
+    return Design(logits, pullback, partial(pullback, power=2))
 
 
 def fit_softmax(
-    design: Design, n_parameters: int, targets: Ints, weights: Floats, ridge: Floats | None = None
+    design: Design,
+    targets: Floats,
+    weights: Floats,
+    start: Floats,
+    ridge: Floats | float = 0.0,
+    precision: float = 1e-12,
 ) -> Floats:
     """Return the parameters (d,) of the least mean cross-entropy plus ``ridge @ parameters**2``.
 
-    The search starts at equal chances: at certain ones there would be no slope. Targets (n,) are the columns that came
-    true.
+    Targets (n, K) are the shares of the classes. A start at equal chances is safe: at certain ones there is no slope.
+    The search ends where no entry of the gradient is above `precision`.
     """
-    mass = weights / weights.sum()
-    rows = np.arange(len(targets))
-    theta = np.zeros(n_parameters)
-    penalty = np.zeros(n_parameters) if ridge is None else ridge
+    mass, theta, penalty = weights / weights.sum(), start, np.broadcast_to(ridge, start.shape)
     logits = design.logits(theta)
 
     def loss_of(logits: Floats, theta: Floats) -> float:
-        return float(mass @ (logsumexp(logits, axis=1) - logits[rows, targets]) + penalty @ theta**2)
+        return float(mass @ losses(logits, targets) + penalty @ theta**2)
 
     loss = loss_of(logits, theta)
     for _ in range(100):
         chances = softmax(logits, axis=1)
-        residual = chances * mass[:, None]
-        residual[rows, targets] -= mass
-        gradient = design.pullback(residual) + 2 * penalty * theta
-        if np.abs(gradient).max() < 1e-12:
+        gradient = design.pullback((chances - targets) * mass[:, None]) + 2 * penalty * theta
+        if np.abs(gradient).max() < precision:
             break
         step = _conjugate_gradients(design, chances, mass, penalty, gradient)
         moved = design.logits(step)
@@ -91,11 +109,20 @@ def fit_softmax(
     return theta
 
 
+def losses(logits: Floats, targets: Floats) -> Floats:
+    """Return the cross-entropy of each row (n,)."""
+    found: Floats = logsumexp(logits, axis=1) - np.einsum("ik,ik->i", targets, logits)
+    return found
+
+
 def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty: Floats, gradient: Floats) -> Floats:
-    """Solve hessian @ step = gradient, the more precisely the smaller the gradient is."""
+    """Solve hessian @ step = gradient, the more precisely the smaller the gradient is, in units of the diagonal."""
+    diagonal = design.squares(chances * (1 - chances) * mass[:, None]) + 2 * penalty
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
     step, left = np.zeros_like(gradient), gradient.copy()
-    direction, size = left.copy(), float(left @ left)
-    enough = size * min(0.01, np.sqrt(size))
+    direction = left / diagonal
+    size = float(left @ direction)
+    enough = size * min(0.01, float(np.linalg.norm(gradient)))
     weighted = chances * mass[:, None]
     for _ in range(2 * len(gradient) + 10):
         change = design.logits(direction)
@@ -106,16 +133,138 @@ def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty:
             break
         step += size / curvature * direction
         left -= size / curvature * turned
-        size, before = float(left @ left), size
+        scaled, before = left / diagonal, size
+        size = float(left @ scaled)
         if size <= enough:
             break
-        direction = left + size / before * direction
+        direction = scaled + size / before * direction
     return step
 
 
+def goals(logs: Floats, targets: Ints, weights: Floats) -> Floats:
+    """Return the shares of classes (n, K) that a fit aims at: 1 for the class that came true.
+
+    If it always was the most probable one, or the least, no temperature would be the best. Then one row is added, in
+    which classes are as likely as they are predicted: spread over all rows, as Platt's two are (Platt 1999).
+    """
+    hot = np.eye(logs.shape[1])[targets]
+    true = logs[np.arange(len(logs)), targets]
+    if not ((true >= logs.max(axis=1)).all() or (true <= logs.min(axis=1)).all()):
+        return hot
+    total = weights.sum()
+    return (total * hot + softmax(logs, axis=1)) / (total + 1)
+
+
+# 1 to 1e-5, the strongest first.
+PENALTIES = 10.0 ** np.arange(0, -6, -1)
+N_FOLDS = 5
+
+
+def choose_penalty(
+    design: Callable[[Bools], Design], ridge: Floats, logs: Floats, targets: Ints, weights: Floats
+) -> float:
+    """Return the penalty chosen by cross-validation, infinite for temperature scaling alone.
+
+    Of the strengths it is the largest whose log loss of unseen rows is within one standard error of the least, by the
+    differences of the folds (Breiman et al. 1984, Section 3.4.3). Two steps beyond the best one the search ends.
+    `design` makes the design of some of the rows, and `ridge` says what the penalty weighs.
+    """
+    # Rows that rounding alone tells apart share a fold; logarithms are of size one here.
+    fold = folds_of_equal_rows(np.column_stack([targets, logs.round(9)]), N_FOLDS)
+    shares = goals(logs, targets, weights)
+    folds = [fold == number for number in range(N_FOLDS) if len(np.unique(targets[fold != number])) > 1]
+    starts, found = [np.zeros(len(ridge)) for _ in folds], []
+    for penalty in [np.inf, *PENALTIES]:
+        row = []
+        for number, test in enumerate(folds):
+            free, train = 1 if penalty == np.inf else len(ridge), ~test
+            made = one_factor(logs[train]) if free == 1 else design(train)
+            strength = 0.0 if free == 1 else penalty * ridge
+            start = starts[number][:free]
+            starts[number][:free] = fit_softmax(made, shares[train], weights[train], start, strength, 1e-6)
+            row.append(weights[test] @ losses(design(test).logits(starts[number]), shares[test]))
+        found.append(row)
+        if len(found) - np.argmin(np.sum(found, axis=1)) > 2:
+            break
+    table = np.array(found)
+    more = table - table[np.argmin(table.sum(axis=1))]
+    good = more.sum(axis=1) <= more.std(axis=1, ddof=1) * np.sqrt(max(len(folds), 1)) if len(folds) > 1 else [True]
+    return float([np.inf, *PENALTIES][int(np.argmax(good))])
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Softmax of ``logs @ coef + intercept``, or of ``logs * coef + intercept`` where coef is (K,)."""
+
+    coef: Floats
+    intercept: Floats
+    penalty: float
+
+
+def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | None, crossed: bool) -> Fitted:
+    """Fit one factor of all logarithms (n, K), and what departs from it: a matrix if `crossed`, else a vector; shifts.
+
+    The penalty times the sum of the squares of what departs is added to the mean log loss, where logarithms have mean
+    zero and variance one; without a penalty it is chosen by cross-validation.
+    """
+    if penalty is not None and not penalty >= 0:
+        raise ValueError(f"penalty is {penalty}, but it must be at least 0, or None: chosen by cross-validation")
+    n_classes, mass = logs.shape[1], weights / weights.sum()
+    size = np.ptp(logs, axis=1).max() or 1.0
+    logs = logs / size
+    centre = mass @ logs
+    spread = np.sqrt(mass @ (logs - centre) ** 2)
+    spread[spread <= ROUNDING] = 1.0
+    features, turn = (logs - centre) / spread, np.eye(n_classes)
+    if crossed:  # uncorrelated columns: the penalty is the same, the equations are easier to solve
+        turn = np.linalg.eigh((features * mass[:, None]).T @ features)[1]
+        features = features @ turn
+    make = matrix if crossed else factors
+    ridge = np.append(0.0, np.ones(n_classes * (n_classes + 1 if crossed else 2)))
+
+    def design(rows: Bools) -> Design:
+        return make(logs[rows], features[rows])
+
+    if penalty is None:
+        penalty = choose_penalty(design, ridge, logs, targets, weights)
+    shares, everywhere = goals(logs, targets, weights), np.ones(len(logs), dtype=bool)
+    theta = np.zeros(len(ridge))
+    if penalty == np.inf:
+        theta[:1] = fit_softmax(one_factor(logs), shares, weights, theta[:1])
+    else:
+        theta = fit_softmax(design(everywhere), shares, weights, theta, penalty * ridge)
+    table, shift = theta[1:-n_classes], theta[-n_classes:]
+    if not crossed:
+        return Fitted((theta[0] + table / spread) / size, shift - centre * table / spread, penalty)
+    departs = (turn @ table.reshape(n_classes, n_classes)) / spread[:, None]
+    return Fitted((theta[0] * np.eye(n_classes) + departs) / size, shift - centre @ departs, penalty)
+
+
+class Softmax(Calibrator):
+    """Softmax of a linear map of log p, or of logits; subclasses find the map."""
+
+    inputs: ClassVar[tuple[str, ...]] = ("probability", "logits")
+    input: str
+    smallest: float
+
+    def _logs(self, rows: Floats) -> Floats:
+        return logarithms(rows, self.smallest) if self.input == "probability" else rows
+
+
 @final
-class Temperature(Calibrator):
+class Temperature(Softmax):
     """Probabilities to the power 1 / T, normalised: softmax(log p / T) (Guo et al. 2017).
+
+    Where the most probable class always came true, the likelihood asks for T = 0: then one row is added whose classes
+    are as likely as predicted.
+
+    Parameters
+    ----------
+    input : {"probability", "logits"}
+        Whether X holds probabilities; or logits, (n, K), or log-odds of the last of two classes, (n,).
+    smallest : float
+        A probability below it counts as this one. By default only exact zeros are moved, to the smallest double; where
+        rows with probability zero came true, as those of forests, take the resolution of the predictions, such as 1e-3.
 
     Attributes
     ----------
@@ -123,9 +272,19 @@ class Temperature(Calibrator):
         T; infinite or negative where the probabilities mislead.
     """
 
+    def __init__(
+        self,
+        input: Literal["probability", "logits"] = "probability",  # noqa: A002
+        smallest: float = SMALLEST,
+    ) -> None:
+        self.input = input
+        self.smallest = smallest
+
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        design = one_factor(logarithms(probabilities))
-        self.inverse_temperature_ = float(fit_softmax(design, 1, targets, weights)[0])
+        logs = self._logs(probabilities)
+        size = np.ptp(logs, axis=1).max() or 1.0
+        shares = goals(logs, targets, weights)
+        self.inverse_temperature_ = float(fit_softmax(one_factor(logs / size), shares, weights, np.zeros(1))[0] / size)
 
     @property
     def temperature_(self) -> float:
@@ -133,79 +292,114 @@ class Temperature(Calibrator):
         return 1 / self.inverse_temperature_ if self.inverse_temperature_ else float("inf")
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return softmax(self.inverse_temperature_ * logarithms(probabilities), axis=1)
+        return softmax(self.inverse_temperature_ * self._logs(probabilities), axis=1)
 
 
 @final
-class VectorScaling(Calibrator):
-    """softmax(w * log p + b), a factor and a shift for each class (Guo et al. 2017).
+class VectorScaling(Softmax):
+    """softmax(w * log p + b), with a factor and a shift for each class (Guo et al. 2017).
+
+    It is shrunk towards temperature scaling.
+
+    Parameters
+    ----------
+    input : {"probability", "logits"}
+        Whether X holds probabilities; or logits, which then stand in place of log p.
+    smallest : float
+        As for `Temperature`.
+    penalty : float, optional
+        Times the sum of the squares of b, and of what w departs from one factor of all classes, where log p has mean
+        zero and variance one. By default it is chosen by five-fold cross-validation with the rule of one standard
+        error; 0 is the unpenalised fit of the paper, which harms where few rows are predicted wrongly.
 
     Attributes
     ----------
     coef_, intercept_ : (K,) floats
+        w and b.
+    penalty_ : float
+        Infinite for temperature scaling alone.
     """
 
     needs_every_class: ClassVar[bool] = True
 
+    def __init__(
+        self,
+        input: Literal["probability", "logits"] = "probability",  # noqa: A002
+        smallest: float = SMALLEST,
+        penalty: float | None = None,
+    ) -> None:
+        self.input = input
+        self.smallest = smallest
+        self.penalty = penalty
+
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        logs = logarithms(probabilities)
-        # Centred columns change the shifts only, and make the equations easier to solve.
-        centre = weights @ logs / weights.sum()
-        self.coef_, shifts = fit_softmax(factors(logs - centre), 2 * len(centre), targets, weights).reshape(2, -1)
-        self.intercept_ = shifts - self.coef_ * centre
+        found = fit_scaling(self._logs(probabilities), targets, weights, self.penalty, crossed=False)
+        self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return softmax(self.coef_ * logarithms(probabilities) + self.intercept_, axis=1)
+        return softmax(self.coef_ * self._logs(probabilities) + self.intercept_, axis=1)
 
 
 @final
-class MatrixScaling(Calibrator):
-    """softmax(log p @ W + b), unpenalised multinomial logistic regression (Guo et al. 2017).
+class MatrixScaling(Softmax):
+    """softmax(log p @ W + b), multinomial logistic regression on log p (Guo et al. 2017).
 
-    It has K (K + 1) parameters; with many classes take `Dirichlet`, which penalises them.
-
-    Attributes
-    ----------
-    coef_ : (K, K) floats
-        W; row j says what log p_j does.
-    intercept_ : (K,) floats
-    """
-
-    needs_every_class: ClassVar[bool] = True
-
-    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        logs = logarithms(probabilities)
-        n_classes = logs.shape[1]
-        centre = weights @ logs / weights.sum()
-        whitening = _whitening(logs - centre, weights / weights.sum())
-        design = matrix((logs - centre) @ whitening, n_classes)
-        n_parameters = (whitening.shape[1] + 1) * n_classes
-        table = fit_softmax(design, n_parameters, targets, weights).reshape(-1, n_classes)
-        self.coef_ = whitening @ table[:-1]
-        self.intercept_ = table[-1] - centre @ self.coef_
-
-    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return softmax(logarithms(probabilities) @ self.coef_ + self.intercept_, axis=1)
-
-
-def _whitening(centred: Floats, mass: Floats) -> Floats:
-    """Return what makes the columns uncorrelated (K, r): the fit is the same, the equations are easier to solve."""
-    values, vectors = np.linalg.eigh((centred * mass[:, None]).T @ centred)
-    kept = values > 1e-12 * max(values.max(), 1e-300)
-    return vectors[:, kept] / np.sqrt(values[kept])
-
-
-@final
-class Dirichlet(Calibrator):
-    """softmax(log p @ W + b) with off-diagonal and intercept regularisation, ODIR (Kull et al. 2019).
-
-    The mean log loss plus ``off_diagonal`` times the mean square of the K (K - 1) off-diagonal entries of W plus
-    ``intercept`` times the mean square of b is minimised.
+    It is shrunk towards temperature scaling.
 
     Parameters
     ----------
-    off_diagonal, intercept : float
-        The paper's lambda and mu, at least 0.
+    input, smallest
+        As for `VectorScaling`.
+    penalty : float, optional
+        As for `VectorScaling`: of b, and of what W departs from a multiple of the identity.
+
+    Attributes
+    ----------
+    coef_ : (K, K) floats
+        W; row j says what log p_j does.
+    intercept_ : (K,) floats
+    penalty_ : float
+        Infinite for temperature scaling alone.
+    """
+
+    needs_every_class: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        input: Literal["probability", "logits"] = "probability",  # noqa: A002
+        smallest: float = SMALLEST,
+        penalty: float | None = None,
+    ) -> None:
+        self.input = input
+        self.smallest = smallest
+        self.penalty = penalty
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        found = fit_scaling(self._logs(probabilities), targets, weights, self.penalty, crossed=True)
+        self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return softmax(self._logs(probabilities) @ self.coef_ + self.intercept_, axis=1)
+
+
+@final
+class Dirichlet(Softmax):
+    """softmax(log p @ W + b) with off-diagonal and intercept regularisation, ODIR (Kull et al. 2019).
+
+    The mean log loss plus ``off_diagonal`` times the mean square of the K (K - 1) off-diagonal entries of W plus
+    ``intercept`` times the mean square of b is minimised. By default strengths are chosen as the paper chooses them, by
+    cross-validation, and differences within the diagonal are penalised too: it is then `MatrixScaling` of log p.
+
+    Parameters
+    ----------
+    off_diagonal : float, optional
+        The paper's lambda, at least 0.
+    intercept : float, optional
+        The paper's mu; by default the same.
+    input : {"probability", "logits"}
+        Whether X holds probabilities; or logits, of which log p is the log-softmax.
+    smallest : float
+        As for `Temperature`.
 
     Attributes
     ----------
@@ -214,22 +408,41 @@ class Dirichlet(Calibrator):
     intercept_ : (K,) floats
     """
 
-    def __init__(self, off_diagonal: float = 1e-3, intercept: float = 1e-3) -> None:
+    def __init__(
+        self,
+        off_diagonal: float | None = None,
+        intercept: float | None = None,
+        input: Literal["probability", "logits"] = "probability",  # noqa: A002
+        smallest: float = SMALLEST,
+    ) -> None:
         self.off_diagonal = off_diagonal
         self.intercept = intercept
+        self.input = input
+        self.smallest = smallest
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        if min(self.off_diagonal, self.intercept) < 0:
-            raise ValueError(f"off_diagonal is {self.off_diagonal} and intercept {self.intercept}: pass at least 0")
-        n_classes = probabilities.shape[1]
-        design = matrix(logarithms(probabilities), n_classes)
-        ridge = self._ridge(n_classes)
-        table = fit_softmax(design, len(ridge), targets, weights, ridge).reshape(-1, n_classes)
-        self.coef_, self.intercept_ = table[:-1], table[-1]
+        logs = self._features(probabilities)
+        if self.off_diagonal is None and self.intercept is None:
+            found = fit_scaling(logs, targets, weights, None, crossed=True)
+            self.coef_, self.intercept_ = found.coef, found.intercept
+            return
+        ridge = self._ridge(logs.shape[1])
+        theta = fit_softmax(matrix(logs, logs), goals(logs, targets, weights), weights, np.zeros(len(ridge)), ridge)
+        table = theta[1:].reshape(-1, logs.shape[1])
+        self.coef_, self.intercept_ = table[:-1] + theta[0] * np.eye(logs.shape[1]), table[-1]
+
+    def _features(self, rows: Floats) -> Floats:
+        return self._logs(rows) if self.input == "probability" else log_softmax(rows, axis=1)
 
     def _ridge(self, n_classes: int) -> Floats:
-        across = self.off_diagonal / (n_classes * (n_classes - 1)) * (1 - np.eye(n_classes))
-        return np.vstack([across, np.full(n_classes, self.intercept / n_classes)]).ravel()
+        across, shift = self.off_diagonal, self.off_diagonal if self.intercept is None else self.intercept
+        if across is None or shift is None or not min(across, shift) >= 0:
+            raise ValueError(
+                f"off_diagonal is {across} and intercept {shift}: pass at least 0, or neither: then both are chosen by "
+                "cross-validation"
+            )
+        apart = across / (n_classes * (n_classes - 1)) * (1 - np.eye(n_classes))
+        return np.concatenate([[0.0], apart.ravel(), np.full(n_classes, shift / n_classes)])
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return softmax(logarithms(probabilities) @ self.coef_ + self.intercept_, axis=1)
+        return softmax(self._features(probabilities) @ self.coef_ + self.intercept_, axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from calibstat._logistic import expit, fisher_information, fit_logistic, natural_spline, roughness
 from calibstat.calibrators.base import Calibrator, both
-from calibstat.calibrators.scaling import logits
+from calibstat.calibrators.scaling import SMALLEST_OF_A_LINE, logits
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one
 
@@ -23,6 +23,8 @@ class Spline(Calibrator):
     ----------
     n_knots : int
         Knots at equally spaced quantiles from 5 to 95 %; equal ones are one.
+    smallest : float
+        A probability below it counts as this one, as for `Platt`.
 
     Attributes
     ----------
@@ -34,17 +36,18 @@ class Spline(Calibrator):
 
     binary: ClassVar[bool] = True
 
-    def __init__(self, n_knots: int = 5) -> None:
+    def __init__(self, n_knots: int = 5, smallest: float = SMALLEST_OF_A_LINE) -> None:
         self.n_knots = n_knots
+        self.smallest = smallest
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        scores = logits(probabilities)
+        scores = logits(probabilities, self.smallest)
         self.knots_ = quantiles(scores, weights, np.linspace(0.05, 0.95, at_least_one("n_knots", self.n_knots)))
         fits = fit_logistic(natural_spline(scores, self.knots_), targets[None], weights)
         self.values_ = fits.coefficients[0]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(expit(natural_spline(logits(probabilities), self.knots_) @ self.values_))
+        return both(expit(natural_spline(logits(probabilities, self.smallest), self.knots_) @ self.values_))
 
 
 @final
@@ -60,6 +63,8 @@ class Smooth(Calibrator):
         Knots at equally spaced quantiles; equal ones are one.
     penalty : float, optional
         By default the power of ten with the least deviance plus twice the effective degrees of freedom.
+    smallest : float
+        A probability below it counts as this one, as for `Platt`.
 
     Attributes
     ----------
@@ -70,14 +75,15 @@ class Smooth(Calibrator):
 
     binary: ClassVar[bool] = True
 
-    def __init__(self, n_knots: int = 15, penalty: float | None = None) -> None:
+    def __init__(self, n_knots: int = 15, penalty: float | None = None, smallest: float = SMALLEST_OF_A_LINE) -> None:
         self.n_knots = n_knots
         self.penalty = penalty
+        self.smallest = smallest
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         if self.penalty is not None and self.penalty < 0:
             raise ValueError(f"penalty is {self.penalty}, but it must be at least 0")
-        scores, mass = logits(probabilities), weights / weights.sum()
+        scores, mass = logits(probabilities, self.smallest), weights / weights.sum()
         self.knots_ = quantiles(scores, weights, np.linspace(0, 1, at_least_one("n_knots", self.n_knots)))
         features, matrix = natural_spline(scores, self.knots_), roughness(self.knots_)
         best, start = np.inf, None
@@ -93,7 +99,7 @@ class Smooth(Calibrator):
                 best, self.values_, self.penalty_ = criterion, start, float(penalty)
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(expit(natural_spline(logits(probabilities), self.knots_) @ self.values_))
+        return both(expit(natural_spline(logits(probabilities, self.smallest), self.knots_) @ self.values_))
 
 
 def quantiles(values: Floats, weights: Floats, levels: Floats) -> Floats:

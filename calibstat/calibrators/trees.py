@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, final
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.tree import DecisionTreeClassifier
 
-from calibstat.calibrators.base import Calibrator, split_columns
+from calibstat.calibrators.base import Calibrator, fit_part, folds_of_equal_rows, part_says, split_columns
 from calibstat.calibrators.meta import OneVsRest
 from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
@@ -28,8 +27,9 @@ class CalibrationTree(Calibrator):
     ----------
     variables : sequence of int or str
         Columns of X that are not probabilities.
-    calibrator : Calibrator, optional
-        What the leaves hold; by default Platt(), one-vs-rest for more than two classes.
+    calibrator : calibrator, optional
+        What the leaves hold, also one like those of scikit-learn; by default Platt(), one-vs-rest for more than two
+        classes.
     max_depth : int, optional
     min_share : float
         The least share of the rows in a leaf, up to 0.5.
@@ -43,14 +43,14 @@ class CalibrationTree(Calibrator):
     ccp_alpha_ : float
         What a leaf has cost.
     tree_ : dict of arrays
-    calibrators_ : dict of Calibrator
+    calibrators_ : dict
         By the number of the leaf, and "all".
     """
 
     def __init__(
         self,
         variables: Sequence[int | str] = (),
-        calibrator: Calibrator | None = None,
+        calibrator: Any = None,
         max_depth: int | None = None,
         min_share: float = 0.1,
         ccp_alpha: float | None = None,
@@ -73,7 +73,7 @@ class CalibrationTree(Calibrator):
             model = Platt() if probabilities.shape[1] == 2 else OneVsRest()
         growth = {"max_depth": self.max_depth, "min_weight_fraction_leaf": self.min_share}
 
-        def says(tree: Tree, rows: Bools, known: dict[bytes, Calibrator]) -> Floats:
+        def says(tree: Tree, rows: Bools, known: dict[bytes, Any]) -> Floats:
             leaves = leaf_of(tree, features)
             fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], weights[rows], known)
             return calibrate_leaves(fitted, leaves[~rows], probabilities[~rows])
@@ -150,23 +150,23 @@ def _features(probabilities: Floats, variables: Floats) -> Floats:
 
 
 def fit_leaves(
-    calibrator: Calibrator,
+    calibrator: Any,
     leaves: Ints,
     probabilities: Floats,
     targets: Ints,
     weights: Floats,
-    known: dict[bytes, Calibrator] | None = None,
-) -> dict[str, Calibrator]:
+    known: dict[bytes, Any] | None = None,
+) -> dict[str, Any]:
     """Fit in each leaf by its number; where too few classes occur, the fit of all rows is taken.
 
     Trees that are pruned from the same rows share leaves: fits are put into `known`, by their rows, and found there.
     """
     found = {} if known is None else known
 
-    def fit(rows: Bools) -> Calibrator:
+    def fit(rows: Bools) -> Any:
         key = np.packbits(rows).tobytes()
         if key not in found:
-            found[key] = clone(calibrator).fit(probabilities[rows], targets[rows], weights[rows])
+            found[key] = fit_part(calibrator, probabilities[rows], targets[rows], weights[rows])
         return found[key]
 
     everywhere = fit(np.ones(len(leaves), dtype=bool))
@@ -174,17 +174,18 @@ def fit_leaves(
     for leaf in np.unique(leaves):
         rows = leaves == leaf
         occur = len(np.unique(targets[rows]))
-        enough = occur == probabilities.shape[1] if calibrator.needs_every_class else occur > 1
+        every = getattr(calibrator, "needs_every_class", False)
+        enough = occur == probabilities.shape[1] if every else occur > 1
         fitted[str(leaf)] = fit(rows) if enough else everywhere
     return fitted
 
 
-def calibrate_leaves(fitted: dict[str, Calibrator], leaves: Ints, probabilities: Floats) -> Floats:
+def calibrate_leaves(fitted: dict[str, Any], leaves: Ints, probabilities: Floats) -> Floats:
     """Calibrate each row by the calibrator of its leaf."""
     calibrated = np.empty_like(probabilities)
     for leaf in np.unique(leaves):
         rows = leaves == leaf
-        calibrated[rows] = fitted.get(str(leaf), fitted["all"]).predict_proba(probabilities[rows])
+        calibrated[rows] = part_says(fitted.get(str(leaf), fitted["all"]), probabilities[rows])
     return calibrated
 
 
@@ -217,7 +218,7 @@ def leaf_of(tree: Tree, features: Floats) -> Ints:
 
 # How far to prune a tree: the cost of a leaf is chosen by cross-validation.
 
-Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Calibrator]], Floats]
+Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Any]], Floats]
 
 
 def choose_ccp_alpha(
@@ -246,7 +247,7 @@ def choose_ccp_alpha(
         if set(targets) - set(targets[train]) or train.all():
             continue  # a class to learn is missing, or there is nothing to try it on
         tried: dict[bytes, float] = {}
-        known: dict[bytes, Calibrator] = {}
+        known: dict[bytes, Any] = {}
         grown = weakest_links(features[train], targets[train], weights[train], **parameters)
         for position, alpha in enumerate(alphas):
             tree = pruned(*grown, float(alpha))
@@ -299,15 +300,6 @@ def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
     return tree | {"left": np.where(collapse <= ccp_alpha, -1, tree["left"])}
 
 
-def folds_of_equal_rows(rows: Floats, n_folds: int) -> Ints:
-    """Return the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
-
-    No chance is involved, the order of rows does not matter, and a row of weight two is a row that is there twice.
-    """
-    _, distinct = np.unique(rows, axis=0, return_inverse=True)
-    return np.asarray(distinct.reshape(-1) % n_folds, dtype=np.intp)
-
-
 @final
 class VariableBased(Calibrator):
     """Beta calibration in each leaf of a tree that splits on one variable alone (Kelly and Smyth 2023).
@@ -319,8 +311,8 @@ class VariableBased(Calibrator):
     ----------
     variable : int or str
         The column of X that holds the variable; the others are probabilities.
-    calibrator : Calibrator, optional
-        What the leaves hold.
+    calibrator : calibrator, optional
+        What the leaves hold, also one like those of scikit-learn.
     max_depth : int
     min_share : float
         The least share of the rows in a leaf, up to 0.5.
@@ -328,12 +320,12 @@ class VariableBased(Calibrator):
     Attributes
     ----------
     tree_ : dict of arrays
-    calibrators_ : dict of Calibrator
+    calibrators_ : dict
         By the number of the leaf, and "all".
     """
 
     def __init__(
-        self, variable: int | str = -1, calibrator: Calibrator | None = None, max_depth: int = 3, min_share: float = 0.1
+        self, variable: int | str = -1, calibrator: Any = None, max_depth: int = 3, min_share: float = 0.1
     ) -> None:
         self.variable = variable
         self.calibrator = calibrator

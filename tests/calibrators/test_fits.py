@@ -85,8 +85,8 @@ def test_fits_of_more_classes_minimise_their_objective(three):
     across = 0.05 / 6 * (1 - eye).ravel()
     cases = [
         (cal.Temperature(), logs[:, :, None], 0.0),
-        (cal.VectorScaling(), np.concatenate([factors, shifts], axis=2), 0.0),
-        (cal.MatrixScaling(), np.concatenate([matrix, shifts], axis=2), 0.0),
+        (cal.VectorScaling(penalty=0), np.concatenate([factors, shifts], axis=2), 0.0),
+        (cal.MatrixScaling(penalty=0), np.concatenate([matrix, shifts], axis=2), 0.0),
         (
             cal.Dirichlet(off_diagonal=0.05, intercept=0.02),
             np.concatenate([matrix, shifts], axis=2),
@@ -153,7 +153,7 @@ def test_beta_is_the_maximum_under_its_constraint(truth):
 def test_matrix_scaling_agrees_with_logistic_regression(three):
     P, y, weights = three
     theirs = LogisticRegression(C=1e10, max_iter=10_000, tol=1e-8).fit(np.log(P), y, weights).predict_proba(np.log(P))
-    np.testing.assert_allclose(cal.MatrixScaling().fit(P, y, weights).predict_proba(P), theirs, atol=1e-3)
+    np.testing.assert_allclose(cal.MatrixScaling(penalty=0).fit(P, y, weights).predict_proba(P), theirs, atol=1e-3)
 
 
 def test_isotonic_agrees_with_scikit_learn(two):

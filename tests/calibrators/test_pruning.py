@@ -7,7 +7,8 @@ import pytest
 from scipy.special import expit, logit
 
 from calibstat import calibrators as cal
-from calibstat.calibrators.trees import candidates, folds_of_equal_rows, grow, leaf_of, pruned, weakest_links
+from calibstat.calibrators.base import folds_of_equal_rows
+from calibstat.calibrators.trees import candidates, grow, leaf_of, pruned, weakest_links
 
 
 def world(n, seed, shift):
