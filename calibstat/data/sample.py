@@ -14,7 +14,6 @@ from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable
 from calibstat.data.checks import examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
-from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 
 
@@ -79,7 +78,8 @@ class Sample:
     ) -> None:
         given = {"variables": variables, "sample_weight": sample_weight, "labels": labels, "nan_policy": nan_policy}
         made = self._examined(y_true=y_true, y_prob=y_prob, **given)
-        keep(self, predictions=made.predictions, outcomes=made.outcomes)
+        object.__setattr__(self, "predictions", made.predictions)
+        object.__setattr__(self, "outcomes", made.outcomes)
 
     @classmethod
     def _examined(cls, seen: str = "", **arguments: Any) -> Sample:
@@ -91,7 +91,8 @@ class Sample:
     def of(cls, predictions: Predictions, outcomes: Ints) -> Sample:
         """Combine predictions and outcomes (n,) that were checked before, without checking them again."""
         sample = object.__new__(cls)
-        keep(sample, predictions=predictions, outcomes=outcomes)
+        object.__setattr__(sample, "predictions", predictions)
+        object.__setattr__(sample, "outcomes", outcomes)
         return sample
 
     @classmethod

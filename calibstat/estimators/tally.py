@@ -19,7 +19,6 @@ from calibstat._compiled import has_twin
 from calibstat.binnings.base import Binning, Cells, expect_binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, Expansion, two_classes
 
@@ -50,7 +49,8 @@ class Tally:
     square: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        keep(self, **{each.name: np.ascontiguousarray(getattr(self, each.name)) for each in fields(self)})
+        for each in fields(self):
+            object.__setattr__(self, each.name, np.ascontiguousarray(getattr(self, each.name)))
 
     def of_cells(self, cells: slice) -> Tally:
         """Return the sums of some cells."""
