@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,11 +15,12 @@ import calibstat.calibrators as calibrators
 from calibstat._files import written_whole
 from calibstat.binnings import intervals
 from calibstat.binnings.base import Binning
-from calibstat.calibrators.base import Calibrator
+from calibstat.calibrators.base import Calibrator, position_of
 
-FORMAT = "calibstat calibrator 1"
+FORMAT = "calibstat calibrator 2"
 # What may be made from a file, by name; Calibrated holds a classifier, which numbers and names cannot describe.
 CALIBRATORS = tuple(name for name in dir(calibrators) if name not in ("Calibrated", "Calibrator", "load", "save"))
+LARGEST = 1e150  # no fit gives such numbers
 BINNINGS = ("EqualMass", "EqualWidth", "FixedEdges")
 
 
@@ -36,13 +38,17 @@ def save(calibrator: Calibrator, path: str | Path) -> None:
     TypeError
         If it holds something that cannot be written.
     """
-    content = {"format": FORMAT, "calibrator": _storable(calibrator)}
+    found = _storable(calibrator)
+    content = {"format": FORMAT, "checksum": _checksum(found), "calibrator": found}
     with written_whole(path) as place:
         place.write_text(json.dumps(content) + "\n", encoding="utf-8")
 
 
 def load(path: str | Path) -> Calibrator:
     """Read a fitted calibrator; files from elsewhere are safe to read, as they hold numbers and names only.
+
+    A checksum tells whether the file was changed since it was written. Besides, what is read must be complete and
+    finite, and must say probabilities of a few rows.
 
     Parameters
     ----------
@@ -56,13 +62,21 @@ def load(path: str | Path) -> Calibrator:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if content["format"] != FORMAT:
-            raise ValueError(f"its format is {content['format']!r}, expected {FORMAT!r}")
+            raise ValueError(f"its format is {content['format']!r}, expected {FORMAT!r}: fit and save it again")
+        if content["checksum"] != _checksum(content["calibrator"]):
+            raise ValueError("its checksum is that of other content: it was changed or damaged after it was saved")
         found = _restored(content["calibrator"])
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except RecursionError:
+        raise ValueError(f"{path} does not hold a calibrator of this package: it is nested too deeply") from None
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{path} does not hold a calibrator of this package: {error}") from None
-    if not isinstance(found, Calibrator):
-        raise ValueError(f"{path} does not hold a calibrator of this package")
+    if not isinstance(found, Calibrator) or not hasattr(found, "classes_"):
+        raise ValueError(f"{path} does not hold a calibrator of this package that is fitted")
     return found
+
+
+def _checksum(content: Any) -> str:
+    return sha256(json.dumps(content).encode()).hexdigest()
 
 
 def _storable(value: Any) -> Any:
@@ -107,6 +121,7 @@ def _restored(content: Any) -> Any:
             if not key.isidentifier() or key.startswith("__") or callable(getattr(made, key, None)):
                 raise ValueError(f"{key!r} is not an attribute of {content['name']}")
             setattr(found, key, _restored(value))
+        _check(found)
         return found
     if kind == "binning":
         made = _looked_up(BINNINGS, intervals, content["name"])
@@ -125,10 +140,66 @@ def _array(content: dict[str, Any]) -> Any:
     dtype = np.dtype(content["type"])
     if dtype.kind not in "biuf":
         raise ValueError(f"arrays of {dtype} are not read")
-    return np.array(content["values"], dtype=dtype)
+    found = np.array(content["values"], dtype=dtype)
+    if not (np.abs(found) < LARGEST).all():
+        raise ValueError(f"an array holds numbers that are not below {LARGEST:g} in size")
+    return found
 
 
 def _looked_up(known: tuple[str, ...], home: ModuleType, name: str) -> Any:
     if name not in known:
         raise ValueError(f"{name!r} is not among {', '.join(known)}")
     return getattr(home, name)
+
+
+# What a file must hold, besides the right checksum.
+
+
+def _check(found: Any) -> None:
+    """Refuse a calibrator that is not whole, or, where it is fitted, does not say probabilities of a few rows."""
+    state, name = vars(found), type(found).__name__
+    fitted = {key for key in state if key.endswith("_")}
+    missing = {*found._get_param_names(), *(("classes_", "n_features_in_") if fitted else ())} - set(state)
+    strange = set(state) - fitted - set(found._get_param_names())
+    if missing or strange:
+        raise ValueError(f"{name} has {sorted(strange)} and lacks {sorted(missing)}")
+    for key, value in state.items():
+        if isinstance(value, float) and not (abs(value) < LARGEST or value == np.inf):
+            raise ValueError(f"{key} of {name} is {value}")
+        if key in ("edges_", "cuts_", "scores_", "knots_") and (np.ndim(value) != 1 or (np.diff(value) < 0).any()):
+            raise ValueError(f"{key} of {name} does not increase")
+    parts = state.get("calibrators_", [])
+    if not all(isinstance(each, Calibrator) for each in (parts.values() if isinstance(parts, dict) else parts)):
+        raise ValueError(f"calibrators_ of {name} holds something else")
+    if "tree_" in state:
+        _check_tree(found.tree_, found.n_features_in_)
+    if fitted:
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            found._said(_few_rows(found))
+
+
+def _few_rows(found: Any) -> Any:
+    """Return rows from the corners of the simplex and between, with variables at 0 and 1."""
+    variables = getattr(found, "variables", [found.variable] if hasattr(found, "variable") else [])
+    n_columns, n_classes = int(found.n_features_in_), len(found.classes_)
+    shown = n_columns - len(variables)
+    if n_columns != found.n_features_in_ or not (shown == n_classes or (n_classes == 2 and 1 <= shown <= 10**6)):
+        raise ValueError(f"it is of {n_classes} classes, but takes {found.n_features_in_} columns")
+    rows = np.linspace(0, 1, 101)[:, None] if shown == 1 else np.vstack([np.eye(shown), np.full((1, shown), 1 / shown)])
+    places = sorted({position_of(found, n_columns, each) for each in variables})
+    whole = np.empty((2, len(rows), n_columns))
+    whole[:, :, np.delete(np.arange(n_columns), places)] = rows
+    whole[:, :, places] = np.arange(2)[:, None, None]
+    return whole.reshape(-1, n_columns)
+
+
+def _check_tree(tree: Any, n_columns: int) -> None:
+    left, right, feature, threshold = (np.asarray(tree[key]) for key in ("left", "right", "feature", "threshold"))
+    inner, number = left >= 0, np.arange(len(left))
+    children = np.stack([left, right])[:, inner]
+    sound = len(left) == len(right) == len(feature) == len(threshold) > 0
+    # A child comes after its parent, so that every way ends.
+    if not (sound and (children > number[inner]).all() and (children < len(left)).all()):
+        raise ValueError("its tree_ has nodes without an end")
+    if not ((feature[inner] >= 0) & (feature[inner] < n_columns)).all():
+        raise ValueError("its tree_ splits on columns that are not there")

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.checks import check_range, check_sums
+from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
 from calibstat.data.rounding import SAME
 
 
@@ -93,9 +93,14 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return calibrated probabilities (n, K), in the order of `classes_`."""
         check_is_fitted(self)
         table = as_column(X) if self.n_features_in_ == 1 else X
-        probabilities, variables = self._split(validate_data(self, table, reset=False, dtype=np.float64))
-        rows = self._calibrate(probabilities, variables)
+        return self._said(validate_data(self, table, reset=False, dtype=np.float64))
+
+    def _said(self, X: Floats) -> Floats:
+        """Return calibrated rows of an array, or raise an error where they are no probabilities."""
+        rows = self._calibrate(*self._split(X))
         wrong = ~((rows >= 0) & (rows <= 1 + SAME)).all(axis=1)  # also where it is NaN
+        if getattr(self, "normalize", True):
+            wrong |= ~(np.abs(rows.sum(axis=1) - 1) <= VALUE_TOLERANCE)
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
@@ -218,7 +223,7 @@ def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tup
 
     Variables are columns by position (from the end if negative), or by name where the estimator was fitted to a frame.
     """
-    positions = [_position(fitted, X.shape[1], each) for each in variables]
+    positions = [position_of(fitted, X.shape[1], each) for each in variables]
     if len(set(positions)) >= X.shape[1]:
         raise ValueError(
             f"X has shape {X.shape}, but of its columns {list(variables)} are variables: the probabilities must be "
@@ -230,7 +235,8 @@ def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tup
     return as_simplex(np.delete(X, positions, axis=1)), found
 
 
-def _position(fitted: Any, n_columns: int, named: int | str) -> int:
+def position_of(fitted: Any, n_columns: int, named: int | str) -> int:
+    """Return which column of X a variable is."""
     if isinstance(named, str):
         names = list(getattr(fitted, "feature_names_in_", ()))
         if named not in names:

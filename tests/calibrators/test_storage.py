@@ -12,7 +12,7 @@ import pytest
 from calibstat import calibrators as cal
 from calibstat.binnings.intervals import FixedEdges
 from calibstat.binnings.simplex import VarianceTree
-from calibstat.calibrators._storage import CALIBRATORS
+from calibstat.calibrators._storage import CALIBRATORS, FORMAT, _checksum
 
 PLAIN = [getattr(cal, name)() for name in CALIBRATORS if name not in ("VariableBased", "AugmentedBeta")]
 OTHERS = [
@@ -67,8 +67,13 @@ def test_what_cannot_be_written_is_refused(rows, tmp_path):
         cal.save(cal.HistogramBinning(VarianceTree(5)), tmp_path / "fitted.json")
 
 
+def sealed(calibrator):
+    """The content of a file with the right checksum: what someone may write who knows how."""
+    return {"format": FORMAT, "checksum": _checksum(calibrator), "calibrator": calibrator}
+
+
 def content(state):
-    return {"format": "calibstat calibrator 1", "calibrator": {"is": "calibrator", "name": "Platt", "state": state}}
+    return sealed({"is": "calibrator", "name": "Platt", "state": state})
 
 
 @pytest.mark.parametrize(
@@ -78,10 +83,10 @@ def content(state):
         [],
         {},
         {"format": "another", "calibrator": None},
-        {"format": "calibstat calibrator 1", "calibrator": 3},
-        {"format": "calibstat calibrator 1", "calibrator": {"is": "calibrator", "name": "os.system", "state": {}}},
-        {"format": "calibstat calibrator 1", "calibrator": {"is": "calibrator", "name": "Calibrated", "state": {}}},
-        {"format": "calibstat calibrator 1", "calibrator": {"is": "array", "type": "<f8", "values": [1]}},
+        sealed(3),
+        sealed({"is": "calibrator", "name": "os.system", "state": {}}),
+        sealed({"is": "calibrator", "name": "Calibrated", "state": {}}),
+        sealed({"is": "array", "type": "<f8", "values": [1]}),
         content({"__class__": 1}),
         content({"predict_proba": 1}),
         content({"_fit": 1}),
@@ -100,4 +105,94 @@ def test_pickles_are_not_read(tmp_path):
     path = tmp_path / "fitted.pkl"
     path.write_bytes(pickle.dumps(cal.Platt().fit([0.2, 0.8], [0, 1])))
     with pytest.raises(ValueError, match="does not hold a calibrator of this package"):
+        cal.load(path)
+
+
+# Files that were changed
+
+VARIABLE = [cal.VariableBased(-1), cal.AugmentedBeta(-1), cal.CalibrationTree([-1]), cal.DecisionTree([-1])]
+
+
+def places(content, path=()):
+    """Every place of a number, name or list in what was written."""
+    yield path
+    if isinstance(content, (dict, list)):
+        for key in content if isinstance(content, dict) else range(len(content)):
+            yield from places(content[key], (*path, key))
+
+
+def changed(content, path, rng):
+    """A copy with something else in one place: another number, another kind, nothing, or less."""
+    copied = json.loads(json.dumps(content))
+    inside = copied
+    for key in path[:-1]:
+        inside = inside[key]
+    if rng.random() < 0.2:
+        del inside[path[-1]]
+        return copied
+    value = inside[path[-1]]
+    others = [None, "x", [], {}, float("nan"), 1e308, -1e308, float("inf"), -1, 0, 10**18, True, [1e308] * 3]
+    others += [value[:-1], value[::-1], [*value, 1e308]] if isinstance(value, list) else []
+    inside[path[-1]] = others[rng.integers(len(others))]
+    return copied
+
+
+@pytest.mark.parametrize("calibrator", [*PLAIN, *OTHERS, *VARIABLE], ids=named)
+def test_changed_files_are_refused_or_say_probabilities(calibrator, rows, tmp_path):
+    """With the checksum of what they hold: without, no change at all is read."""
+    p, y = rows
+    X = np.column_stack([p, np.sin(np.arange(300))]) if calibrator in VARIABLE else p
+    path = tmp_path / "fitted.json"
+    cal.save(calibrator.fit(X, y), path)
+    written = json.loads(path.read_text())
+    rng, everywhere = np.random.default_rng(0), list(places(written["calibrator"]))[1:]
+    for _ in range(40):
+        other = changed(written["calibrator"], everywhere[rng.integers(len(everywhere))], rng)
+        if json.dumps(other) == json.dumps(written["calibrator"]):
+            continue
+        path.write_text(json.dumps(written | {"calibrator": other}))
+        with pytest.raises(ValueError, match="its checksum is that of other content"):
+            cal.load(path)
+        path.write_text(json.dumps(sealed(other)))
+        try:
+            said = cal.load(path).predict_proba(X)
+        except ValueError:
+            continue
+        assert ((said >= 0) & (said <= 1)).all()
+        np.testing.assert_allclose(said.sum(axis=1), 1, atol=1e-6)
+
+
+def test_a_changed_digit_is_noticed(rows, tmp_path):
+    path = tmp_path / "fitted.json"
+    cal.save(cal.HistogramBinning().fit(*rows), path)
+    text = path.read_text()
+    for place in range(text.index("calibrator", 40), len(text), 7):
+        if text[place].isdigit():
+            path.write_text(text[:place] + str((int(text[place]) + 1) % 10) + text[place + 1 :])
+            with pytest.raises(ValueError, match="does not hold a calibrator of this package"):
+                cal.load(path)
+
+
+def test_trees_without_an_end_are_refused(rows, tmp_path):
+    path = tmp_path / "fitted.json"
+    p, y = rows
+    cal.save(cal.DecisionTree().fit(p, y), path)
+    written = json.loads(path.read_text())["calibrator"]
+    for key, value, message in [
+        ("left", 0, "without an end"),
+        ("right", 10**6, "without an end"),
+        ("feature", 9, "not there"),
+    ]:
+        other = json.loads(json.dumps(written))
+        other["state"]["tree_"]["items"][key]["values"][0] = value
+        path.write_text(json.dumps(sealed(other)))
+        with pytest.raises(ValueError, match=message):
+            cal.load(path)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"calibrator":' * 5000 + "1" + "}" * 5000])
+def test_deep_files_are_refused(text, tmp_path):
+    path = tmp_path / "deep.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match="does not hold a calibrator of this package: it is nested too deeply"):
         cal.load(path)
