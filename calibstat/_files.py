@@ -7,12 +7,17 @@ import os
 import secrets
 import signal
 import stat
+import sys
 import threading
+import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+if sys.platform != "win32":
+    import fcntl
 
 
 @contextmanager
@@ -51,6 +56,34 @@ def _new_beside(target: Path, mode: int | None) -> Path:
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(target)) from None
     return place
+
+
+@contextmanager
+def alone(folder: Path, notice: str = "") -> Iterator[None]:
+    """Let one process at a time into the ``with`` block; who must wait for another one gives `notice` as a warning.
+
+    The system lets go of the folder if the process is killed. On Windows, and where the file system has no locks, all
+    are let in.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):
+            _lock(handle, notice)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _lock(handle: int, notice: str) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        if notice:
+            warnings.warn(notice, stacklevel=5)
+        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 # Ctrl-C, also where a library takes it for an error of its own.

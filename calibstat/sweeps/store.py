@@ -6,9 +6,9 @@ import json
 import platform
 import shutil
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any
 import dask.array
 import numpy as np
 import zarr
+from numcodecs import CRC32, Blosc
 
+from calibstat._files import alone
 from calibstat.data.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
@@ -67,29 +69,31 @@ def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
     return Blocks(study, block, {name: dataset[name].values for name in (*shapes(study), "status", "error")}), dataset
 
 
-def in_zarr(study: Study, path: Path, block: int) -> Blocks:
-    """Open a store of this study, or make one; `block` repeats make a block, as in the store if there is one."""
+@contextmanager
+def in_zarr(study: Study, path: Path, block: Callable[[], int]) -> Iterator[Blocks]:
+    """Open a store of this study, or make one of `block()` repeats in a block, and keep it for this process alone.
+
+    Whoever comes while another process is at work waits for it to end, and then finds what that has done.
+    """
     if not path.exists():
-        _create(study, block, path)
-    group = _opened_store(path)
-    refuse_garbled(path, group)
-    _refuse_another_study(json.loads(str(group.attrs["design"])), study.design(own_version()), path)
-    blocks = Blocks(study, block, {name: group[name] for name in (*shapes(study), "status", "error")})
-    for where in lost_blocks(path, blocks.status):
-        blocks.status[where] = UNFINISHED
-    return blocks
-
-
-def stored_block(path: Path) -> int | None:
-    """Return the number of repeats in a block of a store, None without one."""
-    return int(str(_opened_store(path).attrs["block"])) if path.exists() else None
+        _create(study, block(), path)
+    with alone(path, f"another process is at work on {path}: waiting until it has ended"):
+        group = _opened_store(path)
+        refuse_garbled(path, group)
+        _refuse_another_study(json.loads(str(group.attrs["design"])), study.design(own_version()), path)
+        arrays = {name: group[name] for name in (*shapes(study), "status", "error")}
+        blocks = Blocks(study, int(str(group.attrs["block"])), arrays)
+        for where in lost_blocks(path, blocks.status):
+            blocks.status[where] = UNFINISHED
+        yield blocks
 
 
 def lazily(path: Path) -> xr.Dataset:
     """Open a store; values are read when they are used."""
     import xarray as xr
 
-    return xr.open_zarr(path)
+    # Without the codecs of the store, which other formats do not know.
+    return xr.open_zarr(path).drop_encoding()
 
 
 def read(path: Path) -> xr.Dataset:
@@ -98,6 +102,8 @@ def read(path: Path) -> xr.Dataset:
 
     if not path.exists():
         raise ValueError(f"there is no {path}.")
+    if path.is_dir():
+        refuse_garbled(path, _opened_store(path), (*_WRITTEN_ONCE, "status"))
     try:
         dataset = lazily(path) if path.is_dir() else xr.open_dataset(path)
     except Exception as error:  # each format has its own
@@ -106,31 +112,35 @@ def read(path: Path) -> xr.Dataset:
         ) from error
     if "design" not in dataset.attrs:
         raise ValueError(f"{path} holds no sweep.")
-    if path.is_dir():
-        _refuse_damage(path, dataset)
-    return dataset
-
-
-def _refuse_damage(path: Path, dataset: xr.Dataset) -> None:
-    refuse_garbled(path, _opened_store(path))
-    lost = lost_blocks(path, dataset["status"])
+    lost = lost_blocks(path, dataset["status"]) if path.is_dir() else []
     if lost:
         raise ValueError(
             f"{path} lacks values of {len(lost)} blocks that it had, first of (model, n, block) {lost[0]}: run the "
             "sweep again with this store, which computes them anew."
         )
+    return dataset
 
 
 def _create(study: Study, block: int, path: Path) -> None:
-    """Write the empty_dataset beside its place and move it there whole, so that a half-made store is never found."""
+    """Write the empty dataset beside its place and move it there whole, so that a half-made store is never found.
+
+    Of several processes one makes it; what a process that was killed has left is taken away by the next.
+    """
+    dataset = empty_dataset(study, block)
     path.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    try:
-        # Format 2 knows strings of fixed width, and is read by every version of Zarr.
-        empty_dataset(study, block).to_zarr(folder / "store", compute=False, zarr_format=2, consolidated=True)
-        (folder / "store").replace(path)
-    finally:
+    folder = path.parent / f".calibstat-unfinished-{path.name}"
+    with alone(path.parent):
         shutil.rmtree(folder, ignore_errors=True)
+        if path.exists():
+            return
+        try:
+            # Format 2 knows strings of fixed width. Chunks of missing values are written: one that is not was deleted.
+            with zarr.config.set({"array.write_empty_chunks": True}):
+                checked = dict.fromkeys(map(str, dataset.variables), CODECS)
+                dataset.to_zarr(folder, compute=False, zarr_format=2, consolidated=True, encoding=checked)
+            folder.replace(path)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _opened_store(path: Path) -> Any:
@@ -263,8 +273,11 @@ def _provenance(study: Study, block: int) -> dict[str, Any]:
 
 # What is missing in a store, or cannot be read: a chunk that was deleted, or garbled.
 
+# A checksum of what is on the disk stands beside it, so that no damage is read as numbers.
+CODECS: dict[str, Any] = {"filters": [Blosc()], "compressors": CRC32()}
 _PIECES = ("estimate", "pvalue", "interval_low", "interval_high")
 _COMPUTED = (*_PIECES, "status", "error")
+_WRITTEN_ONCE = tuple(name for name in _LONG_NAMES if name not in _COMPUTED)
 
 
 def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
@@ -278,25 +291,25 @@ def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
     ]
 
 
-def refuse_garbled(path: Path, group: Any) -> None:
-    """Read every chunk once; the error of one that cannot be read names the file and says what to do."""
-    for name, file, place in _chunks(path, group.array_keys()):
-        try:
-            group[name].blocks[place]
-        except Exception as error:  # each compressor has its own
-            advice = (
-                "delete this file and run the sweep again, which computes what was in it anew"
-                if name in _COMPUTED
-                else f"delete {path} and run the sweep again"
-            )
-            raise ValueError(f"{file} is damaged ({type(error).__name__}): {advice}.") from error
-
-
-def _chunks(path: Path, names: Iterable[str]) -> Iterator[tuple[str, Path, tuple[int, ...]]]:
-    for name in names:
-        for file in sorted((path / name).iterdir()):
-            if not file.name.startswith("."):
-                yield name, file, tuple(map(int, file.name.split(".")))
+def refuse_garbled(path: Path, group: Any, needed: Iterable[str] = _WRITTEN_ONCE) -> None:
+    """Read every chunk once; the error of one that cannot be read, or is `needed` and gone, says what to do."""
+    for name, array in group.arrays():
+        for place in np.ndindex(array.cdata_shape):
+            file = path / name / ".".join(map(str, place))
+            try:
+                if file.exists():
+                    array.blocks[place]
+                elif name in needed and array.filters:  # not one of earlier versions, which left empty chunks out
+                    raise FileNotFoundError(file)
+            except Exception as error:  # each compressor has its own
+                damage = "gone" if isinstance(error, FileNotFoundError) else f"damaged ({type(error).__name__})"
+                delete = "" if damage == "gone" else "delete this file and "
+                advice = (
+                    f"{delete}run the sweep again, which computes what was in it anew"
+                    if name in _COMPUTED
+                    else f"delete {path} and run the sweep again"
+                )
+                raise ValueError(f"{file} is {damage}: {advice}.") from error
 
 
 # True values beside the estimates: what is estimated, what cells that stay converge to, and whether a null is true.

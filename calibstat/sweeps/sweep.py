@@ -18,7 +18,7 @@ from calibstat.generators.base import SyntheticModel
 from calibstat.sweeps._compute import BlockValues
 from calibstat.sweeps._grid import IntervalOf, Study, all_units, as_swept, as_test, expect_names, items_of
 from calibstat.sweeps.schedule import bundles, connected, measure_pace, on_cluster, on_threads, repeats_in_a_block
-from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily, stored_block
+from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -162,9 +162,8 @@ class Sweep:
         expect_told(self.study)
         if self.rng is None:
             raise ValueError("a study that is to be resumed needs a seed: pass for example rng=0.")
-        with bar:
-            kept = stored_block(path)
-            self._fill(in_zarr(self.study, path, self._block(block) if kept is None else kept), client, bar)
+        with bar, in_zarr(self.study, path, lambda: self._block(block)) as blocks:
+            self._fill(blocks, client, bar)
         return lazily(path)
 
     def _block(self, block: int | None) -> int:

@@ -124,9 +124,9 @@ def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path
     pace = measure_pace(grid)
     block = repeats_in_a_block(grid, pace)
     units = all_units(grid, block)
-    tasks, store = bundles(grid, units, block, pace), in_zarr(grid, tmp_path / "study.zarr", block)
+    tasks = bundles(grid, units, block, pace)
     benchmark.pedantic(lambda: None, rounds=1)
-    with dask.config.set(num_workers=1):
+    with dask.config.set(num_workers=1), in_zarr(grid, tmp_path / "study.zarr", lambda: block) as store:
         ran, plain = interleaved(
             [
                 lambda: on_threads(grid, tasks, block, store.write),

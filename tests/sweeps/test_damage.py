@@ -55,6 +55,68 @@ def test_what_is_written_once_is_not_mended(store):
         make().run(store=store, progress=False)
 
 
+def damaged(path):
+    """Each chunk of a store, but messages, cut off, with one bit turned over, and gone; it is mended behind each."""
+    for file in [each for each in sorted(path.glob("*/[0-9]*")) if each.parent.name != "error"]:
+        content = file.read_bytes()
+        turned = bytearray(content)
+        turned[len(content) * 2 // 3] ^= 4
+        for what in (content[: len(content) // 2], content[:-1], bytes(turned), None):
+            file.unlink() if what is None else file.write_bytes(what)
+            yield file
+            file.write_bytes(content)
+
+
+def test_no_damage_is_read_as_numbers(store):
+    found = 0
+    for _ in damaged(store):
+        with pytest.raises(ValueError, match=r"is damaged|is gone|lacks values"):
+            read(store)
+        found += 1
+    assert found > 60
+    read(store)
+
+
+@pytest.mark.parametrize("name", ["truth/0.0.0", "repeat/0"])
+def test_what_is_written_once_and_gone_is_missed(store, name):
+    (store / name).unlink()
+    with pytest.raises(ValueError, match=rf"{name} is gone: delete .*/s and run the sweep again"):
+        make().run(store=store, progress=False)
+
+
+def test_a_status_that_is_gone_is_made_anew(store):
+    whole = xr.open_zarr(store).load()
+    (store / "status" / "0.0.0").unlink()
+    with pytest.raises(ValueError, match=r"status/0.0.0 is gone: run the sweep again"):
+        read(store)
+    same_bits(whole, make().run(store=store, progress=False))
+    read(store)
+
+
+def test_what_a_kill_leaves_is_no_damage(store):
+    """Zarr writes a chunk under another name before it moves it into place."""
+    whole = xr.open_zarr(store).load()
+    (store / "estimate" / "0.0.0.0.0b1c2d3e4f.partial").write_bytes(b"half")
+    read(store)
+    same_bits(whole, make().run(store=store, progress=False))
+
+
+def test_a_store_of_an_earlier_version_is_read(tmp_path, monkeypatch):
+    """Without checksums, and without chunks that hold nothing but missing values."""
+    monkeypatch.setattr("calibstat.sweeps.store.CODECS", {})
+    make().run(store=tmp_path / "s", progress=False, block=4)
+    (tmp_path / "s" / "truth" / "0.0.0").unlink()
+    read(tmp_path / "s")
+
+
+def test_results_can_be_kept_in_other_formats(store, tmp_path):
+    found = read(store)
+    found.to_zarr(tmp_path / "copy", zarr_format=2)
+    found.to_netcdf(tmp_path / "copy.nc")
+    for copy in ("copy", "copy.nc"):
+        same_bits(found.load(), read(tmp_path / copy).load())
+
+
 def test_a_block_of_nothing_is_not_computed_twice(store, monkeypatch):
     def fail(*arguments):
         raise AssertionError("computed again")

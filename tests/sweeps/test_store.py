@@ -17,11 +17,13 @@ import xarray as xr
 import zarr
 
 import calibstat as cs
+from calibstat._files import alone
 from calibstat.generators import Empirical, GaussianMixture
 from calibstat.sweeps import schedule as pacing
 from calibstat.sweeps._compute import LANES
 from calibstat.sweeps._grid import all_units
 from calibstat.sweeps.schedule import on_threads
+from calibstat.sweeps.store import read
 from calibstat.sweeps.sweep import Sweep
 from suites import slow_but
 from sweeps import slow_study
@@ -154,6 +156,54 @@ def test_what_is_no_store_is_left_alone(tmp_path):
     with pytest.raises(ValueError, match="no store of a sweep"):
         make().run(store=tmp_path / "notes", progress=False)
     assert (tmp_path / "notes" / "file").read_text() == "mine"
+
+
+def test_several_processes_make_one_store_one_after_the_other(whole, tmp_path):
+    """All end well with the same bits, whichever was first."""
+    store = tmp_path / "study.zarr"
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), SWEEP_SECONDS="0.001")
+    command = [sys.executable, slow_study.__file__, str(store)]
+    processes = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [process.communicate(timeout=300)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    assert sum("another process is at work on" in each for each in said) <= 2
+    same_bits(whole, read(store))
+    assert [each.name for each in tmp_path.iterdir()] == ["study.zarr"]
+
+
+def test_a_second_run_waits_and_says_so(tmp_path):
+    (tmp_path / "s").mkdir()
+    order, inside = [], threading.Event()
+
+    def first():
+        with alone(tmp_path / "s"):
+            inside.set()
+            time.sleep(0.3)
+            order.append("first")
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    inside.wait()
+    with pytest.warns(UserWarning, match="busy"), alone(tmp_path / "s", "busy"):
+        order.append("second")
+    thread.join()
+    assert order == ["first", "second"]
+
+
+def test_what_was_left_by_a_kill_while_creating_is_taken_away(tmp_path):
+    """Killed where the store is half made: nothing is found, and the next run leaves no folder behind."""
+    code = (
+        "import os, sys, pathlib; import calibstat.sweeps.store as store; from sweeps import slow_study;"
+        "path = pathlib.Path(sys.argv[1]); pathlib.Path.replace = lambda *two: os.kill(os.getpid(), 9);"
+        "slow_study.make().run(store=path, progress=False)"
+    )
+    environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]))
+    process = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s")], env=environment, cwd=ROOT / "tests")
+    assert process.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    assert not (tmp_path / "s").exists()
+    make().run(store=tmp_path / "s", progress=False)
+    assert [each.name for each in tmp_path.iterdir()] == ["s"]
 
 
 def test_a_store_needs_a_seed(tmp_path):
