@@ -1,4 +1,4 @@
-"""Summarise the store of a sweep: bias, variance, coverage, size and power, with Monte Carlo standard errors."""
+"""Bias, variance, coverage, size and power of a sweep, with Monte Carlo errors."""
 
 from __future__ import annotations
 

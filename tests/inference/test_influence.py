@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import norm
+from statsmodels.regression.linear_model import OLS
 
 import calibstat as cs
 from calibstat.inference.compare import comparison_test
@@ -145,6 +146,14 @@ def test_rows_that_are_repeated_in_clusters_add_nothing():
     plain, repeated = interval(once, cs.BrierScore()), interval(again, cs.BrierScore(), interval=signs)
     assert np.diff(repeated) == pytest.approx(np.diff(plain) * np.sqrt(100 / 99))
     assert np.diff(interval(again, cs.BrierScore())) < 0.6 * np.diff(repeated)
+
+
+def test_the_standard_error_over_clusters_is_that_of_statsmodels():
+    sample = rows(600, groups=lambda n: np.random.default_rng(3).integers(0, 70, n))
+    loss = losses("brier", *event(sample))
+    fit = OLS(loss, np.ones((600, 1))).fit(cov_type="cluster", cov_kwds={"groups": sample.variables["g"]})
+    low, high = interval(sample, cs.BrierScore(), interval=cs.Multiplier(groups="g"))
+    assert (high - low) / (2 * Z) == pytest.approx(fit.bse[0], rel=1e-9)
 
 
 def test_few_clusters_are_refused():
