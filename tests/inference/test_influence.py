@@ -149,9 +149,10 @@ def test_rows_that_are_repeated_in_clusters_add_nothing():
 
 
 def test_the_standard_error_over_clusters_is_that_of_statsmodels():
-    sample = rows(600, groups=lambda n: np.random.default_rng(3).integers(0, 70, n))
+    groups = np.random.default_rng(3).integers(0, 70, 600)
+    sample = rows(600, groups=lambda _: groups)
     loss = losses("brier", *event(sample))
-    fit = OLS(loss, np.ones((600, 1))).fit(cov_type="cluster", cov_kwds={"groups": sample.variables["g"]})
+    fit = OLS(loss, np.ones((600, 1))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     low, high = interval(sample, cs.BrierScore(), interval=cs.Multiplier(groups="g"))
     assert (high - low) / (2 * Z) == pytest.approx(fit.bse[0], rel=1e-9)
 
