@@ -26,7 +26,7 @@ from calibstat.estimators.base import (
     two_classes,
 )
 from calibstat.estimators.large_sample import chi_square_law
-from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, full_vector
+from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan
 
 
 @final
@@ -165,7 +165,7 @@ class _CellChiSquares(Evaluator):
     """Sums of squared residual sums over their variances: published form (0), exact variances (1), or both."""
 
     def __init__(self, predictions: Predictions, binning: Binning, forms: tuple[int, ...]) -> None:
-        self.plan = TallyPlan(predictions, binning.cut(predictions), ("weight2",))
+        self.plan = TallyPlan(predictions, binning.cut(predictions), ("weight2", "complement"))
         self.forms = forms
         self.shape = (2,) if len(forms) == 2 else ()
         self.variance = predictions.chances.prod(axis=1)
@@ -209,8 +209,7 @@ class _CellChiSquares(Evaluator):
     def _terms(self, tally: Tally, exact: Floats) -> list[Floats]:
         """Return the terms (..., L) of each form."""
         squares = tally.residual[..., 0] ** 2
-        expected = tally.mean_prediction[..., 0]
-        variances = (tally.weight2 * expected * (1 - expected), exact)
+        variances = (tally.weight2 * tally.mean_law.prod(axis=-1), exact)
         return [in_units_of(squares, variances[form], tally.weight**2) for form in self.forms]
 
 
@@ -240,13 +239,17 @@ class PearsonCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(10)
     quantity: ClassVar[str] = "chi-square distance of cell means (plug-in, binned)"
+    needs: ClassVar[tuple[str, ...]] = ("complement",)
     residual_form: ClassVar[ResidualForm] = "function"
 
     def terms(self, tally: Tally) -> Floats:
         """Divide squared gaps by mean predictions, and weigh them by the shares of cells."""
-        expected = full_vector(tally.mean_prediction)
-        gaps = (full_vector(tally.mean_outcome) - expected) ** 2
-        return tally.share * in_units_of(gaps, expected).sum(axis=-1)
+        squares, law = (tally.mean_outcome - tally.mean_prediction) ** 2, tally.mean_law
+        if squares.shape[-1] == 1:
+            # Near 1 the gap of the event, which is that of the other class too, is known up to rounding only.
+            rounded = (squares <= ROUNDING**2) & (law[..., :1] < ROUNDING)
+            squares = np.concatenate([np.where(rounded, 0.0, squares), squares], axis=-1)
+        return tally.share * in_units_of(squares, law).sum(axis=-1)
 
 
 def in_units_of(squares: Floats, variances: Floats, largest: Array | float = 1.0) -> Floats:

@@ -87,8 +87,8 @@ def _many() -> tuple[Member, ...]:
         Member(
             "log loss z",
             LogLossZ(),
-            "under-confidence: predictions are too timid (temperature above what it should be)",
             "over-confidence: predictions are too extreme (temperature below what it should be)",
+            "under-confidence: predictions are too timid (temperature above what it should be)",
         ),
         Member(
             "multi-bandwidth kernel",

@@ -32,21 +32,20 @@ class _ScoreTest(Estimator):
     """The excess of a mean score over its expectation under the predictions, in standard deviations."""
 
     score: ClassVar[Score]
-    sign: ClassVar[int] = 1
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
 
     @property
     def estimand(self) -> ScoreExcess:
-        """The excess of the mean score, whose size decides how large this grows; of opposite sign if `sign` is -1."""
+        """The excess of the mean score, whose size decides how large this grows, with the same sign."""
         return ScoreExcess(self.score)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Score all labels of each row."""
         if self.two_outcomes:
             two_classes(self, predictions)
-        return TableEvaluator(predictions, self.sign * excess(predictions, self.score), standardize=True)
+        return TableEvaluator(predictions, excess(predictions, self.score), standardize=True)
 
 
 @final
@@ -103,29 +102,28 @@ class BrierZ(_ScoreTest):
 @final
 @dataclass(frozen=True)
 class LogLossZ(_ScoreTest):
-    r"""The score test of temperature scaling: the log-likelihood minus its expectation under the predictions.
+    r"""The score test of temperature scaling: the log loss minus its expectation under the predictions.
 
-    .. math:: Z = \frac{\sum_i \big(\log p_{i y_i} - \sum_k p_{ik} \log p_{ik}\big)}
+    .. math:: Z = \frac{\sum_i \big(\sum_k p_{ik} \log p_{ik} - \log p_{i y_i}\big)}
               {\sqrt{\sum_i \mathrm{Var}_{p_i}(\log p_{iK})}}
 
-    The derivative of the likelihood of :math:`q_k \propto p_k^{1/T}` at T = 1, so the efficient test of over- and
-    under-confidence with one degree of freedom (Rao's score test; the temperature of Guo et al. 2017). Two-sided;
-    positive for under-confidence, the opposite sign of `BrierZ`. Any number of classes. Under calibration mean 0 and
-    variance 1 given the predictions; the normal p-value is slightly liberal (8 % at level 5 % for n = 250), redrawn
-    labels give an exact one. Probabilities are clipped to [1e-9, 1 - 1e-9]. O(n K). Weaknesses: one direction only;
-    dominated by rows that gave the observed label a very small probability. A test statistic, not a size.
+    The derivative of the log-likelihood of :math:`q_k \propto p_k^{1/T}` in T at T = 1, so the efficient test of over-
+    and under-confidence with one degree of freedom (Rao's score test; the temperature of Guo et al. 2017). Two-sided;
+    positive for over-confidence, as `BrierZ`. Any number of classes. Under calibration mean 0 and variance 1 given the
+    predictions; the normal p-value is slightly liberal (8 % at level 5 % for n = 250), redrawn labels give an exact
+    one. Probabilities are clipped to [1e-9, 1 - 1e-9]. O(n K). Weaknesses: one direction only; dominated by rows that
+    gave the observed label a very small probability. A test statistic, not a size.
 
     Examples
     --------
     >>> import calibstat as cs
     >>> p = [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4], [0.2, 0.5, 0.3], [0.6, 0.1, 0.3], [0.05, 0.15, 0.8]]
     >>> round(cs.LogLossZ()(cs.Sample([0, 1, 0, 2, 0, 1], p)), 5)
-    -0.21429
+    0.21429
     """
 
-    quantity: ClassVar[str] = "log-likelihood minus what the predictions promise (signed, in standard deviations)"
+    quantity: ClassVar[str] = "log loss minus what the predictions promise (signed, in standard deviations)"
     score: ClassVar[Score] = "log"
-    sign: ClassVar[int] = -1
 
 
 @final
@@ -168,8 +166,8 @@ class ScoreExcess(Estimator):
     .. math:: \frac{1}{n} \sum_i \Big[S(p_i, y_i) - \sum_k p_{ik} S(p_i, k)\Big]
 
     with the Brier score of the whole vector (for two classes twice :math:`(y - p)^2`) or the logarithmic score
-    :math:`-\log p_y`. It is what `Spiegelhalter` (1986), `BrierZ` and `LogLossZ` (with the opposite sign) put into
-    units of its standard deviation. Zero under calibration, but also wherever over- and under-confidence cancel. Any
+    :math:`-\log p_y`. It is what `Spiegelhalter` (1986), `BrierZ` and `LogLossZ` put into units of its standard
+    deviation. Zero under calibration, but also wherever over- and under-confidence cancel. Any
     number of classes; in units of the score; O(n K).
 
     Parameters

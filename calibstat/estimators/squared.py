@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
@@ -16,6 +16,14 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import Expansion, PairsInCells, ResidualForm, all_weights
 from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, over_components, ratio
+
+Denominator: TypeAlias = Literal["pairs", "counts"]
+
+
+def check_denominator(value: object) -> None:
+    """Raise unless it is one of the two."""
+    if value not in ("pairs", "counts"):
+        raise ValueError(f"denominator is {value!r}; it must be 'pairs' (n_b (n_b - 1)) or 'counts' (n_b^2).")
 
 
 class _SquaredErrors(CellwiseEstimator):
@@ -173,7 +181,7 @@ class DebiasedCE(_SquaredErrors):
 @final
 @dataclass(frozen=True)
 class DebiasedL2(_SquaredErrors):
-    r"""Debiased squared calibration error as a U-statistic, signed (Lee et al. 2023, Section 4).
+    r"""Debiased squared calibration error as a U-statistic (Hoeffding 1948), signed.
 
     .. math:: \sum_b \frac{n_b}{n} \frac{1}{n_b (n_b - 1)} \sum_{i \ne j \in b} \langle r_i, r_j \rangle,
               \qquad r_i = y_i - p_i
@@ -183,9 +191,19 @@ class DebiasedL2(_SquaredErrors):
     adds nothing. With weights the denominator is :math:`W_b^2 - \sum w^2`. O(n K) after cutting. Its variance exceeds
     that of `SquaredCE`; it is blind to errors that cancel inside a cell.
 
+    The debiased plug-in of T-Cal (Lee et al. 2023, Section 4) has :math:`n_b^2` in place of :math:`n_b (n_b - 1)`
+    (``denominator="counts"``): the part of each cell is then 1 - 1 / n_b of the unbiased one.
+
     Parameters
     ----------
     binning : Binning
+    denominator : {"pairs", "counts"}
+        n_b (n_b - 1), or T-Cal's n_b^2.
+
+    Raises
+    ------
+    ValueError
+        If `denominator` is neither.
 
     Examples
     --------
@@ -196,11 +214,15 @@ class DebiasedL2(_SquaredErrors):
     """
 
     binning: Binning = EqualMass(15)
+    denominator: Denominator = "pairs"
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
     quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
     largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "pairs"
     smallest_value: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        check_denominator(self.denominator)
 
     @property
     def estimand(self) -> SquaredCE:
@@ -209,32 +231,39 @@ class DebiasedL2(_SquaredErrors):
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Expand the U-statistic: its linear part, with the mean residuals of cells, and its pairs."""
-        pairs = _pair_weight(plan.fixed)
-        # The weight of pairs over that of rows: the rows of a cell less one, or one for a single row.
-        fewer = np.where(pairs > 0, ratio(pairs, plan.fixed.weight), 1.0)
-        return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), fewer)
+        pairs, weight = _pair_weight(plan.fixed), plan.fixed.weight
+        divided = self._divided(pairs, weight)
+        # What products are divided by, over the weight of rows: the rows of a cell less one, or one for a single row.
+        fewer = np.where(pairs > 0, ratio(divided, weight), 1.0)
+        kept = ratio(pairs, divided)
+        return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), fewer, kept)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the mean products of pairs of residuals by the shares of cells."""
         products = over_components(tally.residual**2) - tally.square
-        pairs = _pair_weight(tally)
-        return tally.share * ratio(products, pairs)
+        return tally.share * ratio(products, self._divided(_pair_weight(tally), tally.weight))
+
+    def _divided(self, pairs: Floats, weight: Floats) -> Floats:
+        """Return what the products of each cell are divided by; zero where there are no pairs."""
+        return pairs if self.denominator == "pairs" else np.where(pairs > 0, weight**2, 0.0)
 
 
-def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats) -> Expansion:
+def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats, kept: Floats | float = 1.0) -> Expansion:
     """Expand a squared error of cells: row i adds 2 <g, r_i> - |g|^2 - value, g the mean residual of its cell.
 
-    Products of two rows of a cell are divided by `fewer` (L,) and by the total weight.
+    Products of two rows of a cell are divided by `fewer` (L,) and by the total weight; of the squared error of a cell
+    the share `kept` (L,) counts.
     """
     predictions, index, masses = plan.predictions, plan.cells.index, all_weights(plan.predictions, None)
     columns = predictions.components
     residual = np.eye(predictions.n_classes)[outcomes][:, -columns.shape[1] :] - columns
     tally, total = plan(outcomes), masses.sum()
     mean = ratio(tally.residual, tally.weight[:, None])[index]
-    influence = masses / total * (2 * (mean * residual).sum(axis=1) - (mean**2).sum(axis=1) - value)
+    share = np.broadcast_to(kept, tally.weight.shape)[index]
+    influence = masses / total * (share * (2 * (mean * residual).sum(axis=1) - (mean**2).sum(axis=1)) - value)
     scaled = masses / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total)[index]
     pairs = PairsInCells(index, scaled, scaled[:, None] * (residual - mean))
-    return Expansion(float(value), influence, 2 * (masses / total)[:, None] * mean, pairs)
+    return Expansion(float(value), influence, 2 * (share * masses / total)[:, None] * mean, pairs)
 
 
 def _squared_gaps(tally: Tally) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, TypeAlias, final
+from typing import ClassVar, final
 
 import numpy as np
 
@@ -24,10 +24,8 @@ from calibstat.estimators.base import (
     residual_vectors,
 )
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
-from calibstat.estimators.squared import SquaredCE
+from calibstat.estimators.squared import Denominator, SquaredCE, check_denominator
 from calibstat.estimators.tally import ratio
-
-Denominator: TypeAlias = Literal["pairs", "counts"]
 
 
 class _StandardizedErrors(Estimator):
@@ -37,9 +35,7 @@ class _StandardizedErrors(Estimator):
     residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
-        if self.denominator not in ("pairs", "counts"):
-            known = "'pairs' (n_b (n_b - 1)) or 'counts' (n_b^2)"
-            raise ValueError(f"denominator is {self.denominator!r}; it must be {known}.")
+        check_denominator(self.denominator)
 
     @property
     def estimand(self) -> SquaredCE:

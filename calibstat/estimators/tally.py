@@ -40,6 +40,9 @@ class Tally:
         Sum of squared weights (empty unless needed).
     square : (..., L) floats
         Sum of squared weights times squared norms of outcome - prediction (empty unless needed).
+    complement : (..., L) floats
+        Weighted sum of the first column of the predictions (empty unless needed): for two classes 1 - prediction, with
+        the digits that the difference loses where the event is all but certain.
     """
 
     weight: Floats
@@ -47,6 +50,7 @@ class Tally:
     outcome: Floats
     weight2: Floats = field(default_factory=lambda: np.empty(0))
     square: Floats = field(default_factory=lambda: np.empty(0))
+    complement: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -55,9 +59,8 @@ class Tally:
     def of_cells(self, cells: slice) -> Tally:
         """Return the sums of some cells."""
         rows, vectors = (..., cells), (..., cells, slice(None))
-        return Tally(
-            self.weight[rows], self.prediction[vectors], self.outcome[vectors], self.weight2[rows], self.square[rows]
-        )
+        sums = (each[rows] for each in (self.weight2, self.square, self.complement))
+        return Tally(self.weight[rows], self.prediction[vectors], self.outcome[vectors], *sums)
 
     @property
     def total(self) -> Floats:
@@ -77,6 +80,14 @@ class Tally:
     def mean_prediction(self) -> Floats:
         """(..., L, c) mean prediction of each cell; zero in empty cells."""
         return ratio(self.prediction, self.weight[..., None])
+
+    @property
+    def mean_law(self) -> Floats:
+        """(..., L, K) mean prediction of each class; for an estimator that needs the complement."""
+        if self.prediction.shape[-1] > 1:
+            return self.mean_prediction
+        other = ratio(self.complement, self.weight)[..., None]
+        return np.concatenate([np.broadcast_to(other, self.mean_prediction.shape), self.mean_prediction], axis=-1)
 
     @property
     def mean_outcome(self) -> Floats:
@@ -117,7 +128,8 @@ def full_vector(components: Floats) -> Floats:
 class TallyPlan:
     """Cells and the sums over them that no outcome changes; outcomes complete them to a `Tally`.
 
-    `needs` names the sums that the estimator uses, from: weight, weight2, prediction, outcome, square.
+    `needs` names the sums that the estimator uses, from: weight, weight2, prediction, outcome, square,
+    complement.
     """
 
     def __init__(self, predictions: Predictions, cells: Cells, needs: Iterable[str]) -> None:
@@ -139,10 +151,15 @@ class TallyPlan:
         return self._prediction
 
     @cached_property
+    def complement(self) -> Floats:
+        """(L,) the sums of the first column of the predictions, under the sample's own weights, where needed."""
+        return self._complement(self.predictions.weights)
+
+    @cached_property
     def fixed(self) -> Tally:
         """The sums that no outcome changes, under the sample's own weights."""
         weight2 = self._weight2(self.weight, self.predictions.weights)
-        return Tally(self.weight, self.prediction, np.empty(0), weight2)
+        return Tally(self.weight, self.prediction, np.empty(0), weight2, complement=self.complement)
 
     @property
     def from_counts(self) -> bool:
@@ -151,7 +168,8 @@ class TallyPlan:
 
     def complete(self, outcome: Array) -> Tally:
         """Combine outcome sums (..., L, c) with the sums that no outcome changes."""
-        return Tally(self.fixed.weight, self.fixed.prediction, outcome, self.fixed.weight2)
+        fixed = self.fixed
+        return Tally(fixed.weight, fixed.prediction, outcome, fixed.weight2, complement=fixed.complement)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
         """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
@@ -167,7 +185,8 @@ class TallyPlan:
         if "square" in self.needs:
             distance = self._distances(outcomes) if floating else self._squares(outcomes)
             square = self._sum(_weighted(distance, None if combined is None else combined**2))
-        return Tally(weight, prediction, outcome, self._weight2(weight, combined), square)
+        complement = self.complement if weights is None else self._complement(combined)
+        return Tally(weight, prediction, outcome, self._weight2(weight, combined), square, complement)
 
     def signed(self, outcomes: Array, signs: Array) -> Tally:
         """Add up as if the residual outcome - prediction of each row were multiplied by its sign (..., n)."""
@@ -186,6 +205,7 @@ class TallyPlan:
             self.prediction + np.stack(residual, axis=-1),
             self.fixed.weight2,
             square,
+            self.complement,
         )
 
     def _sum_weights(self, weights: Array | None) -> Floats:
@@ -198,6 +218,12 @@ class TallyPlan:
         if "weight2" not in self.needs:
             return np.empty(0)
         return weight if weights is None else self._sum(weights**2)
+
+    def _complement(self, weights: Array | None) -> Floats:
+        """Sum of the first column of the predictions in each cell, where it is needed."""
+        if "complement" not in self.needs:
+            return np.empty(0)
+        return self._sum(_weighted(self.predictions.probabilities[:, 0], weights))
 
     def _sum_predictions(self, weights: Array | None) -> Floats:
         columns = self.predictions.components.T
@@ -259,7 +285,7 @@ class BinnedEstimator(Estimator):
     """An estimator that depends on the data only through sums over cells.
 
     Subclasses have a field `binning` and write `functional`; they name in `needs` the sums beyond weight, prediction
-    and outcome that it uses ("weight2", "square").
+    and outcome that it uses ("weight2", "square", "complement").
     """
 
     binning: Binning

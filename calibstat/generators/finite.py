@@ -86,7 +86,7 @@ class FinitePredictions(SyntheticModel):
             truths=tuple(map(tuple, laws.tolist())),
             mass=tuple(masses.tolist()),
             variables=tuple((name, tuple(values)) for name, values in columns.items()),
-            labels=tuple(range(rows.shape[1])) if labels is None else tuple(labels),
+            labels=tuple(range(rows.shape[1]) if labels is None else map(_plain, labels)),
             feature_names=tuple(features),
         )
         self._table()
@@ -105,6 +105,15 @@ class FinitePredictions(SyntheticModel):
         """List all rows."""
         return self._table()
 
+    def __repr__(self) -> str:
+        named = {"mass": self.mass, "variables": dict(self.variables), "labels": self.labels, "features": self.features}
+        said = [
+            repr(self.predictions),
+            repr(self.truths),
+            *(f"{name}={each!r}" for name, each in named.items() if each),
+        ]
+        return f"FinitePredictions({', '.join(said)})"
+
     def _table(self) -> Population:
         # Sample examines variables and labels: what it would refuse is refused here.
         examined = Sample(
@@ -121,6 +130,11 @@ class FinitePredictions(SyntheticModel):
             classes=examined.classes,
             variables=variables,
         )
+
+
+def _plain(label: Hashable) -> Hashable:
+    """Return numpy's scalars as Python's, so that they print as users write them."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def draw_rows(mass: Floats, n: int, rng: np.random.Generator) -> Any:

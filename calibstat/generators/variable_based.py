@@ -177,6 +177,9 @@ class MemberOfPair(LineModel):
     pair: ModelPair
     which: int
 
+    def __repr__(self) -> str:
+        return f"{self.pair!r}.{('first', 'second')[self.which]}"
+
     @property
     def _gain(self) -> float:
         own, other = self.pair.sharpness[self.which], self.pair.sharpness[1 - self.which]

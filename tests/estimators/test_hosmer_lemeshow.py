@@ -118,3 +118,16 @@ def test_in_families_the_impossible_comes_first():
     assert panel.pvalue == pytest.approx(0.01)  # the most extreme of 100 sets by far
     by_ranks = cs.omnibus_test(sample, statistics, standardize="ranks", n_resamples=99, rng=0)
     assert by_ranks.pvalue == pytest.approx(0.02)  # some draw is the largest of the other statistic
+
+
+def test_the_order_of_rows_does_not_matter_beside_one():
+    p, y = np.array([1.0, 1 - 2**-53, 1 - 2**-52]), np.array([1, 1, 0])
+    cells = cs.EqualWidth(1)
+    values = []
+    for order in ([0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]):
+        sample = cs.Sample(y[order], p[order], labels=[0, 1])
+        values.append([cs.PearsonCE(cells)(sample), cs.HosmerLemeshow(1)(sample).published])
+    np.testing.assert_allclose(values, np.tile(values[0], (6, 1)), rtol=1e-12)
+    assert np.isfinite(values).all()
+    # (1/3)^2 over the mean of 1 - p, and three times that over p (1 - p)
+    assert values[0][0] == pytest.approx((1 / 9) / 2**-53, rel=1e-9)

@@ -140,3 +140,21 @@ def test_models_with_equal_parameters_are_equal(finite):
     assert gen.kelly_smyth_theorem_5_1(3) == gen.kelly_smyth_theorem_5_1(3)
     assert hash(gen.GaussianMixture(1, 1)) == hash(gen.GaussianMixture(1, 1))
     assert finite != gen.kelly_smyth_theorem_5_1(2)
+
+
+def test_the_repr_makes_the_world_again():
+    world = gen.FinitePredictions(
+        [[0.2, 0.5, 0.3], [0.7, 0.2, 0.1]],
+        [[0.3, 0.4, 0.3], [0.7, 0.2, 0.1]],
+        [3, 1],
+        variables={"v": np.array([0.5, 1.5]), "sex": ["f", "m"]},
+        labels=np.array([2, 0, 1]),
+        features=["v"],
+    )
+    again = eval(repr(world), vars(gen))
+    assert again == world
+    assert hash(again) == hash(world)
+    assert again.labels == (2, 0, 1)
+    assert float(again.truth(cs.TopLabel() | cs.VECE("v"), of="ise")) == float(
+        world.truth(cs.TopLabel() | cs.VECE("v"), of="ise")
+    )

@@ -94,3 +94,16 @@ def test_chi_square_of_a_fair_and_a_loaded_die():
     assert chi_square_pvalue(np.array([200, 80, 80, 80, 80, 80]), fair) < 1e-20
     rare = np.array([0.1, 299.9, 300.0])
     assert chi_square_pvalue(np.array([0, 300, 300]), rare) > 0.9
+
+
+# A data set is not printed whole, and a function of the user's own has no expression.
+WITHOUT_EXPRESSION = (gen.Empirical, gen.Classified, gen.Conditioned)
+
+
+@pytest.mark.parametrize("world", [world for world, _, _ in WORLDS], ids=repr)
+def test_the_repr_makes_the_world_again(world):
+    if isinstance(world, WITHOUT_EXPRESSION):
+        with pytest.raises(SyntaxError):
+            eval(repr(world), {name: getattr(gen, name) for name in gen.__all__})
+        return
+    assert eval(repr(world), {name: getattr(gen, name) for name in gen.__all__}) == world

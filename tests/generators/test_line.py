@@ -174,3 +174,16 @@ def test_gaussian_calibration_function():
     expected = (1 - mu) ** 2 / ((1 - mu) ** 2 + np.exp(-2) * mu**2)
     found = gen.GaussianMixture(1, 1).calibration_function(np.stack([mu, 1 - mu], axis=1))
     assert found[:, 0] == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (0.5, 0.5), (2, 0.3)])
+def test_chi_square_distance_where_the_event_is_all_but_certain(shape):
+    """The integrand is finite where 1 - p has no digits left: against a quadrature in the log-odds."""
+    found = gen.BetaPredictions(*shape, gen.Slope(0.75)).truth(cs.PearsonCE())
+
+    def integrand(x):
+        p, q, r, s = (1 / (1 + np.exp(-each)) for each in (x, -x, 0.75 * x, -0.75 * x))
+        return (r - p if x < 0 else q - s) ** 2 / (p * q) * stats.beta.pdf(p if x < 0 else 1 - q, *shape) * p * q
+
+    halves = [integrate.quad(integrand, *ends, epsabs=1e-13, limit=200)[0] for ends in ((-60, 0), (0, 33))]
+    assert float(found) == pytest.approx(sum(halves), rel=1e-5)

@@ -16,7 +16,17 @@ binnings = pytest.mark.parametrize("binning", [cs.EqualWidth(5), cs.EqualMass(5)
 def test_lee_2023_debiased_plug_in_of_ten_rows(binning):
     """Their denominator is N_b, which gives -0.01625 with two rows in each cell; N_b - 1 is the unbiased one."""
     assert cs.DebiasedL2(binning)(TEN) == pytest.approx(-0.0325, abs=1e-12)
-    assert cs.DebiasedL2(binning)(TEN) / 2 == pytest.approx(-0.01625, abs=1e-12)
+    assert cs.DebiasedL2(binning, denominator="counts")(TEN) == pytest.approx(-0.01625, abs=1e-12)
+
+
+def test_lee_2023_section_4_of_unequal_cells():
+    """The sum over cells of (sum of residuals)^2 - (sum of their squares), over N_b, and over N."""
+    residual = TEN.outcomes - TEN.predictions.event
+    parts = [(part.sum() ** 2 - (part**2).sum()) / len(part) for part in (residual[:3], residual[3:])]
+    cells = cs.FixedEdges([0, 0.3, 1])
+    assert cs.DebiasedL2(cells, "counts")(TEN) == pytest.approx(sum(parts) / 10, abs=1e-14)
+    with pytest.raises(ValueError, match=r"denominator is 'rows'; it must be 'pairs' \(n_b \(n_b - 1\)\) or 'counts'"):
+        cs.DebiasedL2(cells, "rows")
 
 
 @binnings

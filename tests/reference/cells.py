@@ -115,7 +115,7 @@ def debiased_l2(e: cs.DebiasedL2, seen: Rows) -> float:
                     products += a.weight * b.weight * sum(x * z for x, z in zip(first, second, strict=True))
                     pairs += a.weight * b.weight
         if pairs > 0:
-            total += c.share * products / pairs
+            total += c.share * products / (pairs if e.denominator == "pairs" else c.weight**2)
     return total
 
 

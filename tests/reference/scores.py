@@ -115,4 +115,4 @@ def brier_z(_: Any, seen: Rows) -> float:
 
 @naive(cs.LogLossZ)
 def log_loss_z(_: Any, seen: Rows) -> float:
-    return -excess(seen, "log", True)
+    return excess(seen, "log", True)

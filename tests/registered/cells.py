@@ -30,6 +30,7 @@ ERRORS = [
     Entry(cs.DebiasedCE(cs.SimplexGrid(3), single_rows="plugin"), ANY, pairs=True, signed=True),
     Entry(cs.DebiasedL2(cs.EqualMass(4)), TWO, "weights", pairs=True, signed=True),
     Entry(cs.DebiasedL2(cs.SimplexGrid(3)), ANY, pairs=True, signed=True),
+    Entry(cs.DebiasedL2(cs.EqualMass(5), "counts"), TWO, "weights", pairs=True, signed=True),
     Entry(cs.PDE(cs.EqualMass(4)), TWO, "weights"),
     Entry(cs.PDE(cs.FixedEdges([0, 0.4, 1]), p=2)),
     Entry(cs.PDE(cs.SimplexGrid(3), p=3, placement="row"), ANY),
