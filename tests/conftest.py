@@ -1,21 +1,29 @@
-"""What all tests share: one thread for linear algebra, the hypothesis profile, and pictures without a screen."""
+"""What all tests share: one thread for linear algebra, the hypothesis profile, pictures without a screen, no traces."""
 
 from __future__ import annotations
 
 import gc
 import os
 import signal
+from collections.abc import Generator
+from pathlib import Path
 
 # For libraries not yet loaded, and for the processes that tests start: as many processes as cores run already.
 for _library in ("OMP", "OPENBLAS", "MKL", "BLIS", "VECLIB_MAXIMUM", "NUMEXPR"):
     os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 import threadpoolctl  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+from calibstat import _compiled  # noqa: E402
 from suites import ALL_EXAMPLES  # noqa: E402
+
+FOUND = pytest.StashKey[dict[str, object]]()
+# Others are set by libraries when they are first loaded.
+READ_BY_COMMANDS = ("CALIBSTAT_ACCEL", "COLUMNS", "LINES", "HOME", "NO_COLOR", "PATH", "TERM", "TZ")
 
 # pytest reads our categories of warnings, and with them NumPy, before this file.
 threadpoolctl.threadpool_limits(limits=1, user_api="blas")
@@ -64,3 +72,29 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave what was collected, thousands of tests, out of every later collection of garbage."""
     gc.collect()
     gc.freeze()
+
+
+def process_state() -> dict[str, object]:
+    """Return what a test may change for its neighbours in the same process."""
+    return {
+        "accelerate()": _compiled._setting.on,
+        "numpy.seterr": np.geterr(),
+        "the current folder": str(Path.cwd()),
+        "the environment": [os.environ.get(name) for name in READ_BY_COMMANDS],
+    }
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Keep the state that the test finds."""
+    item.stash[FOUND] = process_state()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
+    """Fail a test that leaves the process in another state than it found."""
+    yield
+    left = process_state()
+    changed = [name for name, value in item.stash.get(FOUND, left).items() if left[name] != value]
+    if changed:
+        pytest.fail(f"the test left changed, for the tests after it: {', '.join(changed)}", pytrace=False)
