@@ -56,7 +56,10 @@ def test_two_classes_and_single_columns(run, folder):
     code, out, err = run(*options, "--format", "json")
     assert (code, err) == (0, "")
     found = json.loads(out)
-    assert (found["lens"], found["estimator"]) == ("Canonical()", "DebiasedL2(binning=EqualMass(n_bins=10))")
+    assert (found["lens"], found["estimator"]) == (
+        "Canonical()",
+        "DebiasedL2(binning=EqualMass(n_bins=10), denominator='pairs')",
+    )
     assert found["confidence_set"] == ["good"]
     assert "good < bad" in run(*options)[1]
 
