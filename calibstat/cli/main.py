@@ -51,6 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except BrokenPipeError:
             _leave_closed_pipe()
             return 141
+        except MemoryError as error:
+            return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
         except (ValueError, TypeError, OSError, ImportError) as error:
             return _end_with("interrupted", 130) if interrupts.came else _end_with(f"error: {one_line(error)}", 2)
 

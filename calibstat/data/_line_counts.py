@@ -11,6 +11,8 @@ import numpy as np
 from calibstat.data.arrays import Array, Ints
 
 BLOCK = 1 << 20
+LONGEST = 1 << 26
+TOO_LONG = f"line {{}} is longer than {LONGEST >> 20} MiB: it is no table, or a value in quotation marks does not end"
 NEWLINE, QUOTE = ord("\n"), ord('"')
 
 
@@ -71,6 +73,8 @@ class LineCounter:
         self._held = text[end:] + tail
         if end:
             self._held = self._count(text[:end], last=False) + self._held
+        if len(self._held) > LONGEST:
+            raise ValueError(TOO_LONG.format(self._line))
 
     def end(self) -> None:
         """Count the last line, which may lack its line ending."""

@@ -8,12 +8,14 @@ import gzip
 import importlib.util
 import io
 import lzma
+import math
+import os
 import re
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,13 +23,17 @@ from typing import Any
 import numpy as np
 
 from calibstat._files import Interrupts
-from calibstat.data._line_counts import CountedLines
+from calibstat.data._line_counts import LONGEST, TOO_LONG, CountedLines
+from calibstat.data.arrays import Array
 from calibstat.data.columns import as_array, column
 from calibstat.data.frames import Selection, arguments_from, frame_names, select
 
 # Files that hold columns; only the columns asked for are read.
 
 Choose = Callable[[list[str]], Selection]
+_BYTES_OF_A_NUMBER = 8
+# No byte that is compressed by DEFLATE stands for more (RFC 1951).
+_MOST_DEFLATED = 1032
 
 
 def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
@@ -36,14 +42,50 @@ def read_npz(path: Path, choose: Choose) -> dict[str, Any]:
         if not hasattr(arrays, "files"):
             raise ValueError("it holds a single array without a name; save it with numpy.savez")
         chosen = choose(list(arrays.files))
-        return arguments_from({name: arrays[name] for name in chosen.names}, chosen)
+        return arguments_from(arrays_of(arrays, chosen.names), chosen)
 
 
-def _opened_npz(path: Path) -> Any:
+@contextmanager
+def _opened_npz(path: Path) -> Iterator[Any]:
+    # Mapped, a single array takes no memory, whatever its size.
     try:
-        return np.load(path, allow_pickle=False)
+        found = np.load(path, mmap_mode="r", allow_pickle=False)
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError("it is damaged, or no NPZ file; write one with numpy.savez") from error
+    with found if hasattr(found, "files") else nullcontext(found) as opened_now:
+        yield opened_now
+
+
+def arrays_of(file: Any, names: Iterable[str]) -> dict[str, Array]:
+    """Read arrays by name from an open NPZ file, once their headers have said how much memory they need."""
+    names, needed = list(names), 0
+    for name in names:
+        member = f"{name}.npy" if f"{name}.npy" in file.zip.NameToInfo else name
+        entry = file.zip.getinfo(member)
+        with file.zip.open(member) as stream:
+            major, _ = np.lib.format.read_magic(stream)
+            read_header = np.lib.format.read_array_header_1_0 if major == 1 else np.lib.format.read_array_header_2_0
+            shape, _, kind = read_header(stream)
+        size = math.prod(shape) * kind.itemsize
+        packed = _MOST_DEFLATED * (entry.compress_size + 1) if entry.compress_type <= zipfile.ZIP_DEFLATED else math.inf
+        if not kind.hasobject and size > min(entry.file_size, packed):
+            raise ValueError(f"it is damaged: {name!r} claims to hold {size / 1e9:.4g} GB, which are not there")
+        needed += size
+    expect_memory(needed)
+    return {name: file[name] for name in names}
+
+
+def expect_memory(n_bytes: float) -> None:
+    """Refuse columns that need more memory than the computer has, before any of it is asked for."""
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system says
+        return
+    if n_bytes > there:
+        raise ValueError(
+            f"its columns need {n_bytes / 1e9:.4g} GB, but this computer has {there / 1e9:.4g} GB of memory: pass "
+            "fewer rows"
+        )
 
 
 def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
@@ -52,6 +94,7 @@ def read_parquet(path: Path, choose: Choose) -> dict[str, Any]:
     from pyarrow import parquet
 
     chosen = choose(list(parquet.read_schema(path).names))
+    expect_memory(_BYTES_OF_A_NUMBER * parquet.read_metadata(path).num_rows * len(chosen.names))
     return arguments_from(parquet.read_table(path, columns=chosen.names), chosen)
 
 
@@ -67,6 +110,7 @@ def read_netcdf(path: Path, choose: Choose) -> dict[str, Any]:
 
     with xarray.open_dataset(path, engine="scipy" if classic else "h5netcdf") as dataset:
         chosen = choose(frame_names(dataset))
+        expect_memory(dataset[chosen.names].nbytes)
         return arguments_from(dataset[chosen.names].load(), chosen)
 
 
@@ -99,16 +143,19 @@ def read_standard_input(choose: Choose) -> dict[str, Any]:
 
 def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
     """Read the arguments of `examine` from an open file of bytes, from its position to its end."""
-    number, first = 1, stream.readline()
+    number, first = 1, stream.readline(LONGEST)
     while first and not first.strip():
-        number, first = number + 1, stream.readline()
+        number, first = number + 1, stream.readline(LONGEST)
     if not first:
         raise ValueError("it is empty; the first line must name the columns")
     # `readline` takes lines that end in carriage returns alone for a single line.
-    line, _, rest = first.rstrip(b"\r\n").partition(b"\r")
+    ended = first.rstrip(b"\r\n") if len(first) < LONGEST else first
+    line, _, rest = ended.partition(b"\r")
+    if len(line) == LONGEST:
+        raise ValueError(TOO_LONG.format(number))
     names, delimiter = header(line.decode("utf-8-sig"))
     chosen = choose(names)
-    rows = CountedLines(stream, delimiter, len(names), number + 1, rest + b"\r" if rest else b"")
+    rows = CountedLines(stream, delimiter, len(names), number + 1, rest + b"\r" * (ended != first) if rest else b"")
     taken = _body(rows, names, delimiter, chosen)
     if rows.counter.short:
         warnings.warn(rows.counter.short, stacklevel=2)
@@ -151,6 +198,9 @@ def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int]
         # All values of a column are parsed together: never "1" in one part of the file and 1 in another.
         "low_memory": False,
     }
+    if tuple(map(int, pd.__version__.split(".")[:2])) < (3, 1):
+        # Later versions always read a number as the float that is nearest to it.
+        options["float_precision"] = "round_trip"
     try:
         frame = pd.read_csv(rows, **options)
     except pd.errors.EmptyDataError:
@@ -190,8 +240,8 @@ def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     with Interrupts() as interrupts:
         try:
             return read_standard_input(choose) if str(path) == "-" else _reader(Path(path))(Path(path), choose)
-        except MemoryError:
-            raise
+        except MemoryError as error:
+            raise MemoryError(f"cannot read {where}: it does not fit into memory; pass fewer rows") from error
         except Exception as error:  # every library raises exceptions of its own
             if interrupts.came:
                 raise KeyboardInterrupt from error

@@ -13,6 +13,7 @@ import numpy as np
 
 from calibstat._files import written_whole
 from calibstat.data.arrays import Array
+from calibstat.data.files import arrays_of
 from calibstat.estimators.kernels import GaussianKernel, LaplaceKernel
 from calibstat.lenses.relabel import Canonical, ClassWise, Partition, TopK, TopLabel
 from calibstat.monitoring.kernel_bets import KernelBets
@@ -59,7 +60,7 @@ def read_state(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
         raise ValueError(f"{path} does not hold the state of a monitor, or is damaged: name the file that save() wrote")
     try:
         with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+            arrays = arrays_of(file, file.files)
         settings = json.loads(str(arrays.pop("settings")))
         found = settings.pop("format")
     except FileNotFoundError:

@@ -223,3 +223,12 @@ def test_nothing_heavy_is_imported_for_help():
     script = "import sys\nfrom calibstat.cli.main import main\nmain([])\nprint('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_more_cells_than_memory_holds_are_one_line(run, binary):
+    bins = ("--binning", "equal-width", "--bins", 10**15)
+    code, out, err = run("estimate", binary, "--label", "y", "--probs", "p", *bins)
+    said = err.splitlines()[-1]
+    assert (code, out) == (2, "")
+    assert said.startswith("calibstat: error: not enough memory: ")
+    assert said.endswith("; take fewer bins, rows or redraws")

@@ -9,7 +9,9 @@ import io
 import lzma
 import os
 import signal
+import struct
 import threading
+import zipfile
 from contextlib import suppress
 
 import numpy as np
@@ -22,8 +24,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
-from calibstat.data.frames import frame_arguments
+from calibstat.data import _line_counts as line_counts
+from calibstat.data import files
+from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments, read_stream
+from calibstat.data.frames import frame_arguments, select
 from calibstat.data.sample import Sample
 
 COLUMNS = {
@@ -594,3 +598,108 @@ def test_missing_confidences():
 def test_bad_confidences(correct, confidence, words):
     with pytest.raises(ValueError, match=words):
         Sample.from_confidence(correct, confidence)
+
+
+# ---------------------------------------------------------------- files that would fill the memory
+
+
+def hostile(path, shape, size=64, claimed=None):
+    """An NPZ file whose columns claim a shape that their bytes do not fill."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("y", "p"):
+            archive.writestr(f"{name}.npy", header.getvalue() + bytes(size))
+    if claimed is not None:  # what the list of contents says
+        content = path.read_bytes()
+        true = struct.pack("<I", len(header.getvalue()) + size)
+        path.write_bytes(content.replace(true, struct.pack("<I", claimed)))
+    return path
+
+
+@pytest.mark.parametrize(("shape", "claimed"), [((10**14,), None), ((10**6, 10**6), None), ((4 * 10**8,), 2**32 - 9)])
+def test_headers_that_claim_more_than_there_is_are_refused_before_memory_is_asked_for(tmp_path, shape, claimed):
+    with pytest.raises(
+        ValueError, match=r"cannot read .*: it is damaged: 'y' claims to hold [\d.e+]+ GB, which are not"
+    ):
+        read(hostile(tmp_path / "x.npz", shape, claimed=claimed), y_prob="p")
+
+
+def test_columns_beyond_the_memory_of_the_computer_are_refused(tmp_path, monkeypatch):
+    """A file may well hold them: zeros are compressed a thousand times."""
+    n = 1000
+    np.savez_compressed(tmp_path / "x.npz", y=np.zeros(n), p=np.zeros(n))
+    xr.Dataset({"y": ("row", np.zeros(n)), "p": ("row", np.zeros(n))}).to_netcdf(tmp_path / "x.nc")
+    pd.DataFrame({"y": np.zeros(n), "p": np.zeros(n)}).to_parquet(tmp_path / "x.parquet")
+    names = [tmp_path / f"x.{end}" for end in ("npz", "nc", "parquet")]
+    assert all(len(read(name, y_prob="p")["y_true"]) == n for name in names)
+    monkeypatch.setattr(os, "sysconf", lambda name: 100)
+    for name in names:
+        with pytest.raises(ValueError, match=r"its columns need 1.6e-05 GB, but this computer has 1e-05 GB of memory"):
+            read(name, y_prob="p")
+
+
+def test_a_single_array_is_no_file_of_columns(tmp_path):
+    with (tmp_path / "x.npz").open("wb") as file:
+        np.save(file, np.zeros(3))
+    with pytest.raises(ValueError, match=r"it holds a single array without a name; save it with numpy.savez"):
+        read(tmp_path / "x.npz")
+
+
+class Endless(io.RawIOBase):
+    """A stream that begins, then gives the same piece again and again, and counts what was taken."""
+
+    def __init__(self, start, piece):
+        self.left, self.piece, self.taken = start, piece, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        self.left = self.left or self.piece
+        n = min(len(buffer), len(self.left))
+        buffer[:n], self.left = self.left[:n], self.left[n:]
+        self.taken += n
+        return n
+
+
+@pytest.mark.parametrize(
+    ("start", "piece", "line"),
+    [(b"", bytes(1000), 1), (b"y,p\n1,0.5\n", b"1" * 1000, 3), (b'y,p\n1,"', b"1,0.5\n" * 100, 2)],
+    ids=["first line", "line of the body", "quotation mark"],
+)
+def test_lines_without_an_end_are_refused(monkeypatch, start, piece, line):
+    """As those of /dev/zero, or gigabytes of a compressed file: nobody waits until memory is full."""
+    monkeypatch.setattr(files, "LONGEST", 1 << 20)
+    monkeypatch.setattr(line_counts, "LONGEST", 1 << 20)
+    endless = Endless(start, piece)
+    asked = {"y_true": "y", "y_prob": "p", "variables": None, "sample_weight": None}
+    with pytest.raises(
+        ValueError, match=rf"line {line}( is longer than \d+ MiB:|: a value in quotation marks does not end)"
+    ):
+        read_stream(io.BufferedReader(endless), lambda names: select(names, **asked, where="it"))
+    assert endless.taken < 1 << 22
+
+
+def test_a_table_whose_lines_end_in_carriage_returns_may_be_longer_than_a_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LONGEST", 100)
+    text = "y,p\r" + "".join(f"{k % 2},0.{k}\r" for k in range(100, 900))
+    (tmp_path / "x.csv").write_bytes(text.encode())
+    expected = [float(f"0.{k}") for k in range(100, 900)]
+    assert np.asarray(read(tmp_path / "x.csv", y_prob="p")["y_prob"]).tolist() == expected
+
+
+def test_what_does_not_fit_into_memory_is_said_with_the_name_of_the_file(tmp_path, monkeypatch):
+    def full(*arguments):
+        raise MemoryError
+
+    monkeypatch.setitem(files.READERS, ".csv", full)
+    with pytest.raises(MemoryError, match=r"cannot read .*x.csv: it does not fit into memory; pass fewer rows"):
+        read(written(tmp_path, TEXT, "x.csv"))
+
+
+def test_every_number_is_read_as_it_was_written(tmp_path):
+    """Older versions of pandas miss the last digit of a third of all numbers unless they are told not to."""
+    p = np.random.default_rng(0).random(5000)
+    pd.DataFrame({"y": 0, "p": p}).to_csv(tmp_path / "x.csv", index=False)
+    np.testing.assert_array_equal(read(tmp_path / "x.csv", y_prob="p")["y_prob"], p)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
+import zipfile
 
 import numpy as np
 import pytest
@@ -302,6 +304,15 @@ def test_a_state_that_calls_the_level_alpha_is_read(tmp_path):
 def test_a_damaged_state_is_refused(content, tmp_path):
     (tmp_path / "state").write_bytes(content)
     with pytest.raises(ValueError, match="does not hold the state of a monitor"):
+        Monitor.load(tmp_path / "state")
+
+
+def test_a_state_whose_arrays_claim_more_than_there_is_is_refused(tmp_path):
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
+    with zipfile.ZipFile(tmp_path / "state", "w") as archive:
+        archive.writestr("settings.npy", header.getvalue())
+    with pytest.raises(ValueError, match="does not hold the state of a monitor, or is damaged"):
         Monitor.load(tmp_path / "state")
 
 
