@@ -20,7 +20,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
-from calibstat.inference.results import number_cell, plain, pvalue_cell
+from calibstat.inference.results import number_cell, picked, plain, pvalue_cell
 from calibstat.inference.test import cluster_count, cluster_note
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
@@ -254,21 +254,10 @@ class GroupFinding:
         """Return plain values by name; what is not known is None."""
         low, high = self.confidence_interval or (None, None)
         values: dict[str, Any] = plain(
-            {
-                "group": self.name,
-                "levels": dict(self.levels),
-                "n": self.n,
-                "mean_prediction": self.mean_prediction,
-                "mean_outcome": self.mean_outcome,
-                "statistic": self.statistic,
-                "null_mean": self.null_mean,
-                "standardized": self.standardized,
-                "low": low,
-                "high": high,
-                "pvalue": self.pvalue,
-                "pvalue_adjusted": self.pvalue_adjusted,
-                "direction": self.direction,
-            }
+            {"group": self.name, "levels": dict(self.levels)}
+            | picked(self, "n mean_prediction mean_outcome statistic null_mean standardized")
+            | {"low": low, "high": high}
+            | picked(self, "pvalue pvalue_adjusted direction")
         )
         return values
 

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from calibstat._logistic import clipped_logit, natural_spline, orthonormal
-from calibstat.auditing.findings import left_out_rows, left_out_text
+from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
@@ -22,7 +22,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import replicate
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import single_step
-from calibstat.inference.results import Result, pvalue_cell, small_pvalue
+from calibstat.inference.results import Result, picked, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull
@@ -105,18 +105,21 @@ def equal_curves_test(
     """
     _check_numbers(n_resamples, min_size, min_expected)
     lens = Canonical() if lens is None else check_lens(lens)
-    variables, seen = look(sample, by, lens, binning, missing)
-    levels = _the_one(variables)
-    _check_seen(seen, lens)
-    kept, left_out = large_enough(levels, _expected(seen, levels), min_size, min_expected)
-    event, happened, index = _rows_of(kept, seen, levels)
+    levels, seen = _one_variable(sample, by, lens, binning, missing)
+    event, happened = seen.predictions.event, seen.outcomes.astype(float)
+    # How many events each group would have if as much happened in it as in all rows of the same prediction.
+    expected = np.bincount(levels.index, happened - _excess(event, happened), minlength=levels.size).astype(float)
+    kept, left_out = large_enough(levels, expected, min_size, min_expected)
+    rows = np.flatnonzero(np.isin(levels.index, kept))
+    event, happened, index = event[rows], happened[rows], np.searchsorted(kept, levels.index[rows])
     value, covariance, each = _covariance(event, happened, index, n_resamples, as_generator(rng))
+    excess = _excess(event, happened)
     ratio, freedom, regression = _regression(event, happened, index)
     return EqualCurvesTest(
         variable=levels.variable,
         groups=tuple(levels.names[code] for code in kept),
         sizes=tuple(np.bincount(index).tolist()),
-        gaps=tuple(_mean_gap(event, happened, index == g) for g in range(len(kept))),
+        gaps=tuple(float(excess[index == g].mean()) for g in range(len(kept))),
         group_pvalues=tuple(map(float, each)),
         covariance_statistic=value,
         covariance_pvalue=covariance,
@@ -143,16 +146,14 @@ def _check_numbers(n_resamples: int, min_size: int, min_expected: float) -> None
         )
 
 
-def _the_one(variables: list[Levels]) -> Levels:
+def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing: str) -> tuple[Levels, Sample]:
+    """Cut the variable and look through the lens; refuse several variables, several outcomes, and weights."""
+    variables, seen = look(sample, by, lens, binning, missing)
     if len(variables) != 1:
         names = ", ".join(repr(each.variable) for each in variables)
         raise ValueError(
             f"by names {len(variables)} variables ({names}), but this test is of one; test each by itself."
         )
-    return variables[0]
-
-
-def _check_seen(seen: Sample, lens: Lens) -> None:
     if seen.predictions.n_classes != 2:
         raise ValueError(
             f"equal_curves_test needs two outcomes, but {seen.predictions.n_classes} are seen through {lens!r}; look "
@@ -162,21 +163,12 @@ def _check_seen(seen: Sample, lens: Lens) -> None:
         raise ValueError(
             "equal_curves_test has no weighted version: there is no theory for one; leave the weights out."
         )
+    return variables[0], seen
 
 
-def _expected(seen: Sample, levels: Levels) -> Floats:
-    """Return how many events each group would have if as much happened in it as in all rows of the same prediction."""
-    event, happened = seen.predictions.event, seen.outcomes.astype(float)
-    fitted = happened - spline_residuals(spline_basis(event, n_knots(len(event))), happened)
-    expected: Floats = np.bincount(levels.index, fitted, minlength=levels.size).astype(float)
-    return expected
-
-
-def _rows_of(kept: Ints, seen: Sample, levels: Levels) -> tuple[Floats, Floats, Ints]:
-    """Return prediction, outcome and number of the group, from 0, of the rows in the groups that are compared."""
-    rows = np.flatnonzero(np.isin(levels.index, kept))
-    index: Ints = np.searchsorted(kept, levels.index[rows])
-    return seen.predictions.event[rows], seen.outcomes[rows].astype(float), index
+def _excess(event: Floats, happened: Floats) -> Floats:
+    """Return how much more happens in each row than in all rows of the same prediction (a spline)."""
+    return spline_residuals(spline_basis(event, n_knots(len(event))), happened)
 
 
 def _covariance(
@@ -185,10 +177,9 @@ def _covariance(
     """Return the largest cumulated covariance, its p-value, and the p-value of each group, adjusted."""
     order = np.argsort(event, kind="stable")
     event, happened, index = event[order], happened[order], index[order]
-    basis = spline_basis(event, n_knots(len(event)))
     n_groups = int(index.max()) + 1
     member = (index[:, None] == np.arange(n_groups)).astype(float)
-    product = spline_residuals(basis, happened)[:, None] * spline_residuals(basis, member)
+    product = _excess(event, happened)[:, None] * _excess(event, member)
     stops = np.append(np.flatnonzero(np.diff(event) > 0), len(event) - 1)
     centred = product - product.mean(axis=0)
     scale = np.sqrt((centred**2).sum(axis=0))
@@ -228,12 +219,6 @@ def _regression(event: Floats, happened: Floats, index: Ints) -> tuple[float, in
     gain = maximal_log_likelihood(whole, happened) - maximal_log_likelihood(whole[:, : basis.shape[1]], happened)
     ratio = max(0.0, 2 * gain)
     return ratio, freedom, float(chdtrc(freedom, ratio)) if freedom else 1.0
-
-
-def _mean_gap(event: Floats, happened: Floats, member: Floats) -> float:
-    """Return how much more happens in a group than in all rows of the same prediction, on average."""
-    basis = spline_basis(event, n_knots(len(event)))
-    return float(spline_residuals(basis, happened)[member].mean())
 
 
 _QUESTION = (
@@ -325,19 +310,10 @@ class EqualCurvesTest(Result):
     def _values(self) -> dict[str, Any]:
         return {
             "lens": repr(self.lens),
-            "variable": self.variable,
-            "n": self.n,
-            "n_resamples": self.n_resamples,
-            "pvalue": self.pvalue,
-            "covariance_statistic": self.covariance_statistic,
-            "covariance_pvalue": self.covariance_pvalue,
-            "regression_statistic": self.regression_statistic,
-            "regression_df": self.regression_df,
-            "regression_pvalue": self.regression_pvalue,
-            "hypothesis": self.hypothesis,
-            "source": self.source,
+            **picked(self, "variable n n_resamples pvalue covariance_statistic covariance_pvalue"),
+            **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source"),
             "groups": self._rows(),
-            "left_out": left_out_rows(self.left_out),
+            "left_out": self.left_out,
         }
 
     def _table(self) -> list[list[str]]:

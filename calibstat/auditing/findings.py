@@ -9,27 +9,24 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 
 from calibstat.auditing.groups import LeftOut
 from calibstat.inference.multiplicity import ADJUSTMENTS
-from calibstat.inference.results import Result, noted, number_cell, pvalue_cell
+from calibstat.inference.results import Result, noted, number_cell, picked, pvalue_cell
 
 _LEFT_OUT_SHOWN = 6
 
 
-class Finding(Protocol):
-    """What was found for one group or one variable."""
+class _Finding(Protocol):
+    """What was found for one group or one variable; its p-value is adjusted for all that were looked at."""
 
     @property
-    def name(self) -> str:
-        """What it is about."""
+    def name(self) -> str: ...
 
     @property
-    def pvalue_adjusted(self) -> float:
-        """Adjusted for all that were looked at."""
+    def pvalue_adjusted(self) -> float: ...
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name."""
+    def to_dict(self) -> dict[str, Any]: ...
 
 
-_Found = TypeVar("_Found", bound=Finding)
+_Found = TypeVar("_Found", bound=_Finding)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,16 +76,9 @@ class Findings(Result, Generic[_Found]):
     def _values(self) -> dict[str, Any]:
         return {
             **self._asked(),
-            "n": self.n,
-            "n_resamples": self.n_resamples,
-            "adjust": self.adjust,
-            "level": self.level,
-            "confidence_level": self.confidence_level,
-            "hypothesis": self.hypothesis,
-            "source": self.source,
-            "notes": self.notes,
-            f"{self._row}s": [found.to_dict() for found in self._findings],
-            "left_out": left_out_rows(self.left_out),
+            **picked(self, "n n_resamples adjust level confidence_level hypothesis source notes"),
+            f"{self._row}s": self._findings,
+            "left_out": self.left_out,
         }
 
     def _rows(self) -> Sequence[dict[str, Any]]:
@@ -122,11 +112,6 @@ def interval_cell(interval: tuple[float, float] | None) -> str:
 def means_text(predicted: float, happened: float) -> str:
     """Say what was predicted and what happened, on average."""
     return f"{predicted:.3f} predicted, {happened:.3f} happened"
-
-
-def left_out_rows(left_out: Sequence[LeftOut]) -> list[dict[str, Any]]:
-    """Return what was left out as plain values."""
-    return [{"name": each.name, "n": each.n, "reason": each.reason} for each in left_out]
 
 
 def left_out_text(left_out: Sequence[LeftOut]) -> str:

@@ -16,6 +16,7 @@ from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
 from calibstat.data.checks import as_variable, named_columns
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.walks import WorstInterval
+from calibstat.inference.arguments import check_sample, refuse_empty
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.multiplier import join
@@ -133,7 +134,7 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
 
     Further columns may have missing values if `missing` is "level"; `argument` is what messages call `by`.
     """
-    expect_sample(sample)
+    check_sample(sample)
     if missing not in ("raise", "level"):
         raise ValueError(
             f"missing is {missing!r}; it must be 'raise' or 'level' (missing values as a level of their own)."
@@ -159,14 +160,6 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
             )
     everywhere = np.ones(len(sample), dtype=bool)
     return {name: PartlyKnown(known[name], everywhere) for name in dict.fromkeys(names)}
-
-
-def expect_sample(sample: Any) -> None:
-    """Refuse anything but a sample."""
-    if not isinstance(sample, Sample):
-        raise TypeError(
-            f"sample is of type {type(sample).__name__}, but a Sample is expected: for example Sample(y_true, y_prob)."
-        )
 
 
 def _further(argument: str, name: str, found: Any, n: int, missing: str) -> PartlyKnown:
@@ -249,8 +242,7 @@ def look(
     columns = read_columns(sample, by, missing, argument)
     view = lens.look(sample.predictions)
     seen = lens(sample)
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    refuse_empty(seen, lens)
     if view.rows is not None:
         columns = {name: column.take(view.rows) for name, column in columns.items()}
     rules = binning if isinstance(binning, Mapping) else dict.fromkeys(columns, binning)
@@ -271,15 +263,11 @@ def merge_levels(levels: Levels, predictions: Predictions, expected: float) -> L
     size = int(joined.max()) + 1
     if size == levels.size:
         return levels
-    ends = None if levels.ends is None else _merged_ends(levels.ends, joined, size)
-    names = tuple(_merged_name(levels, np.flatnonzero(joined == cell)) for cell in range(size))
-    return Levels(levels.variable, names, joined[levels.index], ends)
-
-
-def _merged_ends(ends: Floats, joined: Ints, size: int) -> Floats:
-    first = np.array([np.flatnonzero(joined == cell)[0] for cell in range(size)])
-    last = np.array([np.flatnonzero(joined == cell)[-1] for cell in range(size)])
-    return np.column_stack([ends[first, 0], ends[last, 1]])
+    parts = [np.flatnonzero(joined == cell) for cell in range(size)]
+    ends = levels.ends
+    if ends is not None:
+        ends = np.array([[ends[part[0], 0], ends[part[-1], 1]] for part in parts])
+    return Levels(levels.variable, tuple(_merged_name(levels, part) for part in parts), joined[levels.index], ends)
 
 
 def _merged_name(levels: Levels, parts: Ints) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from calibstat.auditing.findings import Findings, interval_cell, means_text
-from calibstat.auditing.groups import By, LeftOut, Levels, expect_sample, is_top_label, look, merge_levels, sign_words
-from calibstat.auditing.joint import Measured, check_options, check_resamples, half_widths_or_note
+from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
+from calibstat.auditing.joint import check_options, check_resamples, half_widths_or_note, interval
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
@@ -19,9 +19,9 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.tally import TallyPlan, ratio
-from calibstat.inference.arguments import check_lens, check_null
-from calibstat.inference.multiplicity import Adjust, JointTest, Standardize, joint_test
-from calibstat.inference.results import number_cell
+from calibstat.inference.arguments import check_lens, check_null, check_sample
+from calibstat.inference.multiplicity import Adjust, Standardize, joint_test
+from calibstat.inference.results import number_cell, picked
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
@@ -109,7 +109,7 @@ def scan_variables(
     >>> found["age"].worst.level, found["age"].consistency
     ('20.01 to 25.79', 'mixed')
     """
-    expect_sample(sample)
+    check_sample(sample)
     check_options(adjust, standardize, level, confidence_level)
     if rank_by not in ("excess", "vece"):
         raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
@@ -121,17 +121,8 @@ def scan_variables(
     cut, seen = look(sample, asked, lens, binning, missing, "variables")
     kept, left_out, notes = _usable(cut, seen, weak.min_expected)
     notes += [check_resamples(adjust, len(kept), weak.n_resamples, level)]
-    # One draw of labels and one of signs serve both nulls.
-    estimator, generator = _OfVariables(tuple(kept)), as_generator(rng)
-    evaluator = estimator.prepare(seen.predictions)
-    values = evaluator(seen.outcomes)[:, 0]
-    redraws, signs = weak.draw(estimator, seen, generator, evaluator).replicates
-    kinds = [redraws.samples[..., 0], signs.samples[..., 0]]
-    strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
-    half_widths, note = half_widths_or_note(values, kinds[0], kinds[1:], confidence_level)
-    used = both if chosen is weak else strong
-    measured = Measured(values, redraws.mean[:, 0], used, half_widths, note, weak.n_resamples)
-    found = _variable_findings(kept, seen, measured, (both, strong), redraws.mean[:, 1])
+    options = (chosen is weak, adjust, standardize, confidence_level, as_generator(rng))
+    found, note = _measured(kept, seen, weak, *options)
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
         null=chosen,
@@ -186,24 +177,41 @@ def _usable(cut: list[Levels], seen: Sample, min_expected: float) -> tuple[list[
     return kept, left_out, [says] if merged else []
 
 
-def _variable_findings(
-    kept: list[Levels], seen: Sample, measured: Measured, tests: tuple[JointTest, JointTest], worst: Floats
-) -> list[VariableFinding]:
-    weak, strong = tests
-    return [
+def _measured(
+    kept: list[Levels],
+    seen: Sample,
+    weak: Weak,
+    of_weak: bool,  # whether p-values of the weak null are adjusted, or those of the strong one
+    adjust: str,
+    standardize: str,
+    confidence_level: float,
+    rng: np.random.Generator,
+) -> tuple[list[VariableFinding], str]:
+    """Evaluate all variables on the data, on redrawn labels and on random signs; and say why there is no interval."""
+    estimator = _OfVariables(tuple(kept))
+    evaluator = estimator.prepare(seen.predictions)
+    values = evaluator(seen.outcomes)[:, 0]
+    # One draw of labels and one of signs serve both nulls.
+    redraws, signs = weak.draw(estimator, seen, rng, evaluator).replicates
+    kinds = [redraws.samples[..., 0], signs.samples[..., 0]]
+    strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
+    half_widths, note = half_widths_or_note(values, kinds[0], kinds[1:], confidence_level)
+    adjusted = (both if of_weak else strong).adjusted
+    findings = [
         VariableFinding(
             variable=levels.variable,
-            vece=float(measured.values[j]),
-            null_mean=float(measured.null_means[j]),
-            confidence_interval=measured.interval(j),
-            pvalue_weak=float(weak.pvalues[j]),
+            vece=float(values[j]),
+            null_mean=float(redraws.mean[j, 0]),
+            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j]),
+            pvalue_weak=float(both.pvalues[j]),
             pvalue_strong=float(strong.pvalues[j]),
-            pvalue_adjusted=float(measured.found.adjusted[j]),
+            pvalue_adjusted=float(adjusted[j]),
             cells=_cell_findings(levels, seen),
-            worst_expected=float(worst[j]),
+            worst_expected=float(redraws.mean[j, 1]),
         )
         for j, levels in enumerate(kept)
     ]
+    return findings, note
 
 
 def _cell_findings(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
@@ -392,24 +400,19 @@ class VariableFinding:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
         low, high = self.confidence_interval or (None, None)
-        two = bool(self.consistency)
+        two, worst = bool(self.consistency), self.worst
         return {
-            "variable": self.variable,
-            "vece": self.vece,
-            "null_mean": self.null_mean,
-            "excess": self.excess,
+            **picked(self, "variable vece null_mean excess"),
             "low": low,
             "high": high,
-            "pvalue_weak": self.pvalue_weak,
-            "pvalue_strong": self.pvalue_strong,
-            "pvalue_adjusted": self.pvalue_adjusted,
+            **picked(self, "pvalue_weak pvalue_strong pvalue_adjusted"),
             "n_cells": len(self.cells),
-            "worst": self.worst.level,
-            "worst_n": self.worst.n,
-            "worst_error": self.worst.error,
+            "worst": worst.level,
+            "worst_n": worst.n,
+            "worst_error": worst.error,
             "worst_expected": self.worst_expected,
-            "worst_mean_prediction": self.worst.mean_prediction if two else None,
-            "worst_mean_outcome": self.worst.mean_outcome if two else None,
+            "worst_mean_prediction": worst.mean_prediction if two else None,
+            "worst_mean_outcome": worst.mean_outcome if two else None,
             "consistency": self.consistency or None,
         }
 

@@ -83,7 +83,9 @@ class Result(ABC):
     @final
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame: a row for each part of the result, or one row of all values."""
-        table = frame([plain(row) for row in self._rows()])
+        import pandas as pd
+
+        table = pd.DataFrame([plain(row) for row in self._rows()])
         return table.set_index(self._row) if self._indexed else table
 
     @final
@@ -189,15 +191,13 @@ def _html(rows: Sequence[Sequence[str]], heading: bool) -> str:
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""
 
 
+def picked(record: object, names: str) -> dict[str, Any]:
+    """Return fields and properties by name; names stand side by side in one text, as `namedtuple` takes them."""
+    return {name: getattr(record, name) for name in names.split()}
+
+
 # A value of several numbers is printed if its text is at most this long.
 _LONGEST = 400
-
-
-def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return a pandas DataFrame of these rows."""
-    import pandas as pd
-
-    return pd.DataFrame(rows)
 
 
 @final
@@ -270,19 +270,13 @@ class CalibrationTest(Result):
         return f"{self.question.estimator!r}; null: {self.hypothesis}; {self.null!r}"
 
     def _values(self) -> dict[str, Any]:
-        return self.question.to_dict() | {
-            "statistic": self.statistic,
-            "standardized": self.standardized,
-            "null_mean": self.null_mean,
-            "pvalue": self.pvalue,
-            "pvalue_low": self.pvalue_interval[0],
-            "pvalue_high": self.pvalue_interval[1],
-            "level": self.level,
-            "remark": self.remark,
-            "hypothesis": self.hypothesis,
-            "method": self.method,
-            "notes": self.notes,
-        }
+        low, high = self.pvalue_interval
+        return (
+            self.question.to_dict()
+            | picked(self, "statistic standardized null_mean pvalue")
+            | {"pvalue_low": low, "pvalue_high": high}
+            | picked(self, "level remark hypothesis method notes")
+        )
 
     def _details(self) -> list[tuple[str, str]]:
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
@@ -346,16 +340,12 @@ class Estimate(Result):
         ``null_means``.
         """
         several = not isinstance(self.estimate, float)
-        return self.question.to_dict() | {
-            "estimate": self.headline,
-            "null_mean": self.headline_null_mean,
-            "values": self.estimate if several else None,
-            "null_means": self.null_mean if several else None,
-            "confidence_interval": self.confidence_interval,
-            "confidence_level": self.confidence_level,
-            "interval_note": self.interval_note,
-            "notes": self.notes,
-        }
+        return (
+            self.question.to_dict()
+            | {"estimate": self.headline, "null_mean": self.headline_null_mean}
+            | {"values": self.estimate if several else None, "null_means": self.null_mean if several else None}
+            | picked(self, "confidence_interval confidence_level interval_note notes")
+        )
 
     def _details(self) -> list[tuple[str, str]]:
         if self.headline is None or self.headline_null_mean is None:
