@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -14,7 +14,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, che
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, is_chances
-from calibstat.estimators.combined import Family
+from calibstat.estimators.combined import Family, SeveralEvaluator
 from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, simultaneous_half_widths
@@ -32,11 +32,10 @@ _NUMBERS = 2**23
 @final
 @dataclass(frozen=True, eq=False)
 class InGroup(Estimator):
-    """The headline of an estimator on some rows (m,) only; signs centred over these give noise about its value."""
+    """The headline of an estimator on some rows (m,) only."""
 
     estimator: Estimator
     rows: Ints
-    centred: bool = False
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
@@ -46,17 +45,19 @@ class InGroup(Estimator):
     @property
     def estimand(self) -> InGroup:
         """The estimand on the same rows."""
-        return InGroup(self.estimator.estimand, self.rows, self.centred)
+        return InGroup(self.estimator.estimand, self.rows)
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """That of the estimator."""
         return self.estimator.residual_form
 
-    def prepare(self, predictions: Predictions) -> Evaluator:
+    def prepare(self, predictions: Predictions) -> GroupEvaluator:
         """Prepare the estimator on these rows."""
         rows = None if len(self.rows) == len(predictions) else self.rows
-        return GroupEvaluator(self.estimator, predictions, rows, self.centred)
+        own = predictions if rows is None else predictions.take(rows)
+        batch_size = min(_MOST_AT_ONCE, max(1, _NUMBERS // len(predictions)))
+        return GroupEvaluator(Headline(self.estimator).prepare(own), own, rows, batch_size)
 
     def evidence(self, values: Floats) -> Floats:
         """Order values as the estimator does."""
@@ -64,15 +65,15 @@ class InGroup(Estimator):
 
 
 @final
+@dataclass(frozen=True, eq=False)
 class GroupEvaluator(Evaluator):
-    """An estimator prepared on some rows; None for all."""
+    """An estimator prepared on the predictions of some rows; signs centred over these give noise about its value."""
 
-    def __init__(self, estimator: Estimator, predictions: Predictions, rows: Ints | None, centred: bool) -> None:
-        self.rows = rows
-        self.centred = centred
-        self.predictions = predictions if rows is None else predictions.take(rows)
-        self.inner = Headline(estimator).prepare(self.predictions)
-        self.batch_size = min(_MOST_AT_ONCE, max(1, _NUMBERS // len(predictions)))
+    inner: Evaluator
+    predictions: Predictions
+    rows: Ints | None  # None for all
+    batch_size: int
+    centred: bool = False
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate on the rows of the group."""
@@ -124,8 +125,9 @@ def measure_groups(
     rng: np.random.Generator,
 ) -> Measured:
     """Evaluate all groups on the data, on draws of the null and, for intervals, on random signs."""
-    family = _in_groups(core, groups, centred=False)
-    evaluator = family.prepare(seen.predictions)
+    family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
+    prepared = [InGroup(core, group.rows).prepare(seen.predictions) for group in groups]
+    evaluator = SeveralEvaluator(family.names, prepared, family)
     values = evaluator(seen.outcomes)
     _refuse_groups_without_value(core, groups, values)
     drawn = draw_together(null, family, seen, rng, evaluator)
@@ -133,9 +135,9 @@ def measure_groups(
     n_resamples = len(drawn[0].samples)
     half_widths, note = None, f"no intervals: none is known to cover for {core!r}; Kuiper() and ECE() have one"
     if core.residual_form == "seminorm":
-        centred = _in_groups(core, groups, centred=True)
+        about_values = SeveralEvaluator(family.names, [replace(each, centred=True) for each in prepared], family)
         multiplier = Multiplier(n_resamples, null.groups if isinstance(null, Multiplier) else None)
-        signs = multiplier.draw(centred, seen, rng, centred.prepare(seen.predictions)).samples
+        signs = multiplier.draw(family, seen, rng, about_values).samples
         half_widths, note = half_widths_or_note(evidence, kinds[0], [*kinds[1:], signs], confidence_level)
         few = _few_clusters(groups, seen, multiplier)
         half_widths, note = (None, few) if few else (half_widths, note)
@@ -151,10 +153,6 @@ def _few_clusters(groups: Sequence[Group], seen: Sample, multiplier: Multiplier)
             found = counted(count, "cluster")
             return f"no intervals: {group.name} has {found}, but at least {MINIMUM_CLUSTERS} are needed"
     return ""
-
-
-def _in_groups(core: Estimator, groups: Sequence[Group], centred: bool) -> Family:
-    return Family({str(number): InGroup(core, group.rows, centred) for number, group in enumerate(groups)})
 
 
 def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], values: Floats) -> None:

@@ -13,7 +13,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import CalibrationTest, Result, counted, interval_text, noted, number
+from calibstat.inference.results import CalibrationTest, Result, counted, frame, interval_text, noted, number
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -97,9 +97,7 @@ class CalibratorComparison(Result):
 
     def models_to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each calibrator."""
-        import pandas as pd
-
-        return pd.DataFrame([each.to_dict() for each in self.models])
+        return frame([each.to_dict() for each in self.models])
 
     def _values(self) -> dict[str, Any]:
         own, pair = self.hypotheses

@@ -173,7 +173,7 @@ class SeveralEvaluator(Evaluator):
     def __init__(
         self,
         names: tuple[Hashable, ...],
-        members: list[Evaluator],
+        members: Sequence[Evaluator],
         estimator: Estimator,
         common: Sequence[CommonCells] = (),
     ) -> None:

@@ -83,9 +83,7 @@ class Result(ABC):
     @final
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame: a row for each part of the result, or one row of all values."""
-        import pandas as pd
-
-        table = pd.DataFrame([plain(row) for row in self._rows()])
+        table = frame([plain(row) for row in self._rows()])
         return table.set_index(self._row) if self._indexed else table
 
     @final
@@ -198,6 +196,13 @@ def picked(record: object, names: str) -> dict[str, Any]:
 
 # A value of several numbers is printed if its text is at most this long.
 _LONGEST = 400
+
+
+def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return a pandas DataFrame of these rows."""
+    import pandas as pd
+
+    return pd.DataFrame(rows)
 
 
 @final
