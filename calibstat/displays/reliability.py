@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, Self, TypeAlias, final
 
 import numpy as np
@@ -23,7 +23,7 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
-from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.arguments import check_lens, check_sample, refuse_empty
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
@@ -64,8 +64,7 @@ class SampleDisplay(ABC):
         check_share("coverage", coverage, 0.9)
         check_sample(sample)
         seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
-        if not len(seen):
-            raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+        refuse_empty(seen, lens)
         return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)
 
     @classmethod
@@ -162,6 +161,7 @@ def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) 
 
 
 @final
+@dataclass(eq=False, repr=False)
 class ReliabilityDisplay(SampleDisplay):
     """Mean outcome beside mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
 
@@ -205,28 +205,17 @@ class ReliabilityDisplay(SampleDisplay):
     array([0.0333, 0.2667])
     """
 
-    default_binning = EqualMass(15)
+    mean_prediction: Floats
+    mean_outcome: Floats
+    count: Floats
+    low: Floats
+    high: Floats
+    _: KW_ONLY
+    axis: CellAxis
+    coverage: float
+    name: str | None = None
 
-    def __init__(
-        self,
-        mean_prediction: Floats,
-        mean_outcome: Floats,
-        count: Floats,
-        low: Floats,
-        high: Floats,
-        *,
-        axis: CellAxis,
-        coverage: float,
-        name: str | None = None,
-    ) -> None:
-        self.mean_prediction = mean_prediction
-        self.mean_outcome = mean_outcome
-        self.count = count
-        self.low = low
-        self.high = high
-        self.axis = axis
-        self.coverage = coverage
-        self.name = name
+    default_binning: ClassVar[Binning] = EqualMass(15)
 
     @property
     def deviation(self) -> Floats:
@@ -267,11 +256,10 @@ class ReliabilityDisplay(SampleDisplay):
         if ax is None:
             _, ax = plt.subplots(layout="constrained")
         draw = draw_deviation if kind == "deviation" else draw_classical
-        drawn = draw(ax, self, kwargs)
+        self.line_, self.outside_, self.bars_, self.counts_ax_ = draw(ax, self, kwargs)
         title = self.name if name is None else name
         if title is not None:
             ax.set_title(title)
-        self.line_, self.outside_, self.bars_, self.counts_ax_ = drawn
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -322,7 +310,10 @@ def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any
     ax.set_ylabel(_DEVIATION)
     if display.axis.categories is not None:
         ax.set_xticks(display.axis.position, display.axis.categories)
-    _leave_room(ax, np.concatenate([display.deviation, display.low, display.high, [0.0]]))
+    # There is room for the counts below and for words above.
+    heights = np.concatenate([display.deviation, display.low, display.high, [0.0]])
+    span = max(float(np.ptp(heights)), 1e-6)
+    ax.set_ylim(heights.min() - 0.3 * span, heights.max() + 0.38 * span)
     return drawn
 
 
@@ -351,34 +342,17 @@ def _draw(
         label=f"where {100 * display.coverage:g} % fall if the model is calibrated",
     )
     height = calibrated + display.deviation
-    look: dict[str, Any] = {
-        "color": _WITHIN,
-        "marker": "o",
-        "markersize": 5.5,
-        "linestyle": "none",
-        "zorder": 3,
-        "label": "mean of a cell",
-    }
-    (line,) = ax.plot(position, height, **(look | options))
-    outside = _mark_outside(ax, display, position, height) if display.outside.any() else None
+    look: dict[str, Any] = {"color": _WITHIN, "marker": "o", "markersize": 5.5, "linestyle": "none", "zorder": 3}
+    (line,) = ax.plot(position, height, **(look | {"label": "mean of a cell"} | options))
+    outside, found = None, display.outside
+    if found.any():
+        by_chance = f"{100 * (1 - display.coverage):.3g} % of cells by chance"
+        look = {"color": _OUTSIDE, "marker": "D", "markersize": 6.5, "linestyle": "none", "zorder": 4}
+        words = f"outside its bar: more than noise\n({by_chance})"
+        (outside,) = ax.plot(position[found], height[found], **look, label=words)
     counts = _draw_counts(ax, display, position)
     ax.legend(loc="upper left", fontsize="small", frameon=False)
     return line, outside, bars, counts
-
-
-def _mark_outside(ax: Axes, display: ReliabilityDisplay, position: Floats, height: Floats) -> Line2D:
-    found = display.outside
-    (line,) = ax.plot(
-        position[found],
-        height[found],
-        color=_OUTSIDE,
-        marker="D",
-        markersize=6.5,
-        linestyle="none",
-        zorder=4,
-        label=f"outside its bar: more than noise\n({100 * (1 - display.coverage):.3g} % of cells by chance)",
-    )
-    return line
 
 
 def _draw_counts(ax: Axes, display: ReliabilityDisplay, position: Floats) -> Axes:
@@ -393,13 +367,6 @@ def _draw_counts(ax: Axes, display: ReliabilityDisplay, position: Floats) -> Axe
         0.01, 0.95, f"rows in each cell: {span}", transform=counts.transAxes, va="top", color=_QUIET, fontsize="small"
     )
     return counts
-
-
-def _leave_room(ax: Axes, heights: Floats) -> None:
-    """Leave room for the counts below and for words above."""
-    low, high = float(heights.min()), float(heights.max())
-    span = max(high - low, 1e-6)
-    ax.set_ylim(low - 0.3 * span, high + 0.38 * span)
 
 
 def _count_text(number: float) -> str:
@@ -492,16 +459,13 @@ def side_by_side(displays: Sequence[ReliabilityDisplay], title: str | None = Non
     axes = figure.subplots(1, len(displays), squeeze=False)[0]
     for display, ax in zip(displays, axes, strict=True):
         display.plot(ax)
-    wide, high = _around([ax.get_xlim() for ax in axes]), _around([ax.get_ylim() for ax in axes])
+    limits = np.array([[ax.get_xlim(), ax.get_ylim()] for ax in axes])
+    low, high = limits[..., 0].min(axis=0), limits[..., 1].max(axis=0)
     for ax in axes:
-        ax.set(xlim=wide, ylim=high)
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     for ax in axes[1:]:
         ax.set_ylabel("")
         ax.tick_params(labelleft=False)
     if title is not None:
         figure.suptitle(title)
     return figure
-
-
-def _around(limits: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return min(low for low, _ in limits), max(high for _, high in limits)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, TypeAlias, final
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -27,6 +28,7 @@ from calibstat.nulls.consistency import Consistency
 
 
 @final
+@dataclass(eq=False, repr=False)
 class SimplexDisplay(SampleDisplay):
     """Arrows from the mean prediction to the frequencies of outcomes in cells of the simplex, for three classes.
 
@@ -70,16 +72,14 @@ class SimplexDisplay(SampleDisplay):
            [0.5, 0.5, 0. ]])
     """
 
-    default_binning = SimplexGrid(5)
+    cells: Any
+    _: KW_ONLY
+    binning: Binning
+    coverage: float
+    lens: Lens = CANONICAL
+    name: str | None = None
 
-    def __init__(
-        self, cells: Any, *, binning: Binning, coverage: float, lens: Lens = CANONICAL, name: str | None = None
-    ) -> None:
-        self.cells = cells
-        self.binning = binning
-        self.coverage = coverage
-        self.lens = lens
-        self.name = name
+    default_binning: ClassVar[Binning] = SimplexGrid(5)
 
     @property
     def labels(self) -> list[Hashable]:
@@ -89,12 +89,14 @@ class SimplexDisplay(SampleDisplay):
     @property
     def mean_prediction(self) -> Floats:
         """(L, 3) where arrows begin."""
-        return self._rows("mean_prediction")
+        starts: Floats = self.cells["mean_prediction"].transpose("cell", "label").values
+        return starts
 
     @property
     def mean_outcome(self) -> Floats:
         """(L, 3) where arrows end: the frequencies of outcomes."""
-        return self._rows("mean_outcome")
+        ends: Floats = self.cells["mean_outcome"].transpose("cell", "label").values
+        return ends
 
     @property
     def proportion(self) -> Floats:
@@ -107,10 +109,6 @@ class SimplexDisplay(SampleDisplay):
         """(L,) whether the arrow is longer than noise explains."""
         found: Bools = self.cells["outside"].values
         return found
-
-    def _rows(self, variable: str) -> Floats:
-        values: Floats = self.cells[variable].transpose("cell", "label").values
-        return values
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> SimplexDisplay:
         """Draw.
@@ -179,15 +177,8 @@ def _draw_triangle(ax: Axes, display: SimplexDisplay) -> None:
     corners = on_plane(np.eye(3))
     ax.plot(*corners[[0, 1, 2, 0]].T, color="black", linewidth=1, zorder=2)
     for (x, y), label in zip(corners, display.labels, strict=True):
-        above = y > 0
-        ax.annotate(
-            str(label),
-            (x, y),
-            (0, 6 if above else -6),
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if above else "top",
-        )
+        shift, side = (6, "bottom") if y > 0 else (-6, "top")
+        ax.annotate(str(label), (x, y), (0, shift), textcoords="offset points", ha="center", va=side)
     ax.set(xlim=(-0.05, 1.05), ylim=(-0.08, 1.16), aspect="equal")
     ax.axis("off")
 
@@ -228,11 +219,11 @@ def _draw_arrows(ax: Axes, display: SimplexDisplay, chosen: Bools, options: dict
 
 def _draw_legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
     """Say what the arrows and their colours are."""
-    usual = Line2D([], [], color=colour, label="from mean prediction to frequencies of outcomes in the cell")
-    rest = f"{100 * (1 - display.coverage):.3g} %"
-    words = f"longer than noise: at most {rest} of draws of labels\nfrom the predictions give one as long in that cell"
-    marked = Line2D([], [], color=_OUTSIDE, linewidth=3.0, label=words)
-    handles = [usual, marked] if display.outside.any() else [usual]
+    handles = [Line2D([], [], color=colour, label="from mean prediction to frequencies of outcomes in the cell")]
+    if display.outside.any():
+        rest = f"at most {100 * (1 - display.coverage):.3g} % of draws of labels"
+        words = f"longer than noise: {rest}\nfrom the predictions give one as long in that cell"
+        handles.append(Line2D([], [], color=_OUTSIDE, linewidth=3.0, label=words))
     ax.legend(handles=handles, loc="upper left", fontsize="small", frameon=False, borderaxespad=0.0)
 
 
