@@ -22,14 +22,12 @@ _HALVINGS = 30  # of a step, before it is too short to matter
 
 def expit(x: Floats) -> Floats:
     """Return 1 / (1 + exp(-x))."""
-    values: Floats = special.expit(x)
-    return values
+    return special.expit(x)
 
 
 def logit(p: Floats) -> Floats:
     """Return log(p / (1 - p)); infinite at 0 and 1."""
-    values: Floats = special.logit(np.asarray(p, dtype=float))
-    return values
+    return special.logit(np.asarray(p, dtype=float))
 
 
 def clipped_logit(p: Floats) -> Floats:
@@ -140,8 +138,7 @@ def fisher_information(design: Floats, linear: Floats, mass: Floats) -> Floats:
 
 def sums_of_products(columns: Floats, mass: Floats) -> Floats:
     """Return the sums of mass x x' of columns (d, n) for masses (R, n): (R, d, d)."""
-    products: Floats = np.matmul(mass[:, None, :] * columns, columns.T)
-    return products
+    return np.matmul(mass[:, None, :] * columns, columns.T)
 
 
 def _newton_step(
@@ -167,8 +164,7 @@ def _penalties(coefficients: Floats, penalty: Floats) -> Floats:
 
 def _times_each(rows: Floats, matrix: Floats) -> Floats:
     """Multiply each row (R, k) by a matrix (k, m) on its own: one product of all would round differently."""
-    product: Floats = np.matmul(rows[:, None, :], matrix)[:, 0]
-    return product
+    return np.matmul(rows[:, None, :], matrix)[:, 0]
 
 
 def inverse_roots(matrices: Floats, least: float) -> tuple[Floats, int]:
@@ -226,5 +222,4 @@ def roughness(knots: Floats) -> Floats:
     widths = np.diff(knots)
     hats = np.diag((np.append(widths, 0) + np.append(0, widths)) / 3)
     hats += np.diag(widths / 6, 1) + np.diag(widths / 6, -1)
-    bent: Floats = bends.T @ hats @ bends
-    return bent
+    return bends.T @ hats @ bends

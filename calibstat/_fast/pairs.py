@@ -52,8 +52,7 @@ def panel_sums(panels: Any, vectors: Floats, power: int = 1) -> Any:
     def add(start: int, stop: int) -> Floats:
         block, workspace = lined_up(len(table), stop - start), lined_up(2, ROWS, stop - start)
         block[:] = table[:, start:stop]
-        found: Floats = _below(name == "laplace", exponents, rows, table[0], factors, start, block, workspace)
-        return found
+        return _below(name == "laplace", exponents, rows, table[0], factors, start, block, workspace)
 
     parts = in_threads(add, pieces(len(rows), _COLUMNS))
     return 2 * np.sum(parts, axis=0)[:, : len(vectors)]

@@ -253,13 +253,12 @@ class GroupFinding:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
         low, high = self.confidence_interval or (None, None)
-        values: dict[str, Any] = plain(
+        return plain(
             {"group": self.name, "levels": dict(self.levels)}
             | picked(self, "n mean_prediction mean_outcome statistic null_mean standardized")
             | {"low": low, "high": high}
             | picked(self, "pvalue pvalue_adjusted direction")
         )
-        return values
 
 
 @final

@@ -156,5 +156,4 @@ def _example(name: str) -> cs.Estimator:
         "bandwidth": 0.1,
         "n_neighbors": 5,
     }
-    made: cs.Estimator = getattr(cs, name)(**{key: examples[key] for key in _required(name)})
-    return made
+    return getattr(cs, name)(**{key: examples[key] for key in _required(name)})

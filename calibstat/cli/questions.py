@@ -251,8 +251,7 @@ class Measure:
             named: dict[str, Any] = {"binning": binning}
         else:
             named = {} if self.n_bins is None else {"n_bins": self.n_bins}
-        found: cs.Estimator = getattr(cs, self.estimator or default)(**named)
-        return found
+        return getattr(cs, self.estimator or default)(**named)
 
     def _takes(self, *parameters: str) -> bool:
         """Whether the estimator has one of these parameters; that of the question has cells."""
@@ -263,8 +262,7 @@ def read_estimator(text: str | None) -> str | cs.Estimator | None:
     """Read ``--estimator``: a public name, which waits for its cells, or an expression."""
     if text is None or not is_expression(text):
         return None if text is None else estimator_name(text)
-    found: cs.Estimator = made("--estimator", text, cs.Estimator)
-    return found
+    return made("--estimator", text, cs.Estimator)
 
 
 def choose(option: str, text: str, kind: type, names: Iterable[str]) -> Any:
@@ -278,8 +276,7 @@ def choose(option: str, text: str, kind: type, names: Iterable[str]) -> Any:
 
 def read_binning(text: str) -> str | cs.Binning:
     """Read ``--binning``: equal-mass and equal-width wait for the number of cells, others are made."""
-    found: str | cs.Binning = choose("--binning", text, cs.Binning, ("equal-mass", "equal-width"))
-    return found
+    return choose("--binning", text, cs.Binning, ("equal-mass", "equal-width"))
 
 
 def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
@@ -295,8 +292,7 @@ def read_null(text: str | None) -> cs.Null | str | None:
     >>> read_null("Strong"), read_null("Asymptotic()")
     ('strong', Asymptotic())
     """
-    found: cs.Null | str | None = None if text is None else choose("--null", text, cs.Null, NULLS)
-    return found
+    return None if text is None else choose("--null", text, cs.Null, NULLS)
 
 
 # What errors of a null are about.

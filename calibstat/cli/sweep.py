@@ -109,8 +109,7 @@ def _of_bins(given: Any, make: Callable[[Any, dict[str, int]], Any]) -> Any:
 
 
 def _estimator(name: str, text: Any, values: dict[str, int]) -> cs.Estimator:
-    found: cs.Estimator = made(name, text, cs.Estimator, values)
-    return found
+    return made(name, text, cs.Estimator, values)
 
 
 def _test(name: str, given: Any, values: dict[str, int]) -> Any:

@@ -226,8 +226,7 @@ class ReliabilityDisplay(SampleDisplay):
     def outside(self) -> Bools:
         """(L,) whether the point lies outside its bar; rounding is not enough for that."""
         size, deviation = self.mean_outcome + self.mean_prediction, self.deviation
-        found: Bools = above_rounding(np.maximum(self.low - deviation, deviation - self.high), size) > 0
-        return found
+        return above_rounding(np.maximum(self.low - deviation, deviation - self.high), size) > 0
 
     def plot(
         self, ax: Axes | None = None, *, kind: Kind = "deviation", name: str | None = None, **kwargs: Any

@@ -89,26 +89,22 @@ class SimplexDisplay(SampleDisplay):
     @property
     def mean_prediction(self) -> Floats:
         """(L, 3) where arrows begin."""
-        starts: Floats = self.cells["mean_prediction"].transpose("cell", "label").values
-        return starts
+        return self.cells["mean_prediction"].transpose("cell", "label").values
 
     @property
     def mean_outcome(self) -> Floats:
         """(L, 3) where arrows end: the frequencies of outcomes."""
-        ends: Floats = self.cells["mean_outcome"].transpose("cell", "label").values
-        return ends
+        return self.cells["mean_outcome"].transpose("cell", "label").values
 
     @property
     def proportion(self) -> Floats:
         """(L,) share of the rows (of the weight) in each cell."""
-        shares: Floats = self.cells["proportion"].values
-        return shares
+        return self.cells["proportion"].values
 
     @property
     def outside(self) -> Bools:
         """(L,) whether the arrow is longer than noise explains."""
-        found: Bools = self.cells["outside"].values
-        return found
+        return self.cells["outside"].values
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> SimplexDisplay:
         """Draw.

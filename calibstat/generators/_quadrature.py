@@ -38,8 +38,7 @@ def distinct(borders: Floats) -> Floats:
 
 def _apart(ordered: Floats) -> Bools:
     """Return which values are more than some units in the last place above the one before."""
-    found: Bools = np.concatenate([[True], np.diff(ordered) > 1e-13 * np.maximum(1, np.abs(ordered[1:]))])
-    return found
+    return np.concatenate([[True], np.diff(ordered) > 1e-13 * np.maximum(1, np.abs(ordered[1:]))])
 
 
 def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Floats:
@@ -90,8 +89,7 @@ def around_changes(values: Floats, index: Array) -> Floats:
     new = _apart(placed)
     placed, codes = placed[new], codes[new]
     change = np.flatnonzero(codes[:-1] != codes[1:])
-    around: Floats = placed[np.clip(change + np.arange(-1, 3)[:, None], 0, len(placed) - 1)]
-    return around
+    return placed[np.clip(change + np.arange(-1, 3)[:, None], 0, len(placed) - 1)]
 
 
 # Panels bisected at the borders of cells, until no node stands for mass on both sides of one.
@@ -159,8 +157,7 @@ def _close(around: Floats, found: Floats) -> Bools:
     """Return which changes are known closely enough; once found, rounding of masses must not lose them again."""
     slack = SAME * np.maximum(1, np.abs(around[3]))
     again = np.searchsorted(np.sort(found), around[0] - slack) < np.searchsorted(np.sort(found), around[3] + slack)
-    close: Bools = (around[3] - around[0] <= slack) | again
-    return close
+    return (around[3] - around[0] <= slack) | again
 
 
 def _region_changes(population: Population, view: View) -> list[tuple[Axis, Floats]]:

@@ -219,16 +219,14 @@ def _start(slopes: Floats, fine: Floats, below: Floats, panel: Ints, asked: Floa
     share = np.divide(asked - below[panel], mass, out=np.zeros_like(asked), where=mass > 0)
     rest = 1 - share
     part = share**2 * (3 - 2 * share) + share * rest * (first[panel] * rest - last[panel] * share)
-    points: Floats = fine[panel] + part * widths[panel]
-    return points
+    return fine[panel] + part * widths[panel]
 
 
 def _integral(density: Callable[[Floats], Floats], left: Floats, right: Floats) -> Floats:
     unit, weights = panels(np.array([0.0, 1.0]), _NODES)
     widths = right - left
     nodes = left[:, None] + widths[:, None] * unit
-    integral: Floats = density(nodes.ravel()).reshape(nodes.shape) @ weights * widths
-    return integral
+    return density(nodes.ravel()).reshape(nodes.shape) @ weights * widths
 
 
 # Sorted scores without sorting: exponential spacings, sent through a table of quantiles.

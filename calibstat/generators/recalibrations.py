@@ -188,8 +188,7 @@ class Bump(Recalibration):
     def breaks(self) -> Floats:
         """Not breaks, but where the bell bends: narrow ones need narrow panels."""
         points = self.centre + self.width * np.arange(-8, 9)
-        inside: Floats = np.asarray(points[(points > 0) & (points < 1)], dtype=float)
-        return inside
+        return np.asarray(points[(points > 0) & (points < 1)], dtype=float)
 
 
 @final
@@ -211,8 +210,7 @@ class ClippedTails(Recalibration):
 
     def __call__(self, p: Floats) -> Floats:
         """Clip the probabilities."""
-        clipped: Floats = np.clip(p, self.c, 1 - self.c)
-        return clipped
+        return np.clip(p, self.c, 1 - self.c)
 
     @property
     def breaks(self) -> Floats:

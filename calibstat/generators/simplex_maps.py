@@ -205,5 +205,4 @@ def _logs(rows: Floats) -> Floats:
 
 
 def _softmax(scores: Floats) -> Floats:
-    chances: Floats = special.softmax(scores, axis=1)
-    return chances
+    return special.softmax(scores, axis=1)

@@ -30,8 +30,7 @@ def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple
 def behind(lens: Lens | None, estimator: Any) -> Estimator:
     """Return an estimator behind a lens, which is looked through before the estimator's own; None is no lens."""
     check_estimator(estimator)
-    asked: Estimator = estimator if lens is None else check_lens(lens) | estimator
-    return asked
+    return estimator if lens is None else check_lens(lens) | estimator
 
 
 def refuse_empty(seen: Sample, lens: Lens) -> None:

@@ -151,14 +151,12 @@ class Expanded:
 
     def _sums(self, values: Floats) -> Floats:
         """Sum over the rows of each cell."""
-        sums: Floats = np.bincount(self.index, values).astype(float)
-        return sums
+        return np.bincount(self.index, values).astype(float)
 
 
 def _best(slope: Floats) -> Ints:
     """(n,) which outcome makes the value of each row smallest."""
-    best: Ints = (slope[:, 0] < 0).astype(np.intp) if slope.shape[1] == 1 else slope.argmin(axis=1)
-    return best
+    return (slope[:, 0] < 0).astype(np.intp) if slope.shape[1] == 1 else slope.argmin(axis=1)
 
 
 def difference_variance(first: Expanded, second: Expanded, paired: bool) -> float:

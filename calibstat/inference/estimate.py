@@ -251,8 +251,7 @@ def _accelerated(tails: Floats, drawn: Floats, value: float, left_out: Floats) -
     spread = (pull**2).sum()
     skewness = 0.0 if spread == 0 else float((pull**3).sum() / (6 * spread**1.5))
     z = bias + ndtri(tails)
-    moved: Floats = ndtr(bias + z / (1 - skewness * z))
-    return moved
+    return ndtr(bias + z / (1 - skewness * z))
 
 
 def leaving_one_out(evaluator: Evaluator, seen: Sample) -> Floats:

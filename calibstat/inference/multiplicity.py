@@ -393,8 +393,7 @@ def simultaneous_half_widths(
     for noise, least in [(redraws, left_out), *((each, -np.inf) for each in others)]:
         centre, deviation = moments(noise)
         half_widths.append(centre + deviation * max(quantile(_largest_of_set(ByMoments()(noise))), least))
-    widest: Floats = np.max(half_widths, axis=0)
-    return widest
+    return np.max(half_widths, axis=0)
 
 
 def _largest_of_set(evidence: Array) -> Floats:

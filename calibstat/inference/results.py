@@ -77,8 +77,7 @@ class Result(ABC):
     @final
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name, as JSON can hold them; a number that is not finite is None."""
-        values: dict[str, Any] = plain(self._values())
-        return values
+        return plain(self._values())
 
     @final
     def to_frame(self) -> pd.DataFrame:

@@ -134,8 +134,7 @@ class EmpiricalNull(NullDistribution):
     def exceeds(self, value: float) -> Bools:
         """Return which replicates are at least as extreme as `value`: (R,)."""
         observed = float(self.evidence(np.asarray(value, dtype=float)))
-        found: Bools = ~(self._ordered < observed - tie_slack(observed, self.typical_evidence))
-        return found
+        return ~(self._ordered < observed - tie_slack(observed, self.typical_evidence))
 
     @cached_property
     def typical_evidence(self) -> float:

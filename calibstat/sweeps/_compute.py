@@ -143,8 +143,7 @@ class GroupOfRepeats:
         return errors
 
     def _thing(self, place: int) -> Estimator:
-        thing: Estimator = self.estimates.items.each[place].thing
-        return thing
+        return self.estimates.items.each[place].thing
 
 
 def _shared(items: Items, n: int) -> list[SharedCells]:
@@ -168,8 +167,7 @@ def _shared_by(lens: Lens, places: Sequence[int], items: Items, n: int) -> Share
 
 
 def _binning(thing: Any) -> Binning:
-    binning: Binning = thing.core.binning
-    return binning
+    return thing.core.binning
 
 
 def _in_all_lanes(tally: Tally, lane: int) -> Tally:

@@ -76,15 +76,13 @@ class Study:
         """Draw the data set of one repeat; all estimators, tests and numbers of bins share it."""
         if self.draws == "cells":
             raise TypeError(f"draws='cells' draws sums over cells for groups of repeats, no data set of {n} rows.")
-        found: RepeatData = self.ways[model](n, self.stream(model, n, repeat, SAMPLE))
-        return found
+        return self.ways[model](n, self.stream(model, n, repeat, SAMPLE))
 
     def draw_group(self, model: str, cuts: Cuts, n_repeats: int, first: int) -> Floats | None:
         """Draw the sums of a whole group of repeats, if that is the way: whichever of them are wanted."""
         if self.draws != "cells":
             return None
-        found: Floats = self.ways[model].draw(cuts, n_repeats, self.stream(model, cuts.n, first, GROUP))
-        return found
+        return self.ways[model].draw(cuts, n_repeats, self.stream(model, cuts.n, first, GROUP))
 
     def sample(self, model: str, n: int, repeat: int) -> Sample:
         """Draw the data set of one repeat as rows."""

@@ -68,8 +68,7 @@ def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], blo
 def _results(future: Any, bundle: Sequence[Unit]) -> list[BlockValues]:
     """Return what a task found; if its worker died again and again, that is the error of its units."""
     if future.status == "finished":
-        found: list[BlockValues] = future.result()
-        return found
+        return future.result()
     error = future.exception()
     return [BlockValues(unit, {}, f"{type(error).__name__}: {error}") for unit in bundle]
 
