@@ -7,39 +7,70 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from scipy.optimize import brentq
 
-from calibstat._logistic import expit, fit_logistic
-from calibstat.calibrators.base import Calibrator, both, split_columns
+from calibstat._logistic import LogisticFits, expit, fit_logistic
+from calibstat.calibrators.base import Calibrator, split_columns
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 
 
 def fit_line(
-    features: Floats, targets: Floats, weights: Floats, C: float = np.inf, intercept: bool = True
+    features: Floats,
+    targets: Floats,
+    weights: Floats,
+    event: Floats | None,
+    C: float = np.inf,
+    intercept: bool = True,
 ) -> tuple[float, Floats, float]:
     """Return intercept, coefficients (d,) and objective of a logistic regression on features (n, d).
 
     Minimised is what scikit-learn's LogisticRegression minimises: the sum of losses plus the squares of coefficients
-    over 2 C. Where classes are separated and C is infinite there is no minimum: coefficients are large and finite.
+    over 2 C.
     """
     if not C > 0:
         raise ValueError(f"C is {C}, but it must be positive: the smaller, the stronger the penalty; inf is none")
     design = np.column_stack([np.ones(len(features)), features])[:, 0 if intercept else 1 :]
     if not design.shape[1]:
         return 0.0, np.zeros(0), -float(np.log(2))
-    total = weights.sum()
-    ridge = np.full(design.shape[1], 1 / (C * total))
+    ridge = np.full(design.shape[1], 1 / (C * weights.sum()))
     ridge[: int(intercept)] = 0.0
-    fits = fit_logistic(design, targets[None], weights / total, penalty=np.diag(ridge))
+    fits = fit_finite(design, targets, weights, event, np.diag(ridge))
     found = fits.coefficients[0]
     return (float(found[0]), found[1:], float(fits.value[0])) if intercept else (0.0, found, float(fits.value[0]))
 
 
-# Below it a probability counts as this one: the smallest positive double of full precision, so that only 0 is moved.
+def fit_finite(
+    design: Floats,
+    targets: Floats,
+    weights: Floats,
+    event: Floats | None,
+    penalty: Floats | None = None,
+    start: Floats | None = None,
+) -> LogisticFits:
+    """Fit a logistic regression to rows (n, d) with the targets (n,).
+
+    Where classes are separated there is no maximum. Then one row is added that happens as likely as predicted, `event`
+    (n,): it is spread over all rows, as Platt's two are (Platt 1999). Without predictions the fit is large and finite.
+    """
+    total = weights.sum()
+    fits = fit_logistic(design, targets[None], weights / total, penalty=penalty, start=start)
+    if fits.exists[0] or event is None:
+        return fits
+    return fit_logistic(
+        design, ((total * targets + event) / (total + 1))[None], weights / total, penalty=penalty, start=start
+    )
+
+
+def from_log_odds(values: Floats) -> Floats:
+    """Return rows (n, 2) from log-odds (n,) of the last class: each column with all its digits, however small."""
+    return np.column_stack([expit(-values), expit(values)])
+
+
+# The smallest positive double of full precision.
 SMALLEST = float(np.finfo(float).tiny)
-# The same in fits of a line or two, which a few rows pull over: of 21 000 real rows 10 that were almost certain and
-# wrong cost more than the fit gained. 1e-6 took two thirds of that from beta calibration and half from Platt's, and
-# added 3e-5 to the squared error (13e-3 before the fit) where predictions are rightly that extreme (log-odds of
-# standard deviation 12, temperature 3); 1e-4 would add 6e-4 there.
+# A probability below it counts as this one in fits of a line or two, which a few rows pull over: of 21 000 real rows 10
+# that were almost certain and wrong cost more than the fit gained. 1e-6 took two thirds of that from beta calibration
+# and half from Platt's, and added 3e-5 to the squared error (13e-3 before the fit) where predictions are rightly that
+# extreme (log-odds of standard deviation 12, temperature 3); 1e-4 would add 6e-4 there.
 SMALLEST_OF_A_LINE = 1e-6
 
 
@@ -107,10 +138,12 @@ class Platt(Calibrator):
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         goals = smoothed(targets, weights) if true_or_false("smoothing", self.smoothing) else targets.astype(np.float64)
-        self.intercept_, self.coef_ = fit_line(self._features(probabilities), goals, weights, self.C)[:2]
+        features = self._features(probabilities)
+        event = None if self.input == "score" else expit(features[:, 0])
+        self.intercept_, self.coef_ = fit_line(features, goals, weights, event, self.C)[:2]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(expit(self._features(probabilities) @ self.coef_ + self.intercept_))
+        return from_log_odds(self._features(probabilities) @ self.coef_ + self.intercept_)
 
 
 def smoothed(targets: Ints, weights: Floats) -> Floats:
@@ -161,13 +194,13 @@ class Beta(Calibrator):
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         if self.parameters not in ("abm", "am", "ab", "a"):
             raise ValueError(f"parameters is {self.parameters!r}, but 'abm', 'am', 'ab' or 'a' is expected")
-        goals, moves = targets.astype(np.float64), "m" in self.parameters
+        goals, event, moves = targets.astype(np.float64), probabilities[:, 1], "m" in self.parameters
         half = np.zeros(2) if moves else np.array([np.log(2), -np.log(2)])  # no intercept: the line is 0 at p = 1/2
         terms = np.eye(2) if "b" in self.parameters else np.ones((1, 2))  # how a and b come from the coefficients
         features = (beta_features(probabilities, self.smallest) + half) @ terms.T
         found: list[tuple[float, float, Floats]] = []
         for face in ([0, 1], [0], [1], []) if len(terms) == 2 else ([0], []):
-            intercept, fitted, value = fit_line(features[:, face], goals, weights, self.C, moves)
+            intercept, fitted, value = fit_line(features[:, face], goals, weights, event, self.C, moves)
             if fitted.min(initial=0) < 0:
                 continue
             coefficients = fitted @ terms[face]
@@ -189,7 +222,7 @@ class Beta(Calibrator):
         return float(brentq(log_odds, low, high)) if log_odds(high) > 0 else 1.0
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(expit(beta_features(probabilities, self.smallest) @ self.coef_ + self.intercept_))
+        return from_log_odds(beta_features(probabilities, self.smallest) @ self.coef_ + self.intercept_)
 
 
 def beta_features(probabilities: Floats, smallest: float) -> Floats:
@@ -236,11 +269,12 @@ class AugmentedBeta(Calibrator):
         spread = float(np.sqrt(np.average((values - self.centre_) ** 2, weights=weights)))
         self.scale_ = spread if spread > 0 else 1.0
         features = self._features(probabilities, variables)
-        self.intercept_, self.coef_ = fit_line(features, targets.astype(np.float64), weights)[:2]
+        event = probabilities[:, 1]
+        self.intercept_, self.coef_ = fit_line(features, targets.astype(np.float64), weights, event)[:2]
 
     def _features(self, probabilities: Floats, variables: Floats) -> Floats:
         standard = (variables[:, :1] - self.centre_) / self.scale_
         return np.hstack([beta_features(probabilities, self.smallest), standard ** np.arange(1, self.degree + 1)])
 
     def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
-        return both(expit(self._features(probabilities, variables) @ self.coef_ + self.intercept_))
+        return from_log_odds(self._features(probabilities, variables) @ self.coef_ + self.intercept_)

@@ -245,10 +245,21 @@ class Softmax(Calibrator):
 
     inputs: ClassVar[tuple[str, ...]] = ("probability", "logits")
     input: str
-    smallest: float
+    smallest: float | None
+
+    def _fitted_logs(self, rows: Floats) -> Floats:
+        """Find what stands for a probability of zero, and return the logarithms."""
+        if self.input == "probability":
+            least = np.min(rows, where=rows > 0, initial=1.0) / 2
+            self.smallest_ = max(float(least), SMALLEST) if self.smallest is None else self.smallest
+        return self._logs(rows)
 
     def _logs(self, rows: Floats) -> Floats:
-        return logarithms(rows, self.smallest) if self.input == "probability" else rows
+        if self.input == "logits":
+            return rows
+        if self.smallest is None:
+            return np.log(np.where(rows > 0, rows, self.smallest_))
+        return logarithms(rows, self.smallest_)
 
 
 @final
@@ -262,9 +273,9 @@ class Temperature(Softmax):
     ----------
     input : {"probability", "logits"}
         Whether X holds probabilities; or logits, (n, K), or log-odds of the last of two classes, (n,).
-    smallest : float
-        A probability below it counts as this one. By default only exact zeros are moved, to the smallest double; where
-        rows with probability zero came true, as those of forests, take the resolution of the predictions, such as 1e-3.
+    smallest : float, optional
+        A probability below it counts as this one. By default nothing is moved but zeros, which count as half the
+        smallest positive probability of the fit: a vote of twenty neighbours that says 0 does not mean 1e-300.
 
     Attributes
     ----------
@@ -275,13 +286,13 @@ class Temperature(Softmax):
     def __init__(
         self,
         input: Literal["probability", "logits"] = "probability",  # noqa: A002
-        smallest: float = SMALLEST,
+        smallest: float | None = None,
     ) -> None:
         self.input = input
         self.smallest = smallest
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        logs = self._logs(probabilities)
+        logs = self._fitted_logs(probabilities)
         size = np.ptp(logs, axis=1).max() or 1.0
         shares = goals(logs, targets, weights)
         self.inverse_temperature_ = float(fit_softmax(one_factor(logs / size), shares, weights, np.zeros(1))[0] / size)
@@ -305,7 +316,7 @@ class VectorScaling(Softmax):
     ----------
     input : {"probability", "logits"}
         Whether X holds probabilities; or logits, which then stand in place of log p.
-    smallest : float
+    smallest : float, optional
         As for `Temperature`.
     penalty : float, optional
         Times the sum of the squares of b, and of what w departs from one factor of all classes, where log p has mean
@@ -325,7 +336,7 @@ class VectorScaling(Softmax):
     def __init__(
         self,
         input: Literal["probability", "logits"] = "probability",  # noqa: A002
-        smallest: float = SMALLEST,
+        smallest: float | None = None,
         penalty: float | None = None,
     ) -> None:
         self.input = input
@@ -333,7 +344,7 @@ class VectorScaling(Softmax):
         self.penalty = penalty
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        found = fit_scaling(self._logs(probabilities), targets, weights, self.penalty, crossed=False)
+        found = fit_scaling(self._fitted_logs(probabilities), targets, weights, self.penalty, crossed=False)
         self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
@@ -367,7 +378,7 @@ class MatrixScaling(Softmax):
     def __init__(
         self,
         input: Literal["probability", "logits"] = "probability",  # noqa: A002
-        smallest: float = SMALLEST,
+        smallest: float | None = None,
         penalty: float | None = None,
     ) -> None:
         self.input = input
@@ -375,7 +386,7 @@ class MatrixScaling(Softmax):
         self.penalty = penalty
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        found = fit_scaling(self._logs(probabilities), targets, weights, self.penalty, crossed=True)
+        found = fit_scaling(self._fitted_logs(probabilities), targets, weights, self.penalty, crossed=True)
         self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
@@ -398,7 +409,7 @@ class Dirichlet(Softmax):
         The paper's mu; by default the same.
     input : {"probability", "logits"}
         Whether X holds probabilities; or logits, of which log p is the log-softmax.
-    smallest : float
+    smallest : float, optional
         As for `Temperature`.
 
     Attributes
@@ -413,7 +424,7 @@ class Dirichlet(Softmax):
         off_diagonal: float | None = None,
         intercept: float | None = None,
         input: Literal["probability", "logits"] = "probability",  # noqa: A002
-        smallest: float = SMALLEST,
+        smallest: float | None = None,
     ) -> None:
         self.off_diagonal = off_diagonal
         self.intercept = intercept
@@ -421,7 +432,7 @@ class Dirichlet(Softmax):
         self.smallest = smallest
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        logs = self._features(probabilities)
+        logs = self._fitted_logs(probabilities)
         if self.off_diagonal is None and self.intercept is None:
             found = fit_scaling(logs, targets, weights, None, crossed=True)
             self.coef_, self.intercept_ = found.coef, found.intercept
@@ -431,8 +442,8 @@ class Dirichlet(Softmax):
         table = theta[1:].reshape(-1, logs.shape[1])
         self.coef_, self.intercept_ = table[:-1] + theta[0] * np.eye(logs.shape[1]), table[-1]
 
-    def _features(self, rows: Floats) -> Floats:
-        return self._logs(rows) if self.input == "probability" else log_softmax(rows, axis=1)
+    def _logs(self, rows: Floats) -> Floats:
+        return log_softmax(rows, axis=1) if self.input == "logits" else Softmax._logs(self, rows)
 
     def _ridge(self, n_classes: int) -> Floats:
         across, shift = self.off_diagonal, self.off_diagonal if self.intercept is None else self.intercept
@@ -445,4 +456,4 @@ class Dirichlet(Softmax):
         return np.concatenate([[0.0], apart.ravel(), np.full(n_classes, shift / n_classes)])
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return softmax(self._features(probabilities) @ self.coef_ + self.intercept_, axis=1)
+        return softmax(self._logs(probabilities) @ self.coef_ + self.intercept_, axis=1)

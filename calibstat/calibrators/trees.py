@@ -304,8 +304,8 @@ def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
 class VariableBased(Calibrator):
     """Beta calibration in each leaf of a tree that splits on one variable alone (Kelly and Smyth 2023).
 
-    For more than two classes leaves hold Dirichlet calibration. Without a split, or where a leaf has too few classes,
-    the calibrator of all rows is taken.
+    Leaves hold Beta(C=1), as in the authors' code, and for more than two classes Dirichlet(). Without a split, or where
+    a leaf has too few classes, the calibrator of all rows is taken.
 
     Parameters
     ----------
@@ -341,7 +341,7 @@ class VariableBased(Calibrator):
         )
         each = self.calibrator
         if each is None:
-            each = Beta() if probabilities.shape[1] == 2 else Dirichlet()
+            each = Beta(C=1) if probabilities.shape[1] == 2 else Dirichlet()
         self.calibrators_ = fit_leaves(each, leaf_of(self.tree_, variables), probabilities, targets, weights)
 
     def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:

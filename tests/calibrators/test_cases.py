@@ -330,14 +330,14 @@ def test_variable_based_is_beta_on_each_side():
     border = found.tree_["threshold"][0]
     assert border == pytest.approx(50, abs=1)
     for side in (age <= border, age > border):
-        alone = cal.Beta().fit(p[side], y[side])
+        alone = cal.Beta(C=1).fit(p[side], y[side])
         np.testing.assert_allclose(event(found, np.column_stack([p, age])[side]), event(alone, p[side]), rtol=1e-9)
 
 
 def test_variable_based_without_a_split_is_beta():
     p, y = np.linspace(0.1, 0.9, 50), np.arange(50) % 3 > 1
     found = cal.VariableBased().fit(np.column_stack([p, np.ones(50)]), y)
-    np.testing.assert_array_equal(event(found, np.column_stack([p, np.ones(50)])), event(cal.Beta().fit(p, y), p))
+    np.testing.assert_array_equal(event(found, np.column_stack([p, np.ones(50)])), event(cal.Beta(C=1).fit(p, y), p))
 
 
 def test_a_leaf_with_one_class_takes_the_fit_of_all_rows():
@@ -345,7 +345,7 @@ def test_a_leaf_with_one_class_takes_the_fit_of_all_rows():
     p, v = rng.random(400), np.repeat([0.0, 1.0], 200)
     y = np.where(v == 0, 0, rng.integers(0, 2, 400))
     found = cal.VariableBased(max_depth=1).fit(np.column_stack([p, v]), y)
-    everywhere = cal.Beta().fit(p, y)
+    everywhere = cal.Beta(C=1).fit(p, y)
     np.testing.assert_array_equal(event(found, np.column_stack([p, v]))[:200], event(everywhere, p)[:200])
 
 

@@ -236,3 +236,21 @@ def test_parts_that_cannot_serve_are_refused(two):
     for part in (IsotonicRegression(), LogisticRegression, "beta"):
         with pytest.raises(TypeError, match="an object with fit and predict_proba is expected"):
             cal.OneVsRest(part).fit(p, y)
+
+
+@pytest.mark.parametrize("made", [cal.Temperature, cal.VectorScaling, cal.MatrixScaling, cal.Dirichlet])
+def test_zeros_of_votes_do_not_pass_for_certainty(made):
+    """Where a vote of twenty says 0 and the class comes true, 1e-300 would drown all other rows."""
+    rng = np.random.default_rng(5)
+    chance = rng.dirichlet([1, 1, 1], 2000)
+    votes = np.array([rng.multinomial(20, each) for each in chance]) / 20
+    y = (chance.cumsum(axis=1)[:, :-1] < rng.random((2000, 1))).sum(axis=1)
+    assert (votes[np.arange(2000), y] == 0).any()
+
+    def loss(**parameters):
+        said = made(**parameters).fit(votes[:1000], y[:1000]).predict_proba(votes[1000:])
+        return -np.log(said[np.arange(1000), y[1000:]]).mean()
+
+    assert loss() <= loss(smallest=0.02) + 0.01
+    assert loss(smallest=1e-300) > loss() + 0.05
+    assert made().fit(votes, y).smallest_ == 0.025
