@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from itertools import combinations_with_replacement, islice
+from itertools import combinations, combinations_with_replacement, islice
 from typing import final
 
 import numpy as np
@@ -239,6 +239,18 @@ class BlockSums(PairSums):
             found[start : start + step] = blocks[start : start + step] @ tile
         return found.transpose(1, 0, 2).reshape(vectors.shape)
 
+    def part(self, rows: slice) -> BlockSums:
+        """Return the sums over the whole blocks that these rows make up."""
+        features = self.features[rows.start // self.size : rows.stop // self.size]
+        return BlockSums(self.kernel, features.reshape(-1, features.shape[2]), self.bandwidths, self.size)
+
+    def pairs_of_labels(self, chances: Floats, masses: Floats) -> Iterator[LabelPairs]:
+        """Yield the pairs of rows at each two places of a block, with w_i w_j k_ij, for the first bandwidth."""
+        rows, weights = chances.reshape(*self.features.shape[:2], -1), masses.reshape(self.features.shape[:2])
+        for i, j in combinations(range(self.size), 2):
+            near = self.kernel.matrices(self.features[:, [i]], self.features[:, [j]], self.bandwidths[:1])[0][:, 0, 0]
+            yield LabelPairs(rows[:, i], rows[:, j], near * weights[:, i] * weights[:, j])
+
     def pairs(self, weights: Floats) -> Floats:
         """Return the weight of all pairs inside blocks."""
         blocks = weights.reshape(len(weights), len(self.features), self.size)
@@ -257,6 +269,7 @@ class BlockSums(PairSums):
 
 # H is written out up to this many rows; beyond, its trace is estimated by random probes.
 _MOST_ROWS_OF_H = 1500
+_MOST_NUMBERS = 2**22
 # Columns that are multiplied by the kernel at once, at least this many probes' worth of classes.
 _PROBE_COLUMNS = 256
 _FEWEST_PROBES = 32
@@ -265,28 +278,48 @@ _COMPONENTS_AT_ONCE = 64
 _MOST_CLASSES = 20
 
 
-def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
-    """Return the third cumulant of the pair sums of w_i (onehot(y_i) - p_i), for the first bandwidth.
+def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the third cumulant of the pair sums of w_i (onehot(y_i) - p_i), for the first bandwidth, and its error.
 
-    From chances (n, K) and weights (n,); `rng` draws the probes of a trace, which neither a line with two classes nor a
-    small n K needs.
+    From chances (n, K) and weights (n,). `rng` draws the probes of a trace, which neither blocks, nor a line with two
+    classes, nor a small n K needs: the standard error is zero without probes.
     """
-    return 8 * _trace(chances, masses, sums, rng) + 4 * _single_pairs(chances, masses, sums)
+    trace, error = _trace(chances, masses, sums, rng)
+    return 8 * trace + 4 * _single_pairs(chances, masses, sums), 8 * error
 
 
-def _trace(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> float:
-    """Return tr H^3."""
+def _trace(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> tuple[float, float]:
+    """Return tr H^3, and its standard error."""
     n, n_classes = chances.shape
     if n_classes == 2 and (exact := sums.triangles(2 * chances.prod(axis=1) * masses**2)) is not None:
-        return exact
-    size = n * n_classes
+        return exact, 0.0
+    size = (sums.size if isinstance(sums, BlockSums) else n) * n_classes
     if size <= _MOST_ROWS_OF_H:
-        whole = _apply(np.eye(size, dtype=float).reshape(size, n, n_classes), chances, masses, sums).reshape(size, size)
-        return float(((whole @ whole) * whole).sum())
+        return _whole_trace(chances, masses, sums), 0.0
     n_probes = max(_FEWEST_PROBES, _PROBE_COLUMNS // n_classes)
     signs: Floats = 2.0 * rng.integers(0, 2, size=(n_probes, n, n_classes)).astype(float) - 1.0
     once = _apply(signs, chances, masses, sums)
-    return float((once * _apply(once, chances, masses, sums)).sum()) / n_probes
+    found = (once * _apply(once, chances, masses, sums)).sum(axis=(1, 2))
+    return float(found.mean()), float(found.std(ddof=1)) / n_probes**0.5
+
+
+def _whole_trace(chances: Floats, masses: Floats, sums: PairSums) -> float:
+    """Write H out, or its blocks one beside the other, and return tr H^3."""
+    n, n_classes = chances.shape
+    length = sums.size if isinstance(sums, BlockSums) else n
+    size, total = length * n_classes, 0.0
+    if length <= 2:  # three different rows are needed
+        return total
+    unit = np.eye(size).reshape(size, 1, length, n_classes)
+    step = max(1, _MOST_NUMBERS // size**2) * length
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        some = sums.part(part) if isinstance(sums, BlockSums) else sums
+        vectors = np.broadcast_to(unit, (size, len(chances[part]) // length, length, n_classes))
+        whole = _apply(vectors.reshape(size, -1, n_classes), chances[part], masses[part], some)
+        blocks = whole.reshape(size, -1, size).swapaxes(0, 1)
+        total += float(((blocks @ blocks) * blocks).sum())
+    return total
 
 
 def _apply(vectors: Floats, chances: Floats, masses: Floats, sums: PairSums) -> Floats:
@@ -301,6 +334,8 @@ def _apply(vectors: Floats, chances: Floats, masses: Floats, sums: PairSums) -> 
 def _single_pairs(chances: Floats, masses: Floats, sums: PairSums) -> float:
     """Return the sum over pairs of k^3 <M_i, M_j>."""
     n_classes = chances.shape[1]
+    if isinstance(sums, BlockSums):
+        return 2 * sum(pairs.third() for pairs in sums.pairs_of_labels(chances, masses))
     if n_classes > _MOST_CLASSES:
         return 0.0
     columns = chances.T
@@ -325,3 +360,62 @@ def _third_moment(columns: Floats, triple: tuple[int, int, int]) -> Floats:
     if triple[1] == triple[2]:
         return -first * second * (1 - 2 * second)
     return 2 * first * second * third
+
+
+@final
+class LabelPairs:
+    """The sum of <e, f> times a scale (m,) over m independent pairs of labels, of laws p and q (m, K) each.
+
+    With c = <p, q>, u = q and v = p, the product of labels a and b is c - u_a - v_b, and one more if a = b: its
+    moments are those of two independent numbers and of the diagonal, in O(K).
+    """
+
+    def __init__(self, p: Floats, q: Floats, scale: Floats) -> None:
+        self.p, self.q, self.scale = p, q, scale
+        largest = float(np.abs(scale).max(initial=1e-300))
+        # Below, digits of certain pairs cancel; above, exponents of 600 are near the end of the floats.
+        self.reach = -15 / largest, 300 / largest
+        self.both = p * q
+        self.common = self.both.sum(axis=1)
+
+    def third(self) -> float:
+        """Return the sum of scale^3 E <e, f>^3."""
+        c = self.common
+        alone = -(c**3)
+        for law, values in ((self.p, self.q), (self.q, self.p)):
+            gaps = values - c[:, None]
+            alone -= 3 * c * (law * gaps**2).sum(axis=1) + (law * gaps**3).sum(axis=1)
+        x = c[:, None] - self.p - self.q
+        return float((self.scale**3 * (alone + (self.both * (1 + 3 * x + 3 * x**2)).sum(axis=1))).sum())
+
+    def cumulants(self, t: float) -> tuple[float, float, float]:
+        """Return the cumulant function at t, and its first two derivatives."""
+        s, c = t * self.scale, self.common
+        first, second = (self._moments(law, values, s) for law, values in ((self.p, self.q), (self.q, self.p)))
+        lift = np.exp(s * c)
+        parts = [
+            lift * first[0] * second[0],
+            lift * (c * first[0] * second[0] + first[1] * second[0] + first[0] * second[1]),
+            lift
+            * (
+                c**2 * first[0] * second[0]
+                + 2 * c * (first[1] * second[0] + first[0] * second[1])
+                + first[2] * second[0]
+                + 2 * first[1] * second[1]
+                + first[0] * second[2]
+            ),
+        ]
+        x = c[:, None] - self.p - self.q
+        off = self.both * np.exp(s[:, None] * x)
+        on = off * np.exp(s)[:, None]
+        mean, slope, bend = (
+            part + (on * (1 + x) ** power - off * x**power).sum(axis=1) for power, part in enumerate(parts)
+        )
+        slope, bend = self.scale * slope / mean, self.scale**2 * bend / mean
+        return float(np.log(mean).sum()), float(slope.sum()), float((bend - slope**2).sum())
+
+    @staticmethod
+    def _moments(law: Floats, values: Floats, s: Floats) -> list[Floats]:
+        """Return E (-v)^r exp(-s v) for r = 0, 1, 2."""
+        weighed = law * np.exp(-s[:, None] * values)
+        return [weighed.sum(axis=1), -(weighed * values).sum(axis=1), (weighed * values**2).sum(axis=1)]

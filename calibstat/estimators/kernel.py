@@ -26,7 +26,7 @@ from calibstat.estimators.base import (
     residual_vectors,
 )
 from calibstat.estimators.kernels import Kernel, LaplaceKernel, expect_kernel, features, median_distance, on_a_line
-from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law
+from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law, saddlepoint_law
 from calibstat.estimators.tally import ratio
 
 
@@ -228,13 +228,16 @@ class KernelEvaluator(Evaluator):
         return float(self._null(self._masses(None))[1][0, 0]) or None
 
     def _law(self, rng: np.random.Generator) -> LargeSampleLaw:
-        """Return the shifted gamma law with the exact mean, variance and third cumulant."""
-        masses = self._masses(None)
+        """Return the saddlepoint law of independent pairs, else the gamma law with the exact first three cumulants."""
+        masses, chances = self._masses(None), self.predictions.chances
         pairs = float(self._pairs(masses)[0])
         if self.scale is None or not pairs:
             return pearson_law(0.0, 0.0)
-        third = third_cumulant(self.predictions.chances, masses[0], self.sums, rng)
-        return pearson_law(self.scale**2, third / pairs**3)
+        if isinstance(self.sums, BlockSums) and self.sums.size == 2:
+            (found,) = self.sums.pairs_of_labels(chances, masses[0] * (2 / pairs) ** 0.5)
+            return saddlepoint_law("sum of independent pairs (saddlepoint)", found.cumulants, found.reach)
+        third, error = third_cumulant(chances, masses[0], self.sums, rng)
+        return pearson_law(self.scale**2, third / pairs**3, error / pairs**3)
 
     def present(self, value: Floats) -> Any:
         """Return the error, or a record of several."""

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, gammainccinv, gammaincinv, ndtr, ndtri
 
 # Below this skewness the Pearson law equals the normal law up to digits that do not matter.
 _NO_SKEWNESS = 1e-4
+# Of the saddlepoint: below this argument, in standard deviations, digits cancel; halvings to the last digits of a p.
+_CENTRE, _HALVINGS = 0.01, 50
 
 
 @final
@@ -19,13 +21,15 @@ class LargeSampleLaw:
     """The law of a statistic under calibration, given the predictions, as the number of rows grows.
 
     `survival` gives the probability of a value at least as extreme, `quantile` the value below which the statistic lies
-    with a probability in (0, 1); `name` says in words what law it is.
+    with a probability in (0, 1); `name` says in words what law it is. Where a moment was estimated by random numbers,
+    `moved` returns the law for the moment that many standard errors higher.
     """
 
     name: str
     survival: Callable[[float], float]
     quantile: Callable[[float], float]
     mean: float
+    moved: Callable[[float], LargeSampleLaw] | None = None
 
 
 def normal_law(scale: float, *, two_sided: bool) -> LargeSampleLaw:
@@ -66,21 +70,67 @@ def scaled_law(name: str, survival: Callable[[float], Any], mean: float, scale: 
     return LargeSampleLaw(name, extreme, lambda q: scale * upper_point(survival, 1 - q), scale * mean)
 
 
-def pearson_law(variance: float, third_cumulant: float) -> LargeSampleLaw:
-    """Return the shifted gamma law (Pearson's type III) of mean zero with these two moments, one-sided."""
+def pearson_law(variance: float, third_cumulant: float, error: float = 0.0) -> LargeSampleLaw:
+    """Return the shifted gamma law (Pearson's type III) of mean zero with these two moments, one-sided.
+
+    `error` is the standard error of the third cumulant, if it was estimated.
+    """
     scale = float(np.sqrt(variance))
     skewness = third_cumulant / scale**3 if scale > 0 else 0.0
     name = f"shifted gamma (Pearson III) of skewness {skewness:.3g}"
+    moved = None
+    if error > 0:
+        name += f" +- {error / scale**3:.1g}, its standard error from random probes"
+
+        def moved(z: float) -> LargeSampleLaw:
+            return pearson_law(variance, third_cumulant + z * error)
+
     if abs(skewness) < _NO_SKEWNESS:
         normal = normal_law(scale, two_sided=False)
-        return LargeSampleLaw(name, normal.survival, normal.quantile, 0.0)
+        return LargeSampleLaw(name, normal.survival, normal.quantile, 0.0, moved)
     shape, unit = 4 / skewness**2, scale * skewness / 2
     above, inverse = (gammaincc, gammaincinv) if skewness > 0 else (gammainc, gammainccinv)
 
     def survival(value: float) -> float:
         return float(above(shape, max(shape + value / unit, 0.0)))
 
-    return LargeSampleLaw(name, survival, lambda q: unit * (float(inverse(shape, q)) - shape), 0.0)
+    return LargeSampleLaw(name, survival, lambda q: unit * (float(inverse(shape, q)) - shape), 0.0, moved)
+
+
+Cumulants: TypeAlias = Callable[[float], tuple[float, float, float]]
+
+
+def saddlepoint_law(name: str, cumulants: Cumulants, reach: tuple[float, float]) -> LargeSampleLaw:
+    r"""Return the law of mean zero with a known cumulant function, by the saddlepoint (Lugannani & Rice 1980).
+
+    :math:`P(S \ge x) \approx \Phi(-r^*)`, r* = w + log(u / w) / w (Barndorff-Nielsen 1986), with x = K'(t),
+    w = sign(t) sqrt(2 (t x - K(t))) and u = t sqrt(K''(t)): its relative error stays small far into the tail.
+    `cumulants` takes t to K, K' and K''; beyond the two t of `reach` tails count as there.
+    """
+    scale = float(np.sqrt(cumulants(0.0)[2]))
+
+    def tail(t: float) -> float:
+        if abs(t) * scale < _CENTRE:  # straight between both sides of the mean, where w and u vanish
+            ends = [tail(sign * _CENTRE / scale) for sign in (-1, 1)]
+            return ends[0] + (t * scale / _CENTRE + 1) / 2 * (ends[1] - ends[0])
+        value, slope, bend = cumulants(t)
+        w = float(np.copysign(np.sqrt(max(2 * (t * slope - value), 0.0)), t))
+        u = t * float(np.sqrt(bend))
+        return float(ndtr(-(w + np.log(u / w) / w))) if u / w > 0 else float(t < 0)
+
+    def solved(below: Callable[[float], bool]) -> float:
+        low, high = reach
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if below(middle) else (low, middle)
+        return (low + high) / 2
+
+    return LargeSampleLaw(
+        name,
+        lambda value: tail(solved(lambda t: cumulants(t)[1] < value)),
+        lambda q: cumulants(solved(lambda t: tail(t) > 1 - q))[1],
+        0.0,
+    )
 
 
 def upper_point(survival: Callable[[float], Any], tail: float) -> float:

@@ -6,13 +6,20 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, norm, pearson3
+from scipy.stats import chi2, gamma, norm, pearson3
 
 import calibstat as cs
 from calibstat.estimators import _kernel_sums as cumulants
 from calibstat.estimators._kernel_sums import third_cumulant
 from calibstat.estimators.belt import belt_law, belt_survival
-from calibstat.estimators.large_sample import chi_square_law, normal_law, pearson_law, scaled_law, upper_point
+from calibstat.estimators.large_sample import (
+    chi_square_law,
+    normal_law,
+    pearson_law,
+    saddlepoint_law,
+    scaled_law,
+    upper_point,
+)
 from calibstat.estimators.walks import (
     KOLMOGOROV_SMIRNOV_MEAN,
     KUIPER_MEAN,
@@ -177,9 +184,10 @@ def test_skce_law_has_the_enumerated_moments(n_classes, n, kernel, kind, weighte
     _, variance, third = enumerated(sample, estimator)
     evaluator = estimator.prepare(sample.predictions)
     masses = evaluator._masses(None)
-    found = third_cumulant(evaluator.predictions.chances, masses[0], evaluator.sums, rng)
+    found, error = third_cumulant(evaluator.predictions.chances, masses[0], evaluator.sums, rng)
     assert evaluator.capabilities.scale**2 == pytest.approx(variance, rel=1e-9)
     assert found / evaluator._pairs(masses)[0] ** 3 == pytest.approx(third, rel=1e-9)
+    assert error == 0
 
 
 def test_random_probes_come_near_the_exact_trace(monkeypatch):
@@ -191,6 +199,83 @@ def test_random_probes_come_near_the_exact_trace(monkeypatch):
     for q in (0.5, 0.95, 0.999):
         assert probed.quantile(q) == pytest.approx(exact.quantile(q), rel=0.05)
     assert probed.quantile(0.95) != exact.quantile(0.95)
+    assert exact.moved is None
+    near = [probed.moved(z).quantile(0.999) for z in (-3, 3)]
+    assert near[0] < exact.quantile(0.999) < near[1]
+
+
+def sharp_sample(n, n_classes=10):
+    """Predictions that are all but certain, as those of networks: the sums over few pairs have heavy tails."""
+    rng = np.random.default_rng(2)
+    rows = rng.dirichlet(np.full(n_classes, 0.02), n)
+    return cs.Sample((rng.random((n, 1)) > np.cumsum(rows, axis=1)[:, :-1]).sum(axis=1), rows, labels=range(n_classes))
+
+
+def test_an_error_of_random_probes_is_stated():
+    sample = sharp_sample(400)
+    first, again, other = (cs.calibration_test(sample, cs.SKCE(0.5), null=Asymptotic(), rng=seed) for seed in (1, 1, 2))
+    assert first.pvalue == again.pvalue != other.pvalue
+    low, high = first.pvalue_interval
+    assert low < first.pvalue < high
+    assert low < other.pvalue < high
+    assert "Monte Carlo 99 % interval" in str(first)
+    assert "random probes" in str(first)
+    assert "no Monte Carlo error" not in str(first)
+
+
+@pytest.mark.parametrize("size", [2, 3, 7])
+def test_blocks_need_no_random_numbers(size):
+    sample, estimator = sharp_sample(2000), cs.SKCE(0.5, "block", block_size=size)
+    found = [cs.calibration_test(sample, estimator, null=Asymptotic(), rng=seed) for seed in (0, 1)]
+    assert found[0].pvalue == found[1].pvalue
+    assert "no Monte Carlo error" in str(found[0])
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_the_tail_of_blocks_is_that_of_redrawn_labels(size):
+    sample, estimator = sharp_sample(800), cs.SKCE(0.5, "block", block_size=size)
+    law = law_of(sample, estimator)
+    drawn = cs.Consistency(1999).draw(estimator, sample, np.random.default_rng(3)).samples
+    for share in (0.1, 0.01, 0.002):
+        error = np.sqrt(share * (1 - share) / 1999)
+        assert law.survival(np.quantile(drawn, 1 - share)) == pytest.approx(share, abs=4 * error)
+    if size == 2:  # two moments would not do
+        assert norm.sf(np.quantile(drawn, 0.998) / drawn.std()) < 0.002 / 3
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n_classes", "n"), [(2, 8), (3, 6), (4, 4)])
+def test_pairs_of_rows_have_the_enumerated_law(n_classes, n, weighted):
+    rng = np.random.default_rng(n_classes)
+    rows = rng.dirichlet(np.full(n_classes, 0.5), n)
+    weights = rng.random(n) + 0.5 if weighted else None
+    sample = cs.Sample(np.arange(n) % n_classes, rows, sample_weight=weights, labels=list(range(n_classes)))
+    estimator = cs.SKCE(0.4, "block")
+    labels = np.array(list(product(range(n_classes), repeat=n)))
+    chances = sample.predictions.chances[np.arange(n), labels].prod(axis=1)
+    evaluator = estimator.prepare(sample.predictions)
+    values = evaluator(labels)
+    masses = evaluator._masses(None)
+    (pairs,) = evaluator.sums.pairs_of_labels(evaluator.predictions.chances, masses[0])
+    unit = evaluator._pairs(masses)[0] / 2
+    assert pairs.third() / unit**3 == pytest.approx(chances @ values**3, rel=1e-9)
+    for t in (-2.0, 0.0, 1.5):
+        tilted = chances * np.exp(t * values)
+        mean = tilted @ values / tilted.sum()
+        spread = tilted @ (values - mean) ** 2 / tilted.sum()
+        found = pairs.cumulants(t / unit)
+        assert found == pytest.approx((np.log(tilted.sum()), mean * unit, spread * unit**2), rel=1e-9, abs=1e-12)
+
+
+def test_the_saddlepoint_law_of_a_gamma_variable():
+    """K(t) = -k log(1 - t) - k t: Barndorff-Nielsen's formula is nearly exact for gamma variables."""
+    law = saddlepoint_law(
+        "gamma", lambda t: (-4 * np.log1p(-t) - 4 * t, 4 / (1 - t) - 4, 4 / (1 - t) ** 2), (-50, 0.999)
+    )
+    for x in (-2, -0.5, -1e-3, 0, 1e-3, 1.5, 5, 20, 40):
+        assert law.survival(x) == pytest.approx(gamma.sf(x + 4, 4), rel=1e-2)
+    for q in (0.01, 0.3, 0.5, 0.9, 0.999):
+        assert law.quantile(q) == pytest.approx(gamma.ppf(q, 4) - 4, abs=0.01)
 
 
 # What it says and refuses
