@@ -100,7 +100,7 @@ def test_chi_square_of_a_fair_and_a_loaded_die():
 WITHOUT_EXPRESSION = (gen.Empirical, gen.Classified, gen.Conditioned)
 
 
-@pytest.mark.parametrize("world", [world for world, _, _ in WORLDS], ids=repr)
+@pytest.mark.parametrize("world", [world for world, _, _ in WORLDS], ids=lambda world: type(world).__name__)
 def test_the_repr_makes_the_world_again(world):
     if isinstance(world, WITHOUT_EXPRESSION):
         with pytest.raises(SyntaxError):
