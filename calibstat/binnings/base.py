@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
 import numpy as np
 
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import SmallCellsWarning
+from calibstat.data.parameters import HasParameters, SmallCellsWarning
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import GivenNames, Predictions
 
@@ -73,8 +73,10 @@ class Cells:
         return np.concatenate([[0], np.cumsum(counts)])
 
 
-class Binning(ABC):
+class Binning(HasParameters, ABC):
     """A rule that cuts predictions into cells; `columns` says how many conditioned columns (None: all there are)."""
+
+    expected: ClassVar[str] = "a binning, such as EqualMass(15)"
 
     columns: ClassVar[int | None] = 1
 

@@ -1,12 +1,18 @@
-"""Parameters: what levels are by default, checks, how frozen objects keep them, and a warning of small cells."""
+"""Parameters: the kinds that they must have, what levels are by default, and how frozen objects keep them."""
 
 from __future__ import annotations
 
+import inspect
 import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from functools import cache, wraps
 from numbers import Real
-from typing import Any, Final
+from types import EllipsisType, NoneType, UnionType
+from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
 
 LEVEL: Final = 0.05
 """The level of tests that are not told another one."""
@@ -21,38 +27,238 @@ class SmallCellsWarning(UserWarning):
 
 def at_least_one(name: str, value: int) -> int:
     """Return an integer >= 1, called `name` in messages; raise a ValueError or a TypeError (True is no integer)."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is {value!r}, but an integer of at least 1 is expected")
-    if number < 1:
-        raise ValueError(f"{name} is {number}, but it must be at least 1")
-    return number
+    check_kind(name, value, Count)
+    return operator.index(value)
 
 
 def true_or_false(name: str, value: bool) -> bool:
     """Return a boolean, called `name` in messages; anything else is a TypeError, since the text "False" is truthy."""
-    if not isinstance(value, (bool, np.bool_)):
-        raise TypeError(f"{name} is {value!r}, but True or False is expected")
+    check_kind(name, value, bool)
     return bool(value)
 
 
 def check_number(name: str, value: Any, example: str) -> None:
     """Refuse what is no number."""
-    if not isinstance(value, Real):
-        raise TypeError(f"{name} is {value!r}, but a number is expected, for example {example}.")
+    check_kind(name, value, float, example)
 
 
 def check_share(name: str, value: Any, example: float) -> None:
     """Refuse what is no number between 0 and 1, as levels and confidence levels are."""
-    check_number(name, value, f"{example:g}")
-    if not 0 < value < 1:
-        raise ValueError(f"{name} is {value!r}; it must lie between 0 and 1, for example {example:g}.")
+    check_kind(name, value, Share, f"{example:g}")
 
 
 def keep(instance: object, **parameters: Any) -> None:
     """Set fields of a frozen dataclass while it is made, for example a tuple in place of the list that was passed."""
     for name, value in parameters.items():
         object.__setattr__(instance, name, value)
+
+
+# The kind of a parameter is its annotation. Limits stand in the annotation too, beside the type.
+
+
+class Limits(NamedTuple):
+    """Which values a number may have: a test, and the same in words, with an example where that helps."""
+
+    test: Callable[[Any], bool]
+    words: str
+
+
+Count: TypeAlias = Annotated[int, Limits(lambda value: value >= 1, "an integer of at least 1")]
+Share: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < 1, "a number between 0 and 1")]
+Positive: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < np.inf, "a finite number above 0")]
+NotNegative: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < np.inf, "a finite number of at least 0")]
+Finite: TypeAlias = Annotated[float, Limits(lambda value: bool(np.isfinite(value)), "a finite number")]
+Order: TypeAlias = Annotated[float, Limits(lambda value: 1 <= value < np.inf, "a finite number of at least 1")]
+Norm: TypeAlias = Annotated[float, Limits(lambda value: value >= 1, "a number of at least 1, or numpy.inf")]
+
+
+class HasParameters:
+    """Base of what users make from parameters; a dataclass among its subclasses has them checked when it is made.
+
+    A parameter must be of the kind that its annotation says, or a TypeError or ValueError says what was found, what is
+    expected, and an example. `expected` is how a message speaks of the objects of a class.
+    """
+
+    expected: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        own = cls.__dict__.get("__post_init__")
+        if own is not None:  # kinds come first, so that what a class checks itself can rely on them
+
+            @wraps(own)
+            def checked_first(self: Any) -> None:
+                check_parameters(self)
+                own(self)
+
+            cls.__post_init__ = checked_first  # type: ignore[method-assign]
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+
+def check_parameters(instance: Any) -> None:
+    """Refuse a dataclass with a field that is not of the kind of its annotation."""
+    for name, kind in _kinds(type(instance)):
+        value = getattr(instance, name)
+        if not kind.test(value):
+            raise _refusal(name, value, kind, type(instance).__name__)
+
+
+def check_arguments(function: Callable[..., Any], owner: str, **arguments: Any) -> None:
+    """Refuse arguments of a function that are not of the kind of its annotations."""
+    for name, kind in _kinds(function):
+        if name in arguments and not kind.test(arguments[name]):
+            raise _refusal(name, arguments[name], kind, owner)
+
+
+def check_kind(name: str, value: Any, hint: Any, example: str = "") -> None:
+    """Refuse a value, called `name` in messages, that is not of the kind of this annotation."""
+    kind = _kind_of(hint)
+    if not kind.test(value):
+        raise _refusal(name, value, kind._replace(words=kind.words + (f", for example {example}" if example else "")))
+
+
+class _Kind(NamedTuple):
+    """What a parameter must be: a test, the same in words, and whether at least the type is right."""
+
+    test: Callable[[Any], bool]
+    words: str
+    typed: Callable[[Any], bool]
+
+
+def _refusal(name: str, value: Any, kind: _Kind, owner: str = "") -> Exception:
+    error = ValueError if kind.typed(value) else TypeError
+    return error(f"{owner + ': ' if owner else ''}{name} is {_found(value)}; it must be {kind.words}")
+
+
+def _found(value: Any) -> str:
+    """Return what was passed, and what that is."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}, not an object of it"
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    if isinstance(value, HasParameters) and value.expected:
+        return f"{shown}, {value.expected.partition(',')[0]}"
+    named = ((bool, "a boolean"), (Real, "a number"), (str, "a text"), (Mapping, "a mapping"), (NoneType, ""))
+    what = next((words for each, words in named if isinstance(value, each)), f"of type {type(value).__name__}")
+    return f"{shown}, {what}" if what else shown
+
+
+@cache
+def _kinds(owner: Any) -> tuple[tuple[str, _Kind], ...]:
+    """Return the kinds of the fields of a dataclass, or of the arguments of a function: once for each."""
+    if inspect.isclass(owner):
+        names = [each.name for each in fields(owner) if each.init] if is_dataclass(owner) else []
+    else:
+        names = list(inspect.signature(owner).parameters)
+    try:
+        hints = get_type_hints(owner, include_extras=True) if names else {}
+    except NameError:  # an annotation of somebody else's class that only type checkers can read
+        return ()
+    kinds = [(name, _kind_of(hints.get(name, Any))) for name in names]
+    return tuple((name, kind) for name, kind in kinds if kind is not _ANYTHING)
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int or isinstance(value, np.integer) or _index(value)
+
+
+def _index(value: Any) -> bool:
+    """Whether an object other than True stands for an integer, as an array of one dimension less than one does."""
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return not isinstance(value, (bool, np.bool_))
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _kind(test: Callable[[Any], bool], words: str) -> _Kind:
+    return _Kind(test, words, test)
+
+
+_ANYTHING = _kind(lambda _: True, "anything")
+_PLAIN = {
+    int: _kind(_whole, "an integer"),
+    float: _Kind(lambda value: _number(value) and value == value, "a number", _number),
+    bool: _kind(lambda value: isinstance(value, (bool, np.bool_)), "True or False"),
+    str: _kind(lambda value: isinstance(value, str), "a text"),
+    NoneType: _kind(lambda value: value is None, "None"),
+    EllipsisType: _kind(lambda value: value is ..., "..."),
+    Hashable: _kind(
+        lambda value: isinstance(value, Hashable) and not isinstance(value, (type, NoneType, HasParameters)),
+        "a label, such as 1 or 'cat'",
+    ),
+}
+
+
+def _kind_of(hint: Any) -> _Kind:
+    """Return the kind that an annotation describes; what it does not know may be anything."""
+    if isinstance(hint, Hashable) and hint in _PLAIN:
+        return _PLAIN[hint]
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _limited(_kind_of(arguments[0]), arguments[1])
+    if origin is Literal:
+        return _Kind(lambda value: _one_of(value, arguments), _listed(arguments), lambda value: isinstance(value, str))
+    if origin in (Union, UnionType):
+        return _either([_kind_of(each) for each in arguments])
+    if origin is Callable or origin is get_origin(Callable[..., Any]):
+        return _kind(_function, "a function")
+    if origin in (tuple, get_origin(Sequence[Any])):
+        return _several(origin, arguments)
+    if origin is get_origin(Mapping[str, Any]):
+        return _kind(lambda value: isinstance(value, Mapping), "a mapping of names, such as {'a': ...}")
+    if inspect.isclass(hint) and origin is None:
+        words = getattr(hint, "expected", "") or f"a {hint.__name__}"
+        return _kind(lambda value: isinstance(value, hint) and not isinstance(value, type), words)
+    return _ANYTHING
+
+
+def _one_of(value: Any, known: tuple[Any, ...]) -> bool:
+    return isinstance(value, (str, int)) and value in known
+
+
+def _listed(known: tuple[Any, ...]) -> str:
+    *first, last = map(repr, known)
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _function(value: Any) -> bool:
+    return callable(value) and not isinstance(value, (type, HasParameters))
+
+
+def _limited(kind: _Kind, limits: Limits) -> _Kind:
+    return _Kind(lambda value: kind.test(value) and limits.test(value), limits.words, kind.typed)
+
+
+def _either(kinds: list[_Kind]) -> _Kind:
+    if _ANYTHING in kinds:
+        return _ANYTHING
+    return _Kind(
+        lambda value: any(kind.test(value) for kind in kinds),
+        " or ".join(kind.words for kind in kinds),
+        lambda value: any(kind.typed(value) for kind in kinds),
+    )
+
+
+def _several(origin: Any, arguments: tuple[Any, ...]) -> _Kind:
+    """Several values in order: a list, a tuple or an array will do; pairs have the length of their annotation."""
+    length = len(arguments) if origin is tuple and arguments[-1] is not ... else None
+    each = _kind_of(arguments[0])
+
+    def listed(value: Any) -> bool:
+        return (
+            hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, (str, Mapping, type))
+        )
+
+    def test(value: Any) -> bool:
+        if not listed(value) or (length is not None and len(value) != length):
+            return False
+        return each is _ANYTHING or all(map(each.test, value))
+
+    member = "values" if each is _ANYTHING else f"values, each {each.words}"
+    return _Kind(test, f"a list of {length or ''}{' ' if length else ''}{member}", listed)

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Literal, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.parameters import HasParameters, at_least_one, true_or_false
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, draw_blocks, how_many, spread
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
 from calibstat.estimators.base import Estimator
 
 
-class Resampler(ABC):
+class Resampler(HasParameters, ABC):
     """A way of drawing row weights; if `groups` names a variable, its values (clusters) are drawn instead."""
+
+    expected: ClassVar[str] = "a resampler, such as Bootstrap(999)"
 
     groups: str | None = None
 

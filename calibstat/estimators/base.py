@@ -20,6 +20,7 @@ import numpy as np
 from calibstat._progress import track
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions, Sample
 from calibstat.lenses.base import Lens, View
 from calibstat.lenses.relabel import Canonical
@@ -253,8 +254,10 @@ class Evaluator(ABC):
         return float(value) if np.ndim(value) == 0 else value
 
 
-class Estimator(ABC):
+class Estimator(HasParameters, ABC):
     """A measure of miscalibration, called on a sample; subclasses are frozen dataclasses and write `prepare`."""
+
+    expected: ClassVar[str] = "an estimator, such as ECE()"
 
     quantity: ClassVar[str] = "value of the estimator"
     """What the number measures, in words and with its units; results print it."""

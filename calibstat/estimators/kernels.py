@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import ClassVar, Literal, final
@@ -11,6 +11,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions
 
 # Squared distances are computed from products where the rounding of these, 1e-16 of the squared lengths, is below
@@ -18,12 +19,14 @@ from calibstat.data.sample import Predictions
 _ROUNDING_OF_SQUARES = 1e-6
 
 
-class Kernel(ABC):
+class Kernel(HasParameters, ABC):
     """A positive definite kernel of the form profile(distance / bandwidth).
 
     Rows are probability vectors over all classes (both of them for two classes). A numeric variable x comes as the
     pair (-x, x), as the event of two classes does, and a categorical one as indicators of its levels.
     """
+
+    expected: ClassVar[str] = "a kernel, such as GaussianKernel()"
 
     along_line: ClassVar[bool] = False
     """Whether the kernel is exp(-distance / bandwidth), with distances that add up along a line."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -12,6 +12,7 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Floats
+from calibstat.data.parameters import HasParameters
 from calibstat.estimators.base import Estimator, ResidualForm
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector
@@ -24,8 +25,10 @@ def expect_distance(value: object) -> None:
         raise TypeError(f"distance is {value!r}, but a distance is expected: for example TotalVariation() or Lp(2).")
 
 
-class Distance(ABC):
+class Distance(HasParameters, ABC):
     """A distance between probability vectors; `norm` says whether it is a norm of their difference."""
+
+    expected: ClassVar[str] = "a distance, such as TotalVariation()"
 
     norm: ClassVar[bool] = False
 

@@ -7,18 +7,18 @@ of a quadrature) with their masses. Samples, calibration functions, true values 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator, two_columns
-from calibstat.data.parameters import SmallCellsWarning, at_least_one
+from calibstat.data.parameters import HasParameters, SmallCellsWarning, at_least_one
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, all_weights
@@ -28,12 +28,14 @@ from calibstat.lenses.restrict import Given
 
 
 @dataclass(frozen=True)
-class SyntheticModel(ABC):
+class SyntheticModel(HasParameters, ABC):
     """A classifier on a world in which the chance of every outcome given the prediction is known.
 
     Subclasses are frozen dataclasses of parameters, with the methods `rows` and `population`; `check_generator` in
     `calibstat.generators.laws` tells whether the two agree.
     """
+
+    expected: ClassVar[str] = "a synthetic model, such as GaussianMixture(1, 1)"
 
     @abstractmethod
     def rows(self, n: int, rng: np.random.Generator) -> Population:

@@ -6,24 +6,26 @@ callable serves as well.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
 from calibstat._logistic import expit, logit
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import HasParameters, at_least_one
 from calibstat.data.rounding import ROUNDING
 
 _GRID = np.concatenate([[0.0], expit(np.linspace(-40, 40, 2001)), np.linspace(0, 1, 2001)])
 EventMap: TypeAlias = Callable[[Floats], Any]
 
 
-class Recalibration(ABC):
+class Recalibration(HasParameters, ABC):
     """A calibration function for an event."""
+
+    expected: ClassVar[str] = "a recalibration, such as Slope(0.8)"
 
     @abstractmethod
     def __call__(self, p: Floats) -> Floats:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, final
+from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from scipy import special
 
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import keep
+from calibstat.data.parameters import HasParameters, keep
 from calibstat.data.rounding import SAME
 
 RowMap: TypeAlias = Callable[[Floats], Any]
 
 
-class SimplexMap(ABC):
+class SimplexMap(HasParameters, ABC):
     """A calibration function for whole predictions."""
+
+    expected: ClassVar[str] = "a map of rows, such as TemperatureShift(2)"
 
     @abstractmethod
     def __call__(self, rows: Floats) -> Floats:

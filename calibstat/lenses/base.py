@@ -6,14 +6,15 @@ A lens maps samples to samples. It comes in three kinds: *relabel* (a table of c
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import TypeAlias, final
+from typing import ClassVar, TypeAlias, final
 
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions, Sample
 
 
@@ -76,8 +77,10 @@ def pushforward(codes: Array, chances: Floats, n_codes: int) -> Floats:
     return image
 
 
-class Lens(ABC):
+class Lens(HasParameters, ABC):
     """A question about the outcome. Subclasses write `look`, which returns what is seen through the lens."""
+
+    expected: ClassVar[str] = "a lens, such as TopLabel()"
 
     @abstractmethod
     def look(self, predictions: Predictions) -> View:

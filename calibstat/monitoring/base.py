@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol, final
+from typing import ClassVar, Protocol, final
 
 import numpy as np
 
 from calibstat._progress import part
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import HasParameters
 
 UNKNOWN = -1
 """The outcome of a row whose label is not known: it counts as the label that is worst for the bet."""
@@ -135,8 +136,10 @@ class Bettor(ABC):
         """Continue from what `learned` returned."""
 
 
-class Bets(ABC):
+class Bets(HasParameters, ABC):
     """A way to bet; subclasses are frozen dataclasses of parameters."""
+
+    expected: ClassVar[str] = "a bet, such as KernelBets()"
 
     @abstractmethod
     def start(self, n_classes: int) -> Bettor:
