@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -76,7 +76,7 @@ class Cells:
 class Binning(HasParameters, ABC):
     """A rule that cuts predictions into cells; `columns` says how many conditioned columns (None: all there are)."""
 
-    expected: ClassVar[str] = "a binning, such as EqualMass(15)"
+    in_messages: ClassVar[str] = "a binning, such as EqualMass(15)"
 
     columns: ClassVar[int | None] = 1
 

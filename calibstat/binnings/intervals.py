@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
@@ -22,7 +22,7 @@ from calibstat.binnings.base import (
 )
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
-from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.parameters import Count, check_kind, keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -59,10 +59,7 @@ class EqualMass(Binning):
     array([0, 1, 0, 0, 1, 2])
     """
 
-    n_bins: int
-
-    def __post_init__(self) -> None:
-        at_least_one("n_bins", self.n_bins)
+    n_bins: Count
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
@@ -160,10 +157,7 @@ class EqualWidth(Binning):
     array([0, 2, 1, 3, 4, 4])
     """
 
-    n_bins: int
-
-    def __post_init__(self) -> None:
-        at_least_one("n_bins", self.n_bins)
+    n_bins: Count
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
@@ -253,7 +247,8 @@ class FixedEdges(Binning):
 
     edges: tuple[float, ...]
 
-    def __init__(self, edges: Iterable[float]) -> None:
+    def __init__(self, edges: Sequence[float] | Floats) -> None:
+        check_kind("edges", edges, Sequence[float])
         given = tuple(float(edge) for edge in edges)
         if len(given) < 2 or not all(np.diff(given) > 0):
             raise ValueError(f"edges are {given!r}; give at least two strictly increasing numbers.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning, Cells, closed_right, occupied, warn_of_small_cells
 from calibstat.data.arrays import Bools, Floats, Ints
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import Count
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -41,11 +41,8 @@ class SimplexGrid(Binning):
     array([1, 0, 1])
     """
 
-    n_bins: int
+    n_bins: Count
     columns: ClassVar[int | None] = None
-
-    def __post_init__(self) -> None:
-        at_least_one("n_bins", self.n_bins)
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut all conditioned columns, which must be probabilities."""
@@ -94,14 +91,9 @@ class VarianceTree(Binning):
     array([1, 0, 0, 1, 0])
     """
 
-    min_size: int = 100
+    min_size: Count = 100
     split: Literal["mean", "median"] = "mean"
     columns: ClassVar[int | None] = None
-
-    def __post_init__(self) -> None:
-        at_least_one("min_size", self.min_size)
-        if self.split not in ("mean", "median"):
-            raise ValueError(f"split is {self.split!r}, but it must be 'mean' or 'median'.")
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut all conditioned columns together."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning, Cells, Moves, first_of_ties, occupied
 from calibstat.data.arrays import Floats, Ints
+from calibstat.data.parameters import NotNegative
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import Predictions
 
@@ -41,12 +42,8 @@ class UniqueValues(Binning):
     2
     """
 
-    tolerance: float = 0.0
+    tolerance: NotNegative = 0.0
     columns: ClassVar[int | None] = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.tolerance < np.inf:
-            raise ValueError(f"tolerance is {self.tolerance!r}, but it must be a finite number, 0 or more.")
 
     def cut(self, predictions: Predictions) -> Cells:
         """Pool equal rows."""

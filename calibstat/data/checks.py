@@ -358,7 +358,7 @@ def _variable_names(variables: Any) -> list[str]:
     refuse_lazy("variables", variables)
     if isinstance(variables, Mapping):
         names = list(variables)
-    elif hasattr(variables, "columns"):
+    elif hasattr(variables, "columns") and hasattr(variables, "__getitem__"):
         names = list(getattr(variables, "column_names", variables.columns))
     else:
         raise TypeError(

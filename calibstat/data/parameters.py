@@ -9,10 +9,23 @@ from dataclasses import fields, is_dataclass
 from functools import cache, wraps
 from numbers import Real
 from types import EllipsisType, NoneType, UnionType
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import numpy as np
 
+from calibstat.data.arrays import Floats
 
 LEVEL: Final = 0.05
 """The level of tests that are not told another one."""
@@ -47,6 +60,18 @@ def check_share(name: str, value: Any, example: float) -> None:
     check_kind(name, value, Share, f"{example:g}")
 
 
+def numbers(name: str, value: Any, n_dimensions: tuple[int, ...] = (1, 2)) -> Floats:
+    """Return numbers as an array of one of these dimensions; raise a TypeError that says what else was found."""
+    try:
+        found = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = None
+    if found is None or found.ndim not in n_dimensions:
+        shape = " or ".join("(n,)" if each == 1 else "(n, K)" for each in n_dimensions)
+        raise TypeError(f"{name} is {_found(value)}; it must be numbers of shape {shape}")
+    return found
+
+
 def keep(instance: object, **parameters: Any) -> None:
     """Set fields of a frozen dataclass while it is made, for example a tuple in place of the list that was passed."""
     for name, value in parameters.items():
@@ -65,6 +90,8 @@ class Limits(NamedTuple):
 
 Count: TypeAlias = Annotated[int, Limits(lambda value: value >= 1, "an integer of at least 1")]
 Share: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < 1, "a number between 0 and 1")]
+Proportion: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value <= 1, "a number from 0 to 1")]
+Tail: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < 0.5, "a number of at least 0 and below 0.5")]
 Positive: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < np.inf, "a finite number above 0")]
 NotNegative: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < np.inf, "a finite number of at least 0")]
 Finite: TypeAlias = Annotated[float, Limits(lambda value: bool(np.isfinite(value)), "a finite number")]
@@ -76,10 +103,10 @@ class HasParameters:
     """Base of what users make from parameters; a dataclass among its subclasses has them checked when it is made.
 
     A parameter must be of the kind that its annotation says, or a TypeError or ValueError says what was found, what is
-    expected, and an example. `expected` is how a message speaks of the objects of a class.
+    expected, and an example. `in_messages` is how a message speaks of the objects of a class.
     """
 
-    expected: ClassVar[str] = ""
+    in_messages: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
         own = cls.__dict__.get("__post_init__")
@@ -87,18 +114,18 @@ class HasParameters:
 
             @wraps(own)
             def checked_first(self: Any) -> None:
-                check_parameters(self)
+                check_fields(self)
                 own(self)
 
             cls.__post_init__ = checked_first  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
-        check_parameters(self)
+        check_fields(self)
 
 
-def check_parameters(instance: Any) -> None:
+def check_fields(instance: Any) -> None:
     """Refuse a dataclass with a field that is not of the kind of its annotation."""
-    for name, kind in _kinds(type(instance)):
+    for name, kind in _kinds(instance.__class__):
         value = getattr(instance, name)
         if not kind.test(value):
             raise _refusal(name, value, kind, type(instance).__name__)
@@ -127,18 +154,24 @@ class _Kind(NamedTuple):
 
 
 def _refusal(name: str, value: Any, kind: _Kind, owner: str = "") -> Exception:
-    error = ValueError if kind.typed(value) else TypeError
-    return error(f"{owner + ': ' if owner else ''}{name} is {_found(value)}; it must be {kind.words}")
+    typed = kind.typed(value)
+    found = _shown(value) if typed else _found(value)
+    error = ValueError if typed else TypeError
+    return error(f"{owner + ': ' if owner else ''}{name} is {found}; it must be {kind.words}")
+
+
+def _shown(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 80 else shown[:77] + "..."
 
 
 def _found(value: Any) -> str:
     """Return what was passed, and what that is."""
     if isinstance(value, type):
         return f"the class {value.__name__}, not an object of it"
-    shown = repr(value)
-    shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    if isinstance(value, HasParameters) and value.expected:
-        return f"{shown}, {value.expected.partition(',')[0]}"
+    shown = _shown(value)
+    if isinstance(value, HasParameters) and value.in_messages:
+        return f"{shown}, {value.in_messages.partition(',')[0]}"
     named = ((bool, "a boolean"), (Real, "a number"), (str, "a text"), (Mapping, "a mapping"), (NoneType, ""))
     what = next((words for each, words in named if isinstance(value, each)), f"of type {type(value).__name__}")
     return f"{shown}, {what}" if what else shown
@@ -201,9 +234,11 @@ def _kind_of(hint: Any) -> _Kind:
         return _PLAIN[hint]
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _limited(_kind_of(arguments[0]), arguments[1])
+        kind = _kind_of(arguments[0])
+        return kind._replace(words=arguments[1]) if isinstance(arguments[1], str) else _limited(kind, arguments[1])
     if origin is Literal:
-        return _Kind(lambda value: _one_of(value, arguments), _listed(arguments), lambda value: isinstance(value, str))
+        alike = _PLAIN[type(arguments[0])]
+        return _Kind(lambda value: alike.test(value) and value in arguments, _listed(arguments), alike.test)
     if origin in (Union, UnionType):
         return _either([_kind_of(each) for each in arguments])
     if origin is Callable or origin is get_origin(Callable[..., Any]):
@@ -211,15 +246,17 @@ def _kind_of(hint: Any) -> _Kind:
     if origin in (tuple, get_origin(Sequence[Any])):
         return _several(origin, arguments)
     if origin is get_origin(Mapping[str, Any]):
-        return _kind(lambda value: isinstance(value, Mapping), "a mapping of names, such as {'a': ...}")
-    if inspect.isclass(hint) and origin is None:
-        words = getattr(hint, "expected", "") or f"a {hint.__name__}"
+        each = _kind_of(arguments[1])
+        words = "a mapping of names" + ("" if each is _ANYTHING else f", each {each.words}")
+        return _kind(lambda value: isinstance(value, Mapping) and all(map(each.test, value.values())), words)
+    if inspect.isclass(hint) and origin is None and hint is not Any and not _only_for_type_checkers(hint):
+        words = getattr(hint, "in_messages", "") or f"a {hint.__name__}"
         return _kind(lambda value: isinstance(value, hint) and not isinstance(value, type), words)
     return _ANYTHING
 
 
-def _one_of(value: Any, known: tuple[Any, ...]) -> bool:
-    return isinstance(value, (str, int)) and value in known
+def _only_for_type_checkers(hint: type) -> bool:
+    return getattr(hint, "_is_protocol", False) and not getattr(hint, "_is_runtime_protocol", False)
 
 
 def _listed(known: tuple[Any, ...]) -> str:

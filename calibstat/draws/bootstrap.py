@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import HasParameters, at_least_one, true_or_false
+from calibstat.data.parameters import Count, HasParameters
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, draw_blocks, how_many, spread
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
@@ -21,7 +21,7 @@ from calibstat.estimators.base import Estimator
 class Resampler(HasParameters, ABC):
     """A way of drawing row weights; if `groups` names a variable, its values (clusters) are drawn instead."""
 
-    expected: ClassVar[str] = "a resampler, such as Bootstrap(999)"
+    in_messages: ClassVar[str] = "a resampler, such as Bootstrap(999)"
 
     groups: str | None = None
 
@@ -97,18 +97,11 @@ class Bootstrap(Resampler):
     (100,)
     """
 
-    n_resamples: int = 999
+    n_resamples: Count = 999
     groups: str | None = None
     kind: Literal["percentile", "basic", "bca"] = "percentile"
     allow_invalid: bool = False
     shortcuts: bool = True
-
-    def __post_init__(self) -> None:
-        at_least_one("n_resamples", self.n_resamples)
-        true_or_false("allow_invalid", self.allow_invalid)
-        true_or_false("shortcuts", self.shortcuts)
-        if self.kind not in ("percentile", "basic", "bca"):
-            raise ValueError(f"kind is {self.kind!r}; it must be 'percentile', 'basic' or 'bca'.")
 
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Yield blocks of counts that sum to n."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Protocol, final
 
 import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
-from calibstat.data.parameters import at_least_one
 from calibstat.data.rounding import RANK, ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, numeric_column
@@ -289,19 +288,6 @@ def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, 
         offset = values[rows] - member.take(cell)
         moved += np.bincount(cell, offset if weights is None else offset * weights[rows], minlength=len(mass))
     return member + ratio(moved, mass)
-
-
-def checked_loess(span: Any, degree: Any, n_points: Any, trim: Any, n_cells: Any) -> None:
-    """Refuse parameters that make no local fit."""
-    if not 0 < span < np.inf:
-        raise ValueError(f"span is {span!r}, but it must be a positive number, for example 0.75.")
-    if degree not in (1, 2):
-        raise ValueError(f"degree is {degree!r}; it must be 1 or 2.")
-    if not 0 <= trim < 0.5:
-        raise ValueError(f"trim is {trim!r}, but it must be a number with 0 <= trim < 0.5.")
-    at_least_one("n_points", n_points)
-    if n_cells is not None:
-        at_least_one("n_cells", n_cells)
 
 
 # Numbers of cells along x: values, runs of equally many rows, or nearly so without a sort.

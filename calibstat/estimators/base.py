@@ -257,7 +257,7 @@ class Evaluator(ABC):
 class Estimator(HasParameters, ABC):
     """A measure of miscalibration, called on a sample; subclasses are frozen dataclasses and write `prepare`."""
 
-    expected: ClassVar[str] = "an estimator, such as ECE()"
+    in_messages: ClassVar[str] = "an estimator, such as ECE()"
 
     quantity: ClassVar[str] = "value of the estimator"
     """What the number measures, in words and with its units; results print it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import ClassVar, Literal, final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -19,7 +19,7 @@ from calibstat._logistic import (
     orthonormal,
 )
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import Share
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
@@ -109,17 +109,12 @@ class CalibrationBelt(Estimator):
     1
     """
 
-    max_degree: int = 4
-    threshold: float = 0.95
+    max_degree: Literal[1, 2, 3, 4] = 4
+    threshold: Share = 0.95
     quantity: ClassVar[str] = "likelihood ratio of a polynomial calibration curve against the bisector (GiViTI)"
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.max_degree not in range(1, 5):
-            raise ValueError(f"max_degree is {self.max_degree!r}; it must be an integer from 1 to 4.")
-        check_share("threshold", self.threshold, 0.95)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Compute powers of the logit."""

@@ -13,7 +13,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import Count
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -65,13 +65,10 @@ class GoodnessOfFit:
 class _EqualMassChiSquare(Estimator):
     """Chi-square statistics over cells of equal mass: one, or both, of the two `forms` of `_CellChiSquares`."""
 
-    n_bins: int
+    n_bins: Count
     forms: ClassVar[tuple[int, ...]]
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        at_least_one("n_bins", self.n_bins)
 
     @property
     def estimand(self) -> PearsonCE:
@@ -121,7 +118,7 @@ class HosmerLemeshow(_EqualMassChiSquare):
     (3.20635, 3.24843, 0.66821)
     """
 
-    n_bins: int = 10
+    n_bins: Count = 10
     quantity: ClassVar[str] = "Hosmer-Lemeshow statistic (published form and with exact variances)"
     headline_place: ClassVar[int | None] = 1
     forms: ClassVar[tuple[int, ...]] = (0, 1)
@@ -156,7 +153,7 @@ class PigeonHeyse(_EqualMassChiSquare):
     3.24843
     """
 
-    n_bins: int = 10
+    n_bins: Count = 10
     quantity: ClassVar[str] = "chi-square statistic over cells (exact variances)"
     forms: ClassVar[tuple[int, ...]] = (1,)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import keep
+from calibstat.data.parameters import Norm, check_kind, keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -70,10 +70,9 @@ class Family(Estimator):
         return self.estimators
 
     def __init__(self, members: Mapping[str, Estimator]) -> None:
-        wrong = [name for name, each in members.items() if not isinstance(each, Estimator)]
-        if not members or wrong:
-            found = f"{wrong[0]!r} is {members[wrong[0]]!r}" if wrong else "there is none"
-            raise ValueError(f"Family needs estimators by name, but {found}: for example Family({{'ece': ECE()}}).")
+        check_kind("members", members, Mapping[str, Estimator])
+        if not members:
+            raise ValueError("members is empty; give estimators by name, such as {'ece': ECE()}")
         keep(self, names=tuple(members), estimators=tuple(members.values()))
 
     @property
@@ -467,11 +466,7 @@ class EachClass(Estimator):
     """
 
     estimator: Estimator
-    norm: float = 1
-
-    def __post_init__(self) -> None:
-        if not self.norm >= 1:
-            raise ValueError(f"norm is {self.norm!r}, but it must be at least 1: 1 (mean), 2 (RMS) or inf (maximum).")
+    norm: Norm = 1
 
     @property
     def quantity(self) -> str:  # type: ignore[override]

@@ -19,7 +19,7 @@ from calibstat._logistic import (
     sums_of_products,
 )
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, Share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -121,16 +121,11 @@ class Cox(Estimator):
     (0.63743, 1.10569, 0.62257)
     """
 
-    confidence_level: float = CONFIDENCE_LEVEL
+    confidence_level: Share = CONFIDENCE_LEVEL
     statistic: Statistic = "score"
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("confidence_level", self.confidence_level, 0.95)
-        if self.statistic not in _PLACES:
-            raise ValueError(f"statistic is {self.statistic!r}; it must be 'score', 'likelihood_ratio' or 'slope'.")
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logits."""
@@ -258,15 +253,12 @@ class ObservedToExpected(Estimator):
     (1.25, [0.4691, 3.3305])
     """
 
-    confidence_level: float = CONFIDENCE_LEVEL
+    confidence_level: Share = CONFIDENCE_LEVEL
     quantity: ClassVar[str] = "observed over expected number of events"
     smallest_value: ClassVar[float] = 0.0
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        check_share("confidence_level", self.confidence_level, 0.95)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the predictions."""

@@ -8,10 +8,11 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from calibstat.binnings.base import Binning, Cells, expect_binning
+from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.parameters import Order
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator
@@ -55,16 +56,10 @@ class PDE(Estimator):
     """
 
     binning: Binning = EqualMass(15)
-    p: float = 1
+    p: Order = 1
     placement: Literal["cell", "row"] = "cell"
     quantity: ClassVar[str] = "mean distance of predictions from cell means of outcomes (binned)"
     largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.p < np.inf:
-            raise ValueError(f"p is {self.p!r}, but it must be a number with 1 <= p < inf.")
-        if self.placement not in ("cell", "row"):
-            raise ValueError(f"placement is {self.placement!r}; it must be 'cell' or 'row'.")
 
     @property
     def estimand(self) -> PDE:
@@ -73,7 +68,7 @@ class PDE(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""
-        return _DeviationEvaluator(predictions, expect_binning(self.binning).cut(predictions), self)
+        return _DeviationEvaluator(predictions, self.binning.cut(predictions), self)
 
 
 class _DeviationEvaluator(Evaluator):
@@ -141,13 +136,9 @@ class ECESweep(Estimator):
     (0.1, 0.119024)
     """
 
-    p: float = 1
+    p: Order = 1
     quantity: ClassVar[str] = "calibration error of cell means, with as many cells as keep mean outcomes increasing"
     two_outcomes: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.p < np.inf:
-            raise ValueError(f"p is {self.p!r}, but it must be a number with 1 <= p < inf.")
 
     @property
     def estimand(self) -> Estimator:

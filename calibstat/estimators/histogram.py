@@ -8,7 +8,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from calibstat.binnings.base import Binning, expect_binning
+from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
@@ -56,7 +56,7 @@ class HistogramRegression(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up the predictions."""
-        return _HistogramEvaluator(TallyPlan(predictions, expect_binning(self.binning).cut(predictions), ()))
+        return _HistogramEvaluator(TallyPlan(predictions, self.binning.cut(predictions), ()))
 
 
 class _HistogramEvaluator(Evaluator):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.parameters import Count, keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators._kernel_sums import BlockSums, LineSums, PairSums, PanelSums, third_cumulant
 from calibstat.estimators.base import (
@@ -25,7 +25,7 @@ from calibstat.estimators.base import (
     is_chances,
     residual_vectors,
 )
-from calibstat.estimators.kernels import Kernel, LaplaceKernel, expect_kernel, features, median_distance, on_a_line
+from calibstat.estimators.kernels import Kernel, LaplaceKernel, features, median_distance, on_a_line
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law, saddlepoint_law
 from calibstat.estimators.tally import ratio
 
@@ -88,16 +88,12 @@ class SKCE(Estimator):
     bandwidth: str | float | Sequence[float] = "median"
     kind: Literal["unbiased", "biased", "block"] = "unbiased"
     kernel: Kernel = field(default_factory=LaplaceKernel)
-    block_size: int = 2
+    block_size: Count = 2
     multiples: Sequence[float] | None = None
     quantity: ClassVar[str] = "squared kernel calibration error (all classes)"
     residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
-        if self.kind not in ("unbiased", "biased", "block"):
-            raise ValueError(f"kind is {self.kind!r}; it must be 'unbiased', 'biased' or 'block'.")
-        expect_kernel(self.kernel)
-        at_least_one("block_size", self.block_size)
         keep(self, bandwidth=_bandwidth(self.bandwidth))
         if self.multiples is not None:
             if isinstance(self.bandwidth, tuple):
@@ -365,8 +361,6 @@ class KCE(Estimator):
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def __post_init__(self) -> None:
-        if isinstance(self.bandwidth, Sequence) and not isinstance(self.bandwidth, str):
-            raise ValueError(f"bandwidth is {self.bandwidth!r}; a single one is expected. SKCE takes several.")
         keep(self, bandwidth=self._squared.bandwidth)
 
     @property

@@ -13,6 +13,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import Order, Positive
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, in_batches, is_chances
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, ratio
@@ -22,11 +23,6 @@ _KEPT_NUMBERS = 2**26  # kernel values kept between batches of replicates: half 
 # Kernel values are relative to the nearest row. Where the rows of positive weight have together less than this share
 # of the weights, the values are computed again relative to the nearest of them, as they may have been rounded to zero.
 _LOST_SHARE = 1e-250
-
-
-def _power(p: float) -> None:
-    if not 1 <= p < np.inf:
-        raise ValueError(f"p is {p!r}, but it must be a number with 1 <= p < inf.")
 
 
 @final
@@ -58,12 +54,9 @@ class LpCE(CellwiseEstimator):
     """
 
     binning: Binning = EqualMass(15)
-    p: float = 1
+    p: Order = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error of cell means (plug-in, binned)"
     residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        _power(self.p)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the powers of gaps by the shares of cells."""
@@ -109,14 +102,9 @@ class KDECE(Estimator):
     0.2364
     """
 
-    bandwidth: float
-    p: float = 1
+    bandwidth: Positive
+    p: Order = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error (kernel density, leave-one-out)"
-
-    def __post_init__(self) -> None:
-        if not 0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth is {self.bandwidth!r}; a positive number is expected, for example 0.05.")
-        _power(self.p)
 
     @property
     def estimand(self) -> LpCE:

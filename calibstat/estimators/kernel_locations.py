@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE
-from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.parameters import at_least_one, keep, numbers
 from calibstat.data.rounding import RANK
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -27,7 +27,6 @@ from calibstat.estimators.kernel import SKCE
 from calibstat.estimators.kernels import (
     Kernel,
     LaplaceKernel,
-    expect_kernel,
     features,
     median_distance,
     on_a_line,
@@ -104,17 +103,9 @@ class UCME(Estimator):
 
 def check_arguments(estimator: Any) -> None:
     """Check the parameters of `UCME` and `CME`, and normalise their form."""
-    expect_kernel(estimator.kernel)
     places = checked_locations(estimator.locations)
-    targets, bandwidth = checked_targets(estimator.targets, places), _single_bandwidth(estimator.bandwidth)
+    targets, bandwidth = checked_targets(estimator.targets, places), SKCE(estimator.bandwidth).bandwidth
     keep(estimator, locations=places, targets=targets, bandwidth=bandwidth)
-
-
-def _single_bandwidth(given: Any) -> str | float:
-    """Check a bandwidth as `SKCE` does, and that it is a single one."""
-    if np.ndim(given) and not isinstance(given, str):
-        raise ValueError(f"bandwidth is {given!r}; a single one is expected. SKCE takes several.")
-    return SKCE(given).bandwidth  # type: ignore[return-value]
 
 
 class MeanEmbedding:
@@ -236,8 +227,6 @@ class CME(Estimator):
     quantity: ClassVar[str] = "mean residuals near test locations in units of their covariance (CME statistic)"
 
     def __post_init__(self) -> None:
-        if self.covariance not in ("exact", "sample"):
-            raise ValueError(f"covariance is {self.covariance!r}; it must be 'exact' or 'sample'.")
         check_arguments(self)
 
     @property
@@ -287,7 +276,7 @@ def checked_locations(given: Any) -> int | Locations:
     if np.ndim(given) == 0:
         at_least_one("locations", given)
         return int(given)
-    points = np.asarray(given, dtype=float)
+    points = numbers("locations", given)
     if points.ndim > 2 or not points.size or not np.isfinite(points).all():
         raise ValueError(
             f"locations is {given!r}; a number of locations is expected, or their predictions: one row of finite "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from types import EllipsisType
 from typing import ClassVar, Literal, final
@@ -26,7 +26,7 @@ class Kernel(HasParameters, ABC):
     pair (-x, x), as the event of two classes does, and a categorical one as indicators of its levels.
     """
 
-    expected: ClassVar[str] = "a kernel, such as GaussianKernel()"
+    in_messages: ClassVar[str] = "a kernel, such as GaussianKernel()"
 
     along_line: ClassVar[bool] = False
     """Whether the kernel is exp(-distance / bandwidth), with distances that add up along a line."""
@@ -45,16 +45,6 @@ class Kernel(HasParameters, ABC):
         """Return the kernel of all pairs of rows, (..., a, b), at each bandwidth."""
         distance = self.distance(first, second)
         return [self.profile(distance / bandwidth) for bandwidth in bandwidths]
-
-
-def expect_kernel(value: object) -> Kernel:
-    """Return a kernel; raise a TypeError if something else was passed."""
-    if not isinstance(value, Kernel):
-        raise TypeError(
-            f"kernel is {value!r}, but a kernel is expected: LaplaceKernel(), GaussianKernel(), or an instance of your "
-            "own subclass of Kernel."
-        )
-    return value
 
 
 @final

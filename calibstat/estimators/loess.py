@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, final
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Protocol, final, runtime_checkable
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
@@ -11,12 +11,12 @@ from scipy.special import ndtri, stdtrit
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import Count, HasParameters, Positive, Tail
 from calibstat.data.sample import Predictions
 from calibstat.estimators._local_fits import (
     LocalCells,
     LocalFit,
     LocalOperator,
-    checked_loess,
     error_scales,
     nearest_widths,
 )
@@ -92,19 +92,14 @@ class LOESS(Estimator):
     (0.26, 0.5)
     """
 
-    span: float = 0.75
-    degree: int = 2
-    n_points: int = 500
-    trim: float = 0.05
-    n_cells: int | None = 1024
+    span: Positive = 0.75
+    degree: Literal[1, 2] = 2
+    n_points: Count = 500
+    trim: Tail = 0.05
+    n_cells: Count | None = 1024
     band: Literal["outcome", "null"] = "outcome"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
     two_outcomes: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        checked_loess(self.span, self.degree, self.n_points, self.trim, self.n_cells)
-        if self.band not in ("outcome", "null"):
-            raise ValueError(f"band is {self.band!r}; it must be 'outcome' or 'null'.")
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut x into cells and compute the fit as a matrix."""
@@ -332,6 +327,7 @@ class Gaps(Protocol):
         """Return gaps (..., m) and the mass of each (..., m)."""
 
 
+@runtime_checkable
 class Curve(Protocol):
     """A smoother that gives a calibration curve: `LOESS`, `LogisticSpline`, `CellMeans`."""
 
@@ -341,7 +337,7 @@ class Curve(Protocol):
 
 @final
 @dataclass(frozen=True)
-class CellMeans:
+class CellMeans(HasParameters):
     """The curve of cell means, for `ICI`; with the default cells the unbinned calibration function.
 
     Parameters
@@ -423,7 +419,7 @@ class ICI(Estimator):
     [0.17, 0.19, 0.26, 0.26]
     """
 
-    curve: Curve = LOESS()
+    curve: Annotated[Curve, "a curve, such as LOESS() or LogisticSpline()"] = LOESS()
     quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True

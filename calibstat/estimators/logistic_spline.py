@@ -9,6 +9,7 @@ import numpy as np
 
 from calibstat._logistic import clipped_logit, expit, fit_logistic, linear_predictor, natural_spline, orthonormal
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import all_weights, happened
 from calibstat.estimators.combined import leading_shape
@@ -26,7 +27,7 @@ _KNOTS = {
 
 @final
 @dataclass(frozen=True)
-class LogisticSpline:
+class LogisticSpline(HasParameters):
     r"""The curve of a logistic regression on a restricted cubic spline of logit(p), for `ICI`.
 
     .. math:: \operatorname{logit} P(Y = 1 \mid p) = \text{rcs}(\operatorname{logit} p)

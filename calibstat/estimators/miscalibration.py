@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -12,23 +12,17 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import HasParameters
+from calibstat.data.parameters import HasParameters, Norm
 from calibstat.estimators.base import Estimator, ResidualForm
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector
 from calibstat.lenses.restrict import Given
 
 
-def expect_distance(value: object) -> None:
-    """Raise unless the value can be called with two laws."""
-    if not callable(value):
-        raise TypeError(f"distance is {value!r}, but a distance is expected: for example TotalVariation() or Lp(2).")
-
-
 class Distance(HasParameters, ABC):
     """A distance between probability vectors; `norm` says whether it is a norm of their difference."""
 
-    expected: ClassVar[str] = "a distance, such as TotalVariation()"
+    in_messages: ClassVar[str] = "a distance, such as TotalVariation()"
 
     norm: ClassVar[bool] = False
 
@@ -113,12 +107,8 @@ class Lp(Distance):
     0.424264
     """
 
-    p: float
+    p: Norm
     norm: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not self.p >= 1:
-            raise ValueError(f"p is {self.p!r}, but a norm needs p >= 1 (numpy.inf for the maximum).")
 
     @property
     def largest(self) -> float:
@@ -134,9 +124,6 @@ class _Miscalibration(CellwiseEstimator):
     """Distances of mean outcomes from mean predictions in cells; any function of two laws can be the distance."""
 
     distance: Distance
-
-    def __post_init__(self) -> None:
-        expect_distance(self.distance)
 
     def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
         """Return the largest distance."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat._logistic import clipped_logit, inverse_roots
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import Count
 from calibstat.data.rounding import RANK, ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -60,14 +60,11 @@ class LogitScore(Estimator):
     0.599
     """
 
-    degree: int = 3
+    degree: Count = 3
     quantity: ClassVar[str] = "score statistic of a polynomial recalibration of the logit"
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        at_least_one("degree", self.degree)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take powers of the logit."""

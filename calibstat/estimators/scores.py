@@ -11,6 +11,7 @@ import numpy as np
 
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import Finite, Tail
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -29,6 +30,7 @@ from calibstat.estimators.tally import ratio
 class Score(Estimator):
     """A mean loss (subclasses write `losses`); smaller is better. It mixes calibration and discrimination."""
 
+    in_messages: ClassVar[str] = "a score, such as BrierScore()"
     smallest_value: ClassVar[float] = 0.0
 
     @abstractmethod
@@ -105,12 +107,8 @@ class LogScore(Score):
     0.289909
     """
 
-    clip: float = 1e-15
+    clip: Tail = 1e-15
     unconditional: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.clip < 0.5:
-            raise ValueError(f"clip is {self.clip!r}, but it must be at least 0 and below 0.5, for example 1e-15.")
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
@@ -183,7 +181,7 @@ class ZeroOneLoss(Score):
     0.25
     """
 
-    threshold: float = 0.5
+    threshold: Finite = 0.5
     quantity: ClassVar[str] = "share of wrong decisions"
     largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     unconditional: ClassVar[bool] = True

@@ -11,6 +11,7 @@ from scipy.fft import dct
 from scipy.sparse import csc_array, csr_array
 
 from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.parameters import Positive
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -118,14 +119,10 @@ class SmoothECE(Estimator):
     (0.10912, 0.1166)
     """
 
-    bandwidth: float | None = None
+    bandwidth: Positive | None = None
     quantity: ClassVar[str] = "mean absolute residual after smoothing over the prediction (smooth ECE)"
     largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     two_outcomes: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.bandwidth is not None and not 0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth is {self.bandwidth!r}, but it must be a positive number, or None.")
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]

@@ -24,7 +24,7 @@ from calibstat.estimators.base import (
     residual_vectors,
 )
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
-from calibstat.estimators.squared import Denominator, SquaredCE, check_denominator
+from calibstat.estimators.squared import Denominator, SquaredCE
 from calibstat.estimators.tally import ratio
 
 
@@ -33,9 +33,6 @@ class _StandardizedErrors(Estimator):
 
     denominator: Denominator
     residual_form: ClassVar[ResidualForm] = "function"
-
-    def __post_init__(self) -> None:
-        check_denominator(self.denominator)
 
     @property
     def estimand(self) -> SquaredCE:

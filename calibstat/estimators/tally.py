@@ -16,7 +16,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from calibstat._compiled import has_twin
-from calibstat.binnings.base import Binning, Cells, expect_binning
+from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions
@@ -313,7 +313,7 @@ class BinnedEstimator(Estimator):
         """Cut the cells and add up what no outcome changes."""
         if self.two_outcomes:
             two_classes(self, predictions)
-        cells = expect_binning(self.binning).cut(predictions)
+        cells = self.binning.cut(predictions)
         return _BinnedEvaluator(TallyPlan(predictions, cells, self.needs), self)
 
 

@@ -11,7 +11,7 @@ from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Bools, Floats, Ints
-from calibstat.data.parameters import LEVEL, at_least_one, check_share
+from calibstat.data.parameters import LEVEL, Count, Share
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Estimator,
@@ -67,16 +67,14 @@ class TCE(Estimator):
     """
 
     binning: Binning | None = None
-    level: float = LEVEL
-    n_min: int = 10
-    n_max: int = 1000
+    level: Share = LEVEL
+    n_min: Count = 10
+    n_max: Count = 1000
     quantity: ClassVar[str] = "predictions contradicted by the events of their cell (per cent)"
     two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_share("level", self.level, 0.05)
-        at_least_one("n_min", self.n_min)
-        if at_least_one("n_max", self.n_max) < self.n_min:
+        if self.n_max < self.n_min:
             raise ValueError(f"n_max is {self.n_max}, less than n_min, {self.n_min}.")
 
     def prepare(self, predictions: Predictions) -> Evaluator:

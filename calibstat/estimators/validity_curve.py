@@ -10,7 +10,7 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.parameters import Count
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, numeric_column, two_classes
@@ -130,15 +130,11 @@ class NeighborAUCV(Estimator):
     0.7995833333
     """
 
-    n_neighbors: int
+    n_neighbors: Count
     include_self: bool = True
     quantity: ClassVar[str] = "area under the validity curve of nearest neighbours (higher is better)"
     two_outcomes: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"
-
-    def __post_init__(self) -> None:
-        at_least_one("n_neighbors", self.n_neighbors)
-        true_or_false("include_self", self.include_self)
 
     @property
     def estimand(self) -> AUCV:

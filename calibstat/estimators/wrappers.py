@@ -145,11 +145,7 @@ class Generic(Estimator):
     0.166667
     """
 
-    function: Callable[[Sample], Any]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise TypeError(f"function is {self.function!r}, but a function of a sample is expected.")
+    function: Callable[[Sample], Any] | Estimator
 
     @property
     def quantity(self) -> str:  # type: ignore[override]

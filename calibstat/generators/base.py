@@ -7,7 +7,7 @@ of a quadrature) with their masses. Samples, calibration functions, true values 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class SyntheticModel(HasParameters, ABC):
     `calibstat.generators.laws` tells whether the two agree.
     """
 
-    expected: ClassVar[str] = "a synthetic model, such as GaussianMixture(1, 1)"
+    in_messages: ClassVar[str] = "a synthetic model, such as GaussianMixture(1, 1)"
 
     @abstractmethod
     def rows(self, n: int, rng: np.random.Generator) -> Population:

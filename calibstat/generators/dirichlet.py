@@ -68,8 +68,6 @@ class DirichletPredictions(SyntheticModel):
         parameters = tuple(float(each) for each in self.alpha)
         if len(parameters) < 2:
             raise ValueError(f"alpha is {self.alpha!r}, but at least two classes are needed.")
-        if not callable(self.recalibration):
-            raise TypeError(f"recalibration is {self.recalibration!r}, but a function of rows is needed: Identity().")
         keep(self, alpha=parameters)
         if isinstance(self.recalibration, SimplexMap):
             keep(self, recalibration=self.recalibration.within(parameters))

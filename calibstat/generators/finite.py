@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats, Variable
-from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.parameters import at_least_one, check_arguments, keep, numbers
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
 from calibstat.generators.base import Population, SyntheticModel, population_of
@@ -72,6 +72,7 @@ class FinitePredictions(SyntheticModel):
         labels: Sequence[Hashable] | None = None,
         features: Sequence[str] = (),
     ) -> None:
+        check_arguments(FinitePredictions.__init__, "", variables=variables, labels=labels, features=features)
         rows, laws = _law("predictions", predictions), _law("truths", truths)
         if rows.shape != laws.shape:
             raise ValueError(f"predictions have shape {rows.shape} and truths {laws.shape}: pass one law for each row.")
@@ -157,7 +158,7 @@ def take(population: Population, rows: Any) -> Population:
 
 def _law(name: str, given: Any) -> Floats:
     """Rows of a law (m, K) from event probabilities (m,) or rows."""
-    values = np.asarray(given, dtype=float)
+    values = numbers(name, given)
     rows = np.stack([1 - values, values], axis=1) if values.ndim == 1 else values
     if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 2:
         raise ValueError(f"{name} have shape {values.shape}; pass (m,) probabilities of the event, or (m, K) rows.")
@@ -169,7 +170,7 @@ def _law(name: str, given: Any) -> Floats:
 
 
 def _masses(mass: Any, n: int) -> Floats:
-    masses = np.ones(n) if mass is None else np.asarray(mass, dtype=float)
+    masses = np.ones(n) if mass is None else numbers("mass", mass, (1,))
     if masses.shape != (n,):
         raise ValueError(f"mass has shape {masses.shape}, but there are {n} predictions: pass one mass for each.")
     if not (np.isfinite(masses) & (masses > 0)).all():
@@ -214,7 +215,8 @@ class Empirical(SyntheticModel):
         variables: Any = None,
         labels: Sequence[Hashable] | None = None,
     ) -> None:
-        rows = np.asarray(y_prob, dtype=float)
+        check_arguments(Empirical.__init__, "", recalibration=recalibration, labels=labels)
+        rows = numbers("y_prob", y_prob)
         names = tuple(range(rows.shape[1] if rows.ndim == 2 else 2)) if labels is None else tuple(labels)
         seen = Sample([names[0]] * len(rows), y_prob, variables=variables, labels=names).predictions
         table = population_of(

@@ -6,7 +6,7 @@ callable serves as well.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, final
@@ -15,17 +15,16 @@ import numpy as np
 
 from calibstat._logistic import expit, logit
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import HasParameters, at_least_one
+from calibstat.data.parameters import Count, Finite, HasParameters, Positive, Tail
 from calibstat.data.rounding import ROUNDING
 
 _GRID = np.concatenate([[0.0], expit(np.linspace(-40, 40, 2001)), np.linspace(0, 1, 2001)])
-EventMap: TypeAlias = Callable[[Floats], Any]
 
 
 class Recalibration(HasParameters, ABC):
     """A calibration function for an event."""
 
-    expected: ClassVar[str] = "a recalibration, such as Slope(0.8)"
+    in_messages: ClassVar[str] = "a recalibration, such as Slope(0.8)"
 
     @abstractmethod
     def __call__(self, p: Floats) -> Floats:
@@ -37,10 +36,11 @@ class Recalibration(HasParameters, ABC):
         return np.empty(0)
 
 
+EventMap: TypeAlias = Recalibration | Callable[[Floats], Any]
+
+
 def check_map(recalibration: EventMap) -> None:
     """Refuse a recalibration that leaves [0, 1] by more than rounding, and say where."""
-    if not callable(recalibration):
-        raise TypeError(f"recalibration is {recalibration!r}, but a function of probabilities is needed: Identity().")
     chances_of(recalibration, _GRID)
 
 
@@ -62,6 +62,8 @@ def chances_of(recalibration: EventMap, p: Floats) -> Floats:
 class Identity(Recalibration):
     """r(p) = p: the chance of the event is what the model says."""
 
+    in_messages: ClassVar[str] = "Identity()"
+
     def __call__(self, p: Floats) -> Floats:
         """Return the probabilities themselves."""
         return p
@@ -78,10 +80,7 @@ class LogitShift(Recalibration):
         Above zero the event happens more often than announced.
     """
 
-    a: float
-
-    def __post_init__(self) -> None:
-        _finite(self, self.a)
+    a: Finite
 
     def __call__(self, p: Floats) -> Floats:
         """Shift the log-odds."""
@@ -99,12 +98,7 @@ class Slope(Recalibration):
         Above zero; below one the model is overconfident, above one underconfident.
     """
 
-    b: float
-
-    def __post_init__(self) -> None:
-        _finite(self, self.b)
-        if self.b <= 0:
-            raise ValueError(f"b is {self.b!r}, but a slope must be above 0.")
+    b: Positive
 
     def __call__(self, p: Floats) -> Floats:
         """Scale the log-odds."""
@@ -122,7 +116,7 @@ class Cubic(Recalibration):
         -1 <= a <= 8; above zero the model is overconfident on both sides of 1/2 (below zero underconfident).
     """
 
-    a: float
+    a: Finite
 
     def __post_init__(self) -> None:
         check_map(self)
@@ -130,11 +124,6 @@ class Cubic(Recalibration):
     def __call__(self, p: Floats) -> Floats:
         """Evaluate the polynomial."""
         return p + self.a * p * (1 - p) * (1 - 2 * p)
-
-
-def _finite(recalibration: Recalibration, value: float) -> None:
-    if not np.isfinite(value):
-        raise ValueError(f"{recalibration!r}: the parameter must be finite.")
 
 
 @final
@@ -150,8 +139,8 @@ class Wiggle(Recalibration):
         A.
     """
 
-    cycles: float
-    amplitude: float
+    cycles: Finite
+    amplitude: Finite
 
     def __post_init__(self) -> None:
         check_map(self)
@@ -172,13 +161,11 @@ class Bump(Recalibration):
         c, w > 0 and h.
     """
 
-    centre: float
-    width: float
-    height: float
+    centre: Finite
+    width: Positive
+    height: Finite
 
     def __post_init__(self) -> None:
-        if not self.width > 0:
-            raise ValueError(f"width is {self.width!r}, but it must be above 0.")
         check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
@@ -204,11 +191,7 @@ class ClippedTails(Recalibration):
         0 <= c < 1/2.
     """
 
-    c: float
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.c < 0.5:
-            raise ValueError(f"c is {self.c!r}, but it must be in [0, 1/2).")
+    c: Tail
 
     def __call__(self, p: Floats) -> Floats:
         """Clip the probabilities."""
@@ -239,14 +222,11 @@ class HoelderBumps(Recalibration):
         rho.
     """
 
-    smoothness: float
-    n_bumps: int
-    scale: float
+    smoothness: Positive
+    n_bumps: Count
+    scale: Finite
 
     def __post_init__(self) -> None:
-        at_least_one("n_bumps", self.n_bumps)
-        if not self.smoothness > 0:
-            raise ValueError(f"smoothness is {self.smoothness!r}, but it must be above 0.")
         check_map(self)
 
     def __call__(self, p: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, final
@@ -11,16 +11,15 @@ import numpy as np
 from scipy import special
 
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import HasParameters, keep
+from calibstat.data.parameters import HasParameters, Positive, Proportion, keep, numbers
 from calibstat.data.rounding import SAME
-
-RowMap: TypeAlias = Callable[[Floats], Any]
+from calibstat.generators.recalibrations import Identity
 
 
 class SimplexMap(HasParameters, ABC):
     """A calibration function for whole predictions."""
 
-    expected: ClassVar[str] = "a map of rows, such as TemperatureShift(2)"
+    in_messages: ClassVar[str] = "a map of rows, such as TemperatureShift(2)"
 
     @abstractmethod
     def __call__(self, rows: Floats) -> Floats:
@@ -44,6 +43,9 @@ class SimplexMap(HasParameters, ABC):
     def within(self, alpha: tuple[float, ...]) -> SimplexMap:  # noqa: ARG002 (for those that depend on it)
         """Return the map with what is left open taken from the law Dirichlet(alpha) of predictions."""
         return self
+
+
+RowMap: TypeAlias = SimplexMap | Identity | Callable[[Floats], Any]
 
 
 def laws_of(recalibration: RowMap, rows: Floats) -> Floats:
@@ -80,13 +82,11 @@ class Mixture(SimplexMap):
         The fixed law.
     """
 
-    weight: float
+    weight: Proportion
     distribution: Sequence[float]
 
     def __post_init__(self) -> None:
-        law = np.asarray(self.distribution, dtype=float)
-        if not 0 <= self.weight <= 1:
-            raise ValueError(f"weight is {self.weight!r}, but it must be in [0, 1].")
+        law = numbers("distribution", self.distribution, (1,))
         if law.ndim != 1 or len(law) < 2 or not (law >= 0).all() or abs(law.sum() - 1) > SAME:
             raise ValueError(f"distribution is {self.distribution!r}, but it must be >= 0 and sum to 1.")
         keep(self, weight=float(self.weight), distribution=tuple(law.tolist()))
@@ -112,11 +112,7 @@ class TemperatureShift(SimplexMap):
         Above zero.
     """
 
-    T: float
-
-    def __post_init__(self) -> None:
-        if not 0 < self.T < np.inf:
-            raise ValueError(f"T is {self.T!r}, but a temperature must be above 0 and finite.")
+    T: Positive
 
     def __call__(self, rows: Floats) -> Floats:
         """Divide log-probabilities by T and normalise."""
@@ -140,10 +136,10 @@ class MatrixMap(SimplexMap):
     intercept: Any = None
 
     def __post_init__(self) -> None:
-        weights = np.asarray(self.matrix, dtype=float)
+        weights = numbers("matrix", self.matrix, (2,))
         if weights.ndim != 2 or weights.shape[0] != weights.shape[1] or not np.isfinite(weights).all():
             raise ValueError(f"matrix has shape {weights.shape}; a finite (K, K) matrix is needed.")
-        shift = np.zeros(len(weights)) if self.intercept is None else np.asarray(self.intercept, dtype=float)
+        shift = np.zeros(len(weights)) if self.intercept is None else numbers("intercept", self.intercept, (1,))
         if shift.shape != (len(weights),) or not np.isfinite(shift).all():
             raise ValueError(f"intercept has shape {shift.shape}, but the matrix has {len(weights)} rows.")
         keep(self, matrix=tuple(map(tuple, weights.tolist())), intercept=tuple(shift.tolist()))
@@ -168,12 +164,8 @@ class PairSwap(SimplexMap):
         The border of p_3; by default its median under the law of predictions.
     """
 
-    d: float
+    d: Proportion
     median: float | None = None
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.d <= 1:
-            raise ValueError(f"d is {self.d!r}, but it must be in [0, 1].")
 
     def __call__(self, rows: Floats) -> Floats:
         """Move mass between the first two classes."""

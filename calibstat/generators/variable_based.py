@@ -11,7 +11,7 @@ from scipy import special
 from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import RNG, Floats, Variable, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import HasParameters, at_least_one
 from calibstat.data.sample import Sample
 from calibstat.generators._quadrature import Borders, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, draw_outcomes, population_of
@@ -100,7 +100,7 @@ def _nodes_between(low: float, high: float, n_panels: int, further: Floats) -> t
 
 @final
 @dataclass(frozen=True)
-class ModelPair:
+class ModelPair(HasParameters):
     r"""Two classifiers on the same rows, with chosen sharpness and calibration errors.
 
     Independent standard normal z and w give the chance :math:`\Phi(s_1 z + s_2 w)`. The first classifier sees z, the
@@ -130,8 +130,6 @@ class ModelPair:
     recalibrations: tuple[Recalibration, Recalibration] = (Identity(), Identity())
 
     def __post_init__(self) -> None:
-        if len(self.sharpness) != 2 or len(self.recalibrations) != 2:
-            raise ValueError(f"{self!r}: sharpness and recalibrations need two values each.")
         if not all(0.05 <= each <= 5 for each in self.sharpness):
             raise ValueError(f"sharpness is {self.sharpness!r}, but both values must be in [0.05, 5].")
         for each in self.recalibrations:

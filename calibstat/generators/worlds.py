@@ -13,7 +13,7 @@ from calibstat._logistic import expit
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Ints, Variable, as_generator, two_columns
-from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.parameters import HasParameters, at_least_one, keep
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import all_weights
 from calibstat.generators._quadrature import Borders, distinct, panels, population_on_cells
@@ -24,7 +24,7 @@ from calibstat.lenses.relabel import Canonical
 
 @final
 @dataclass(frozen=True)
-class RegressionFunction:
+class RegressionFunction(HasParameters):
     """Two features, uniform on the unit square, with a known chance eta(x) of the event.
 
     For training classifiers whose calibration error is then known (as in Torabian & Urner 2024, Appendix C).
@@ -49,10 +49,6 @@ class RegressionFunction:
     """
 
     difficulty: Literal["simple", "hard"] = "simple"
-
-    def __post_init__(self) -> None:
-        if self.difficulty not in ("simple", "hard"):
-            raise ValueError(f"difficulty is {self.difficulty!r}, but it must be 'simple' or 'hard'.")
 
     def eta(self, X: Floats) -> Floats:
         """Return P(Y = 1 | X): (n, 2) -> (n,)."""

@@ -6,7 +6,7 @@ A lens maps samples to samples. It comes in three kinds: *relabel* (a table of c
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias, final
@@ -80,7 +80,7 @@ def pushforward(codes: Array, chances: Floats, n_codes: int) -> Floats:
 class Lens(HasParameters, ABC):
     """A question about the outcome. Subclasses write `look`, which returns what is seen through the lens."""
 
-    expected: ClassVar[str] = "a lens, such as TopLabel()"
+    in_messages: ClassVar[str] = "a lens, such as TopLabel()"
 
     @abstractmethod
     def look(self, predictions: Predictions) -> View:

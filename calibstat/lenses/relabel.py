@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints, two_columns
-from calibstat.data.parameters import at_least_one, keep
+from calibstat.data.parameters import Count, check_kind, keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
 
@@ -46,10 +46,7 @@ class TopK(Lens):
     array([0, 2])
     """
 
-    k: int
-
-    def __post_init__(self) -> None:
-        at_least_one("k", self.k)
+    k: Count
 
     def look(self, predictions: Predictions) -> View:
         """Rank the classes of each row; keep the k largest probabilities and the sum of the others."""
@@ -195,7 +192,8 @@ class Partition(Relabelling):
 
     groups: tuple[tuple[Hashable, ...], ...]
 
-    def __init__(self, groups: Iterable[Iterable[Hashable] | Hashable]) -> None:
+    def __init__(self, groups: Sequence[Iterable[Hashable] | Hashable]) -> None:
+        check_kind("groups", groups, Sequence[Sequence[Hashable] | Hashable])
         given = tuple(_group(group) for group in groups)
         if len(given) < 2 or not all(given):
             raise ValueError(

@@ -139,7 +139,7 @@ class Bettor(ABC):
 class Bets(HasParameters, ABC):
     """A way to bet; subclasses are frozen dataclasses of parameters."""
 
-    expected: ClassVar[str] = "a bet, such as KernelBets()"
+    in_messages: ClassVar[str] = "a bet, such as KernelBets()"
 
     @abstractmethod
     def start(self, n_classes: int) -> Bettor:

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import at_least_one
-from calibstat.estimators.kernels import GaussianKernel, Kernel, expect_kernel
+from calibstat.data.parameters import Count, Positive
+from calibstat.estimators.kernels import GaussianKernel, Kernel
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor
 
 _FLOOR = 0.5
@@ -53,14 +53,8 @@ class KernelBets(Bets):
     """
 
     kernel: Kernel = field(default_factory=GaussianKernel)
-    bandwidth: float = 0.3
-    n_anchors: int = 1000
-
-    def __post_init__(self) -> None:
-        expect_kernel(self.kernel)
-        at_least_one("n_anchors", self.n_anchors)
-        if not 0 < self.bandwidth < np.inf:
-            raise ValueError(f"bandwidth is {self.bandwidth!r}, but it must be above 0 and finite")
+    bandwidth: Positive = 0.3
+    n_anchors: Count = 1000
 
     def start(self, n_classes: int) -> Bettor:
         """Return a bettor with a capital of one."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import Count
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor, Part, collect, distribute
 
 # The shares of the initial capital.
@@ -51,13 +51,9 @@ class LikelihoodRatioBets(Bets):
     15
     """
 
-    n_cells: int = 5
-    restart_every: int = 1000
-    n_restarts: int = 8
-
-    def __post_init__(self) -> None:
-        for name in ("n_cells", "restart_every", "n_restarts"):
-            at_least_one(name, getattr(self, name))
+    n_cells: Count = 5
+    restart_every: Count = 1000
+    n_restarts: Count = 8
 
     def start(self, n_classes: int) -> Bettor:
         """Return a bettor with a capital of one."""

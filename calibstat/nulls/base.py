@@ -10,12 +10,8 @@ from typing import ClassVar, TypeVar, final
 
 import numpy as np
 
-<<<<<<< HEAD
 from calibstat.data.arrays import Array, Bools, Floats
-=======
-from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.parameters import HasParameters
->>>>>>> dac588b (Parameters are checked against their annotations when an object is made)
 from calibstat.data.rounding import TIE_SHARE
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.estimators.base import Estimator, Evaluator
@@ -25,7 +21,7 @@ from calibstat.lenses.base import Lens
 class Null(HasParameters, ABC):
     """A null hypothesis, with a method that draws or computes the distribution of a statistic under it."""
 
-    expected: ClassVar[str] = "a null, such as Consistency(999)"
+    in_messages: ClassVar[str] = "a null, such as Consistency(999)"
 
     joint: ClassVar[bool] = True
     """Whether several numbers can be drawn on the same replicates; False for a null that judges a single number."""

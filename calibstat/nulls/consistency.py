@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import Bools, Floats
-from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.parameters import Count
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.labels import redraw_labels
 from calibstat.draws.streams import Streams
@@ -54,14 +54,9 @@ class Consistency(Null):
     True
     """
 
-    n_resamples: int = 999
+    n_resamples: Count = 999
     resample_predictions: bool = False
     shortcuts: bool = True
-
-    def __post_init__(self) -> None:
-        at_least_one("n_resamples", self.n_resamples)
-        true_or_false("resample_predictions", self.resample_predictions)
-        true_or_false("shortcuts", self.shortcuts)
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
@@ -173,13 +168,9 @@ class Sequential(Null):
     True
     """
 
-    n_resamples: int = 9999
-    exceedances: int = 20
+    n_resamples: Count = 9999
+    exceedances: Count = 20
     joint: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        at_least_one("n_resamples", self.n_resamples)
-        at_least_one("exceedances", self.exceedances)
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None

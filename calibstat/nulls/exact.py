@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import Share
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.poisson_binomial import CellCounts
@@ -84,11 +84,8 @@ class Exact(Null):
     True
     """
 
-    tolerance: float = 1e-4
+    tolerance: Share = 1e-4
     joint: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        check_share("tolerance", self.tolerance, 1e-4)
 
     def draw(
         self,

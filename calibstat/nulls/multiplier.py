@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import at_least_one, true_or_false
+from calibstat.data.parameters import Count, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate, spread
 from calibstat.estimators.base import Estimator, Evaluator
@@ -62,13 +62,9 @@ class Multiplier(Null):
     True
     """
 
-    n_resamples: int = 999
+    n_resamples: Count = 999
     groups: str | None = None
     centred: bool = False
-
-    def __post_init__(self) -> None:
-        at_least_one("n_resamples", self.n_resamples)
-        true_or_false("centred", self.centred)
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
@@ -272,14 +268,9 @@ class Weak(Restating):
     True
     """
 
-    n_resamples: int = 999
+    n_resamples: Count = 999
     groups: str | None = None
-    min_expected: float = 10
-
-    def __post_init__(self) -> None:
-        at_least_one("n_resamples", self.n_resamples)
-        if not self.min_expected >= 0:
-            raise ValueError(f"min_expected is {self.min_expected!r}; it must be at least 0, for example 10.")
+    min_expected: NotNegative = 10
 
     def restate(self, estimator: Estimator, sample: Sample) -> tuple[Estimator, str]:
         """Merge cells that expect too few events or non-events."""

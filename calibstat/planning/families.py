@@ -10,6 +10,7 @@ from typing import Any, Literal, final
 import numpy as np
 from scipy.optimize import brentq
 
+from calibstat.data.parameters import HasParameters, numbers
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
@@ -35,7 +36,7 @@ _FURTHEST = 6.0
 
 @final
 @dataclass(frozen=True, eq=False)
-class ErrorFamily:
+class ErrorFamily(HasParameters):
     """Models with known error: `family(0.02)` has a true error of 0.02.
 
     Parameters
@@ -68,10 +69,8 @@ class ErrorFamily:
     measure: Estimator = field(default_factory=ECE)
 
     def __post_init__(self) -> None:
-        if self.direction not in _SLOPES:
-            raise ValueError(f"direction is {self.direction!r}, but it must be one of {', '.join(_SLOPES)}")
-        if not isinstance(self.measure, Estimator):
-            raise TypeError(f"measure is {self.measure!r}, but an estimator is expected: for example ECE()")
+        if self.predictions is not None and not isinstance(self.predictions, Sample):
+            numbers("predictions", self.predictions)
         if self._n_classes > 2 and self.direction not in _TEMPERATURES:
             raise ValueError(
                 f"direction is {self.direction!r}, which is for two classes, but there are {self._n_classes}: take "

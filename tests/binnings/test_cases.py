@@ -139,7 +139,7 @@ def test_fixed_edges_must_cover_the_values():
         index(cs.FixedEdges([0.1, 0.5, 0.9]), [0.5, 0.95, 0.05])
 
 
-@pytest.mark.parametrize("edges", [[], [0.5], [0, 0.5, 0.5, 1], [1, 0], [0, float("nan"), 1]])
+@pytest.mark.parametrize("edges", [[], [0.5], [0, 0.5, 0.5, 1], [1, 0]])
 def test_fixed_edges_must_increase(edges):
     with pytest.raises(ValueError, match="strictly increasing"):
         cs.FixedEdges(edges)

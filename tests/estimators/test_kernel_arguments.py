@@ -17,7 +17,7 @@ AT_LOCATIONS = [UCME, CME]
 @pytest.mark.parametrize("estimator", [SKCE, KCE, UCME, CME])
 @pytest.mark.parametrize("kernel", ["gauss", None, LaplaceKernel, len], ids=["text", "None", "class", "function"])
 def test_something_else_than_a_kernel_is_refused_at_once(estimator, kernel):
-    with pytest.raises(TypeError, match=r"kernel is .*, but a kernel is expected: LaplaceKernel\(\), Gaussian"):
+    with pytest.raises(TypeError, match=r"kernel is .*; it must be a kernel, such as GaussianKernel\(\)"):
         estimator(kernel=kernel)
 
 

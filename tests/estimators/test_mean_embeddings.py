@@ -178,15 +178,19 @@ def test_negative_control_a_world_that_is_off_is_rejected(estimator):
         ((0,), "locations is 0"),
         (([],), "locations is"),
         (([np.nan],), "locations is"),
-        (([[[0.1]]],), "locations is"),
         ((3, None, "mean"), "bandwidth is 'mean'"),
-        ((3, None, (0.1, 0.2)), "a single one is expected"),
         ((3, None, 0.0), "bandwidth is"),
     ],
 )
 def test_parameters_are_checked(estimator, arguments, message):
     with pytest.raises(ValueError, match=message):
         estimator(*arguments)
+
+
+@pytest.mark.parametrize("estimator", [UCME, CME])
+def test_there_is_a_single_bandwidth(estimator):
+    with pytest.raises(TypeError, match=r"bandwidth is \(0.1, 0.2\), of type tuple; it must be a text or a number"):
+        estimator(3, None, (0.1, 0.2))
 
 
 def test_the_covariance_is_one_of_two():

@@ -145,7 +145,7 @@ def three_classes():
         (cs.Sample([0, 1], [0.1, 0.9], sample_weight=[1, 2]), {}, "has weights.*whose interval takes weights"),
         (cs.Sample([0, 1], [0.1, 0.9], variables={"v": [1, 2]}), {"lens": cs.Given("v")}, "the prediction alone"),
         (cs.Sample([0, 1], [0.1, 0.9]), {"lens": cs.Region(lambda s: s.event > 2)}, "no row is left"),
-        (cs.Sample([0, 1], [0.1, 0.9]), {"confidence_level": 95}, "must lie between 0 and 1"),
+        (cs.Sample([0, 1], [0.1, 0.9]), {"confidence_level": 95}, "must be a number between 0 and 1"),
         (cs.Sample([0, 1], [0.1, 0.9]), {"digits": 0}, "whole number from 1 to 6"),
     ],
     ids=["classes", "weights", "variable", "region", "level", "digits"],
@@ -198,5 +198,5 @@ def test_negative_control_without_a_correction_for_all_runs():
 @pytest.mark.parametrize("q", ["a", None, [1]])
 def test_the_order_of_an_error_is_a_number(q):
     band = calibration_band(cs.Sample([0, 1, 0, 1], [0.2, 0.4, 0.6, 0.8]))
-    with pytest.raises(TypeError, match=r"q is .*, but a number is expected, for example 1 \(ECE\)"):
+    with pytest.raises(TypeError, match=r"q is .*; it must be a number, for example 1 \(ECE\)"):
         band.bounds(q)

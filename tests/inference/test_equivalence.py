@@ -54,7 +54,7 @@ def test_clusters():
     assert "labels of clusters cannot be redrawn" in str(found)
 
 
-@pytest.mark.parametrize("margin", [0, 1, -0.1, 2, float("nan")])
+@pytest.mark.parametrize("margin", [0, 1, -0.1, 2])
 def test_margins_outside_the_range(margin):
     with pytest.raises(ValueError, match=r"between 0 and 1, in units of the estimator: for example 0\.02"):
         equivalence_test(world(), ECE, margin)
@@ -70,10 +70,10 @@ def test_an_estimator_without_interval():
 @pytest.mark.parametrize(
     ("margin", "options", "message"),
     [
-        ("0.1", {}, "margin is '0.1', but a number is expected"),
-        (None, {}, "margin is None, but a number is expected"),
+        ("0.1", {}, "margin is '0.1', a text; it must be a number"),
+        (None, {}, "margin is None; it must be a number"),
         (0.1, {"interval": 99}, r"interval is 99, but Multiplier\(\.\.\.\) is expected"),
-        (0.1, {"confidence_level": "0.9"}, "confidence_level is '0.9', but a number is expected"),
+        (0.1, {"confidence_level": "0.9"}, "confidence_level is '0.9', a text; it must be a number between 0 and 1"),
     ],
 )
 def test_arguments_of_a_wrong_kind(margin, options, message):

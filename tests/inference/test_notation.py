@@ -350,7 +350,7 @@ def test_level_and_confidence_level_are_two_things(verb):
     assert answer(lax)["confidence_level"] == default.confidence_level
     (low, high), (inner_low, inner_high) = (next(iter(each)).confidence_interval for each in (default, narrow))
     assert low <= inner_low <= inner_high < high
-    with pytest.raises(ValueError, match="level is 5; it must lie between 0 and 1"):
+    with pytest.raises(ValueError, match="level is 5; it must be a number between 0 and 1"):
         ASKED[verb](with_groups(), level=5)
 
 
@@ -390,5 +390,5 @@ def test_an_audit_of_clusters_draws_one_sign_for_each():
 
 @pytest.mark.parametrize("level", [0, 1, 5, -0.1, float("nan")])
 def test_a_level_is_a_share(level):
-    with pytest.raises(ValueError, match=r"level is .*; it must lie between 0 and 1, for example 0.05"):
+    with pytest.raises(ValueError, match=r"level is .*; it must be a number between 0 and 1, for example 0.05"):
         cs.calibration_test(three_classes(), TOP | cs.ECE(), level=level)

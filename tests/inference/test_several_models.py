@@ -155,7 +155,7 @@ def other_labels():
         (samples, cs.Kuiper(), {}, r"compare_models: Kuiper.*use DebiasedL2\(EqualMass\(15\)\)"),
         (samples, cs.DebiasedL2(cs.EqualMass(300)), {}, "too few for its variance"),
         (samples, L2, {"adjust": "fdr"}, "it must be one of 'max-t', 'holm', 'fdr_by'"),
-        (samples, L2, {"confidence_level": 95}, "must lie between 0 and 1"),
+        (samples, L2, {"confidence_level": 95}, "must be a number between 0 and 1"),
     ],
     ids=["rows", "labels", "one", "list", "Kuiper", "cells", "adjust", "level"],
 )

@@ -202,7 +202,7 @@ def test_memory_of_the_kernel_is_bounded():
         (lambda: LikelihoodRatioBets(n_cells=0), ValueError, "n_cells"),
         (lambda: KernelBets(bandwidth=0), ValueError, "bandwidth is 0"),
         (lambda: KernelBets(n_anchors=1.5), TypeError, "n_anchors"),
-        (lambda: KernelBets(kernel="x"), TypeError, "kernel is 'x', but a kernel is expected"),
+        (lambda: KernelBets(kernel="x"), TypeError, "kernel is 'x', a text; it must be a kernel"),
     ],
 )
 def test_bad_parameters(make, error, message):

@@ -180,7 +180,7 @@ def test_an_id_of_a_waiting_row_is_taken():
         ({"lens": cs.Given("age")}, "age"),
         ({"labels": (0, 1, 2), "bets": LikelihoodRatioBets()}, "look through TopLabel"),
         ({"max_waiting": 0}, "max_waiting"),
-        ({"level": "0.05"}, "level is '0.05', but a number is expected"),
+        ({"level": "0.05"}, "level is '0.05', a text; it must be a number between 0 and 1"),
     ],
 )
 def test_bad_settings(settings, message):

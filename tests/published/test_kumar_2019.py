@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.estimators.miscalibration import Distance
 from published.enumeration import law_of_labels
 
 LEVELS = cs.UniqueValues()
@@ -18,7 +19,7 @@ def plug_in(p):
     return cs.ExpectedMiscalibration(LEVELS, PowerOfTotalVariation(p))
 
 
-class PowerOfTotalVariation:
+class PowerOfTotalVariation(Distance):
     def __init__(self, p):
         self.p = p
 
