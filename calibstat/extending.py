@@ -1,6 +1,6 @@
-"""What authors of lenses, binnings, estimators and nulls use beside the classes that they derive from.
+"""Helpers for authors of lenses, binnings, estimators and nulls, beside the classes that these derive from.
 
-The guide to extending (docs/extending.md) uses each of them; they are kept as the public names are.
+The guide to extending (docs/extending.md) uses each of them. They are as stable as the public names.
 
 >>> from calibstat.extending import ratio
 >>> import numpy as np

@@ -1,4 +1,4 @@
-"""Are the calibration curves of groups equal? The model need not be calibrated."""
+"""Test whether the calibration curves of groups are equal; the model need not be calibrated."""
 
 from __future__ import annotations
 
@@ -44,20 +44,21 @@ def equal_curves_test(
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> EqualCurvesTest:
-    r"""Test whether what happens at a prediction is the same in all groups: P(Y = 1 | p, G) = P(Y = 1 | p).
+    r"""Test whether the chance of the event at a prediction is equal in all groups: P(Y = 1 | p, G) = P(Y = 1 | p).
 
-    This is *sufficiency* of the prediction, another question than `subgroup_audit`: a model that is off in the same way
-    in all groups satisfies it, and groups may differ in their predictions. Two tests, each for other differences:
+    The null is *sufficiency* of the prediction, which `subgroup_audit` does not test: a model that is off in the same
+    way in all groups satisfies it, and groups may differ in their predictions. Two tests see different departures:
 
     * the generalised covariance measure (Shah & Peters 2020) of outcome and group given the prediction, cumulated:
-      :math:`R_i = (y_i - \hat\eta(p_i)) (1[G_i = g] - \hat e_g(p_i))` with spline fits on the prediction, and the range
-      of its sums in the order of the prediction, the largest over the groups, against Gaussian multipliers. Sees
-      differences that change sign along the prediction;
+      :math:`R_i = (y_i - \hat\eta(p_i)) (1[G_i = g] - \hat e_g(p_i))` with spline fits on the prediction. The statistic
+      is the range of the sums of R in the order of the prediction, the largest over the groups, and is compared with
+      Gaussian multipliers. It sees differences that change sign along the prediction.
     * the likelihood ratio of a logistic regression on a spline of the prediction with and without G and G times the
-      logit (differential item functioning, Swaminathan & Rogers 1990; chi-squared with two degrees of freedom for each
-      group but one). Strong against shifts and slopes.
+      logit (differential item functioning, Swaminathan & Rogers 1990). It is compared with chi-squared, with two
+      degrees of freedom for each group but one, and is strong against shifts and slopes.
 
-    The p-value is twice the smaller one (Bonferroni). Asymptotic: groups of few events or non-events are left out.
+    The p-value is twice the smaller of the two (Bonferroni). Both laws are asymptotic, so that groups of few events or
+    non-events are left out.
 
     Parameters
     ----------
@@ -67,17 +68,18 @@ def equal_curves_test(
     lens : Lens, optional
         Looked through first; it must leave two outcomes.
     binning : Binning
-        How a number is cut; one with at most ten distinct values is not.
+        How a numeric variable is cut; each value is a group if there are at most ten.
     min_size : int
         Groups with fewer rows are left out.
     min_expected : float
-        So are groups in which fewer events, or non-events, are expected: what happens in all rows of the same
-        prediction (a spline), summed over the group.
+        Groups with fewer expected events, or non-events, are left out too; the expected number sums over the group a
+        spline fit of the outcome on the prediction in all rows.
     missing : {"raise", "level"}
+        Whether missing values raise an error or form a group.
     level : float
-        At which texts reject.
+        The level at which texts reject.
     n_resamples : int
-        Of the multipliers.
+        Number of draws of the Gaussian multipliers.
     rng : int, Generator or None
 
     Returns
@@ -152,7 +154,7 @@ def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing
     if len(variables) != 1:
         names = ", ".join(repr(each.variable) for each in variables)
         raise ValueError(
-            f"by names {len(variables)} variables ({names}), but this test is of one; test each by itself."
+            f"by names {len(variables)} variables ({names}), but this test takes one; test each by itself."
         )
     if seen.predictions.n_classes != 2:
         raise ValueError(
@@ -161,13 +163,13 @@ def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing
         )
     if seen.predictions.weights is not None:
         raise ValueError(
-            "equal_curves_test has no weighted version: there is no theory for one; leave the weights out."
+            "the sample has weights, but equal_curves_test has no weighted version (none has a theory); leave them out."
         )
     return variables[0], seen
 
 
 def _excess(event: Floats, happened: Floats) -> Floats:
-    """Return how much more happens in each row than in all rows of the same prediction (a spline)."""
+    """Return outcome minus spline fit on the prediction in all rows (n,)."""
     return spline_residuals(spline_basis(event, n_knots(len(event))), happened)
 
 
@@ -209,7 +211,7 @@ def _range(rows: Floats, stops: Ints) -> Floats:
 
 def _regression(event: Floats, happened: Floats, index: Ints) -> tuple[float, int, float]:
     """Return the likelihood ratio, its degrees of freedom and its p-value."""
-    # The regression of G costs some columns for each level; more knots would cost it its size.
+    # Each level of G takes columns of the regression; with more knots too, the test would exceed its level.
     basis = spline_basis(event, min(6, n_knots(len(event))))
     slope = clipped_logit(event)
     member = (index[:, None] == np.arange(1, int(index.max()) + 1)).astype(float)
@@ -240,11 +242,11 @@ class EqualCurvesTest(Result):
     gaps : tuple of float
         For each group, how much more happens than in all rows of the same predictions, on average.
     group_pvalues : tuple of float
-        Of the cumulated covariance of each group, adjusted for the others.
+        The p-value of each group's cumulated covariance, adjusted for the number of groups.
     covariance_statistic, covariance_pvalue : float
-        Range of the cumulated covariance, standardised, the largest over groups; against Gaussian multipliers.
+        The standardised range of the cumulated covariance, largest over the groups; its p-value by multipliers.
     regression_statistic, regression_pvalue : float
-        Likelihood ratio of the logistic regression; chi-squared.
+        The likelihood ratio of the logistic regression; its p-value by the chi-squared law.
     regression_df : int
     pvalue : float
         Twice the smaller of the two, at most 1.
@@ -283,7 +285,7 @@ class EqualCurvesTest(Result):
 
     @property
     def hypothesis(self) -> str:
-        """The null."""
+        """The null hypothesis, in words."""
         return (
             f"given the prediction, the outcome seen through {self.lens!r} does not depend on {self.variable!r}; the "
             "prediction itself may be off (asymptotic)"
@@ -327,7 +329,7 @@ class EqualCurvesTest(Result):
         covariance = pvalue_cell(self.covariance_pvalue)
         details = [
             ("question", _QUESTION),
-            ("more by", "mean of outcome minus what happens in all rows at the same prediction (a spline)"),
+            ("more by", "mean of the outcome minus a spline fit of it on the prediction in all rows"),
             (
                 "adjusted p",
                 f"cumulated covariance of outcome and group given the prediction; the largest: p = {covariance}",
@@ -347,10 +349,10 @@ class EqualCurvesTest(Result):
 
 
 def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: float) -> tuple[Ints, list[LeftOut]]:
-    """Return the groups that are compared, and those left out; a ValueError if fewer than two are left.
+    """Return the groups to compare and those left out; refuse fewer than two groups.
 
-    Asymptotic laws need some events and non-events, `min_expected`, in each; `expected` (L,) are the events that each
-    has if the curves are equal.
+    Asymptotic laws need at least `min_expected` events and non-events in each group; `expected` (L,) are the events
+    that each group would have if the curves were equal.
     """
     counts = np.bincount(levels.index, minlength=levels.size)
     names = [f"{levels.variable} {name}" for name in levels.names]
@@ -377,15 +379,15 @@ def _reason(count: int, expected: float, min_size: int, min_expected: float) -> 
 
 
 def n_knots(n: int) -> int:
-    """Return how many knots `n` rows can bear: about twice their fourth root, 5 to 20."""
+    """Return the number of knots for `n` rows: twice the fourth root of n, rounded and clipped to 5 to 20."""
     return int(np.clip(round(2 * n**0.25), 5, 20))
 
 
 def spline_basis(event: Floats, knots: int) -> Floats:
     """Return orthogonal columns (n, d) that span smooth functions of the prediction.
 
-    A restricted cubic spline of the rank, with knots at equal distances, and the logit; if there are not more distinct
-    predictions than knots, all functions of the prediction.
+    The functions are a restricted cubic spline of the rank, with equally spaced knots, and the logit. If predictions
+    have at most as many distinct values as there are knots, the columns span all functions of them.
     """
     values, index, counts = np.unique(event, return_inverse=True, return_counts=True)
     if len(values) <= knots:
@@ -409,5 +411,5 @@ def maximal_log_likelihood(design: Floats, happened: Floats) -> float:
     from statsmodels.genmod.generalized_linear_model import GLM
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of separated outcomes: the likelihood ratio is then that of the supremum
+        warnings.simplefilter("ignore")  # about separated outcomes, where the likelihood approaches its supremum
         return float(GLM(happened, design, family=Binomial()).fit(tol=1e-12, wls_method="lstsq").llf)

@@ -29,12 +29,12 @@ ALL = "all rows"
 class Group:
     """Rows (m,) that have the same levels of some variables."""
 
-    levels: tuple[tuple[str, str], ...]  # (variable, level) each; empty for all rows
+    levels: tuple[tuple[str, str], ...]  # pairs (variable, level); empty for all rows
     rows: Ints
 
     @property
     def name(self) -> str:
-        """Variables and levels, to be read."""
+        """The variables and levels in words."""
         return " & ".join(f"{variable} {level}" for variable, level in self.levels) or ALL
 
 
@@ -57,9 +57,9 @@ class LeftOut:
 
 
 def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
-    """List all rows, the levels of each variable, and their crossings of at most `depth` variables.
+    """Return the group of all rows, those of the levels of each variable, and crossings of at most `depth` variables.
 
-    Left out are variables with one level, groups that are too small, and crossings with the rows of one that is there.
+    Variables with one level, groups of fewer than `min_size` rows, and crossings that repeat a group are left out.
     """
     groups, left_out = [Group((), np.arange(n))], []
     seen = {groups[0].rows.tobytes(): groups[0].name}
@@ -74,7 +74,7 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
                 if len(group.rows) < min_size:
                     left_out.append(LeftOut(group.name, len(group.rows), f"has fewer than {min_size} rows"))
                 elif crossed > 1 and rows in seen:
-                    left_out.append(LeftOut(group.name, len(group.rows), f"has the rows of {seen[rows]}"))
+                    left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {seen[rows]}"))
                 else:
                     groups.append(group)
                     seen.setdefault(rows, group.name)
@@ -82,7 +82,7 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
 
 
 def _cross(factors: Sequence[Levels]) -> Iterator[Group]:
-    """Yield the combinations of levels that occur."""
+    """Yield a group for each combination of levels that occurs."""
     codes = np.ravel_multi_index([each.index for each in factors], [each.size for each in factors])
     order = np.argsort(codes, kind="stable")
     found, starts = np.unique(codes[order], return_index=True)
@@ -94,20 +94,20 @@ def _cross(factors: Sequence[Levels]) -> Iterator[Group]:
 
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 MISSING = "missing"
-# A number with at most so many distinct values counts as categories.
+# A numeric variable with at most this many distinct values counts as categories.
 FEW_VALUES = 10
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class PartlyKnown:
-    """A variable, known in some of the rows."""
+    """A variable that may be missing in some of the rows."""
 
     variable: Variable  # its values in the rows where it is known
-    known: Bools  # (n,), which rows these are
+    known: Bools  # (n,), whether it is known
 
     def take(self, rows: Array) -> PartlyKnown:
-        """The same at `rows`, indices without repetition in increasing order."""
+        """Return the variable in some rows, given by distinct indices in increasing order."""
         kept = np.zeros(len(self.known), dtype=bool)
         kept[rows] = True
         return PartlyKnown(self.variable.take(kept[self.known]), self.known[rows])
@@ -116,12 +116,12 @@ class PartlyKnown:
 @final
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """A variable cut into levels, whose names can be read."""
+    """A variable cut into named levels."""
 
     variable: str
     names: tuple[str, ...]
     index: Ints  # (n,), the level of each row
-    ends: Floats | None = None  # (L, 2), of levels that are numbers or intervals; NaN for that of missing values
+    ends: Floats | None = None  # (L, 2), ends of numeric levels; NaN for the level of missing values
 
     @property
     def size(self) -> int:
@@ -130,9 +130,9 @@ class Levels:
 
 
 def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> dict[str, PartlyKnown]:
-    """Find the variables that are asked for: those of the sample by name, or further columns.
+    """Return the variables that `by` holds: names of variables of the sample, or further columns.
 
-    Further columns may have missing values if `missing` is "level"; `argument` is what messages call `by`.
+    Further columns may have missing values if `missing` is "level"; messages call `by` by the name `argument`.
     """
     check_sample(sample)
     if missing not in ("raise", "level"):
@@ -182,7 +182,7 @@ def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Part
 
 
 def cut_levels(name: str, column: PartlyKnown, predictions: Predictions, binning: Binning) -> Levels:
-    """Cut a variable, in the rows of `predictions`: numbers of many values by the binning, all else into its values."""
+    """Cut a variable into levels: numbers of many values by the binning, anything else into its distinct values."""
     found = _cut_known(name, column.variable, predictions, column.known, expect_binning(binning))
     if column.known.all():
         return found
@@ -210,7 +210,7 @@ def _cut_known(name: str, variable: Variable, predictions: Predictions, known: B
 
 
 def _borders_of_cells(cells: Cells, filled: Ints, values: Floats) -> tuple[Floats, Floats]:
-    """Return the borders of the cells that hold rows, or without borders the smallest and largest value in each."""
+    """Return the edges of the cells that hold rows, or the smallest and largest value in each cell without edges."""
     if cells.edges is not None:
         return cells.edges[filled], cells.edges[filled + 1]
     inside = [values[cells.index == cell] for cell in filled]
@@ -218,7 +218,7 @@ def _borders_of_cells(cells: Cells, filled: Ints, values: Floats) -> tuple[Float
 
 
 def distinct_texts(values: Floats) -> tuple[str, ...]:
-    """Write numbers with as few digits, at least four, as tell them apart.
+    """Write numbers with the fewest significant digits, at least four, that keep them distinct.
 
     >>> distinct_texts(np.array([1.0, 2.5, 30.0])), distinct_texts(np.array([10000.1, 10000.2]))
     (('1', '2.5', '30'), ('10000.1', '10000.2'))
@@ -284,15 +284,15 @@ def _merged_name(levels: Levels, parts: Ints) -> str:
 @final
 @dataclass(frozen=True)
 class Means:
-    """What was predicted and what happened in some rows, on average."""
+    """Mean prediction and mean outcome of some rows."""
 
     predicted: float  # weighted mean of the event's probability
     happened: float  # weighted mean of its indicator
-    standard_error: float  # of `happened`, were the predictions calibrated
+    standard_error: float  # of `happened` under calibrated predictions
 
     @classmethod
     def of(cls, sample: Sample) -> Means:
-        """Take them from a sample of two outcomes."""
+        """Compute the means of a sample of two outcomes."""
         chance = sample.predictions.event
         mass = np.ones(len(sample)) if sample.predictions.weights is None else sample.predictions.weights
         share = mass / mass.sum()
@@ -319,10 +319,10 @@ def sign_words(residual: float, top_label: bool) -> str:
 
 
 def direction(sample: Sample, means: Means, top_label: bool, level: float) -> str:
-    """Say in which direction the predictions of a group of two outcomes are off, given that they are.
+    """Say in which direction the predictions of a group are off, after a test has rejected (two outcomes).
 
-    On average, where the mean residual differs from zero at this level (normal; divided by the number of groups, if
-    there are several: Bonferroni); else where they are off most.
+    The direction is the sign of the mean residual if that differs from zero at `level` by a normal approximation, and
+    otherwise that of the interval in which the deviation is largest. For several groups, callers divide the level.
     """
     threshold = -float(ndtri(level / 2))
     if abs(means.residual) > threshold * means.standard_error:

@@ -1,4 +1,4 @@
-"""Groups and variables measured on the same draws, so that their joint law under the null is known."""
+"""Groups and variables are evaluated on the same draws, which gives their joint law under the null."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count
 from calibstat.nulls.base import Null
 from calibstat.nulls.multiplier import Multiplier, signed_values
 
-# Replicates that go through each group at once: with few rows each, calls would cost more than sums.
+# Each group evaluates at most this many replicates at once; with fewer, the calls would cost more than the sums.
 _MOST_AT_ONCE = 128
-# Labels, or signs, held in memory at once.
+# At most this many labels, or signs, are held in memory at once.
 _NUMBERS = 2**23
 
 
@@ -39,7 +39,7 @@ class InGroup(Estimator):
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words."""
+        """The name of the quantity, in words."""
         return self.estimator.quantity
 
     @property
@@ -49,7 +49,7 @@ class InGroup(Estimator):
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """That of the estimator."""
+        """The form of the residuals of the estimator."""
         return self.estimator.residual_form
 
     def prepare(self, predictions: Predictions) -> GroupEvaluator:
@@ -67,7 +67,7 @@ class InGroup(Estimator):
 @final
 @dataclass(frozen=True, eq=False)
 class GroupEvaluator(Evaluator):
-    """An estimator prepared on the predictions of some rows; signs centred over these give noise about its value."""
+    """An estimator prepared on the rows of a group; signs centred over these rows give noise about its value."""
 
     inner: Evaluator
     predictions: Predictions
@@ -93,24 +93,24 @@ class GroupEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Signs on the rows of the group, and many replicates at once."""
+        """Values on signs in the group, and the number of replicates to evaluate at once."""
         return Capabilities(signed=self._signed, batch_size=self.batch_size)
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What the draws say of each of J groups or variables."""
+    """Values, tests and intervals of J groups or variables."""
 
     values: Floats  # (J,), the statistic
     null_means: Floats  # (J,), its mean under the null
     found: JointTest  # on the draws of the null
-    half_widths: Floats | None  # (J,), of intervals that cover together; None where none is known to
-    note: str  # why there is no interval; else ""
-    n_resamples: int  # of each kind
+    half_widths: Floats | None  # (J,), of intervals that cover together; None if no such intervals are known
+    note: str  # why there is no interval, or ""
+    n_resamples: int  # number of draws of each kind
 
     def interval(self, j: int) -> tuple[float, float] | None:
-        """Return the interval of one of them, if it has one."""
+        """Return the interval of group or variable `j`, if there is one."""
         return None if self.half_widths is None else interval(self.values[j], self.half_widths[j])
 
 
@@ -133,7 +133,7 @@ def measure_groups(
     drawn = draw_together(null, family, seen, rng, evaluator)
     evidence, kinds = family.evidences(values), [family.evidences(each.samples) for each in drawn]
     n_resamples = len(drawn[0].samples)
-    half_widths, note = None, f"no intervals: none is known to cover for {core!r}; Kuiper() and ECE() have one"
+    half_widths, note = None, f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
     if core.residual_form == "seminorm":
         about_values = SeveralEvaluator(family.names, [replace(each, centred=True) for each in prepared], family)
         multiplier = Multiplier(n_resamples, null.groups if isinstance(null, Multiplier) else None)
@@ -179,12 +179,12 @@ def half_widths_or_note(
 
 
 def interval(value: float, half_width: float) -> tuple[float, float]:
-    """Go the half-width down, at most to zero, and up."""
+    """Return the ends of an interval, the lower one at least zero."""
     return lower_end(value, half_width), float(value + half_width)
 
 
 def check_options(adjust: str, standardize: str, level: float, confidence_level: float, **counts: int) -> None:
-    """Refuse unknown methods, levels that are none, and numbers below one."""
+    """Refuse unknown methods, levels outside (0, 1), and counts below one."""
     check_choices(adjust, standardize)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
@@ -195,8 +195,8 @@ def check_options(adjust: str, standardize: str, level: float, confidence_level:
 def check_resamples(adjust: str, m: int, n_resamples: int | None, level: float) -> str:
     """Refuse so few resamples that no adjusted p-value of `m` tests can reach the level, whatever the data.
 
-    The note says where they are too few for one small p-value among many to reach it; it is "" if they are not, or if
-    the number is not known before.
+    Return a note if they are too few for one small p-value among many to reach the level; otherwise, or if their number
+    is not known yet, "".
     """
     if n_resamples is None:
         return ""

@@ -1,4 +1,4 @@
-"""Reliability diagrams, with what noise alone would do to every point."""
+"""Reliability diagrams, with a bar for the noise in every point."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ CANONICAL = Canonical()
 
 
 class SampleDisplay(ABC):
-    """A diagram of the cells of a sample, and of the noise in them; subclasses choose the numbers and draw them."""
+    """A diagram of the cells of a sample and of the noise in them; subclasses compute its numbers and draw them."""
 
     default_binning: ClassVar[Binning]
 
@@ -42,11 +42,11 @@ class SampleDisplay(ABC):
     def _of(
         cls, seen: Sample, binning: Binning, lens: Lens, n_resamples: int, coverage: float, rng: RNG, name: str | None
     ) -> Self:
-        """Work out the numbers of the diagram from what was seen through the lens."""
+        """Compute the numbers of the diagram from the sample as seen through the lens."""
 
     @abstractmethod
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw, by default in a new figure, and return the display itself."""
+        """Draw the diagram, by default in a new figure, and return the display itself."""
 
     @classmethod
     def compute(
@@ -60,7 +60,7 @@ class SampleDisplay(ABC):
         rng: RNG = None,
         name: str | None = None,
     ) -> Self:
-        """Do as `from_sample`, but draw nothing yet."""
+        """Compute the numbers of the diagram as `from_sample` does, without drawing it."""
         check_share("coverage", coverage, 0.9)
         check_sample(sample)
         seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
@@ -81,7 +81,7 @@ class SampleDisplay(ABC):
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Cut a sample into cells, work out what noise would do to them, and draw.
+        """Cut a sample into cells, compute how far noise alone moves each of them, and draw both.
 
         Parameters
         ----------
@@ -97,20 +97,20 @@ class SampleDisplay(ABC):
         n_resamples : int
             Number of redraws of the labels. A reliability diagram needs them only where rows have weights.
         coverage : float
-            Probability, at least, that a calibrated model's point keeps to its bar (half of the rest, at most, lies
-            beyond either end), or that its arrow keeps to its limit.
+            Least probability that the point of a calibrated model lies within its bar (at most half of the rest lies
+            beyond either end), or that its arrow is no longer than its limit.
         rng : int, Generator or None
-            For the redraws.
+            The source of randomness of the redraws.
         ax, name, **kwargs
             As for `plot`.
 
         Raises
         ------
         TypeError
-            If `sample` or `lens` is something else.
+            If `sample` is not a Sample, or `lens` is not a lens.
         ValueError
-            If another number of outcomes is seen, something is conditioned on that the diagram cannot show, no row is
-            left, or there are too few redraws.
+            If the lens leaves another number of outcomes than the diagram shows, conditions on something that it cannot
+            show, or leaves no row; or if there are too few redraws.
         """
         display = cls.compute(
             sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name
@@ -128,7 +128,7 @@ class SampleDisplay(ABC):
         sample_weight: Any = None,
         **kwargs: Any,
     ) -> Self:
-        """Do as `from_sample` for labels and probabilities; further arguments are those of `from_sample`."""
+        """Compute and draw the diagram of labels and probabilities; further arguments are those of `from_sample`."""
         sample = Sample(y_true, y_prob, labels=labels, sample_weight=sample_weight)
         return cls.from_sample(sample, binning, **kwargs)
 
@@ -144,13 +144,13 @@ class SampleDisplay(ABC):
         name: str | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Do as `from_sample` for a fitted classifier, whose class is the name unless another is given."""
+        """Compute and draw the diagram of a fitted classifier; its default name is that of the classifier's class."""
         sample = Sample.from_estimator(estimator, X, y, sample_weight=sample_weight)
         return cls.from_sample(sample, binning, name=type(estimator).__name__ if name is None else name, **kwargs)
 
 
 def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) -> int:
-    """Return k >= 1 for which the k-th largest of n redraws is exceeded with probability `tail` at most."""
+    """Return the largest k for which the k-th largest of n redraws is exceeded with probability at most `tail`."""
     rank = rounded_down((n_resamples + 1) * tail)
     if rank < 1:
         raise ValueError(
@@ -165,16 +165,16 @@ def rank_of_limit(n_resamples: int, tail: float, of_what: str, coverage: float) 
 class ReliabilityDisplay(SampleDisplay):
     """Mean outcome beside mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
 
-    Make one by `from_sample`, `from_predictions` or `from_estimator`. A bar is where a calibrated model's point
-    falls with probability `coverage` or more, the predictions being what they are: a point outside its bar is more than
-    noise would do to that cell, though among many cells some fall outside by chance. Without weights bars are exact:
-    their ends are numbers of events, with probability (1 - coverage) / 2 at most beyond each. With weights they are
+    Make one by `from_sample`, `from_predictions` or `from_estimator`. Given the predictions, the point of a calibrated
+    model falls within its bar with probability `coverage` or more: a point outside deviates by more than noise explains
+    in that cell, though among many cells some fall outside by chance. Without weights bars are exact: their ends are
+    numbers of events, and at most (1 - coverage) / 2 of the probability lies beyond each. With weights the ends are
     order statistics of redraws. Cells without rows are not drawn.
 
     Parameters
     ----------
     mean_prediction, mean_outcome : (L,) floats
-        Of the event, in each cell that holds rows.
+        Mean probability of the event and mean indicator of the event in each cell that holds rows.
     count : (L,) floats
         Number of rows (sum of weights) in each cell.
     low, high : (L,) floats
@@ -183,14 +183,14 @@ class ReliabilityDisplay(SampleDisplay):
         Where the cells lie, and what that axis shows.
     coverage : float
     name : str, optional
-        Of the model, for the title.
+        Name of the model, for the title.
 
     Attributes
     ----------
     line_ : matplotlib Line2D
         The points of all cells.
     outside_ : matplotlib Line2D or None
-        Once more those outside their bars, if there are any.
+        The points outside their bars, drawn once more; None if there are none.
     bars_ : matplotlib LineCollection
     ax_, figure_ : matplotlib Axes, Figure
     counts_ax_ : matplotlib Axes
@@ -224,26 +224,26 @@ class ReliabilityDisplay(SampleDisplay):
 
     @property
     def outside(self) -> Bools:
-        """(L,) whether the point lies outside its bar; rounding is not enough for that."""
+        """(L,) whether the point lies outside its bar by more than rounding."""
         size, deviation = self.mean_outcome + self.mean_prediction, self.deviation
         return above_rounding(np.maximum(self.low - deviation, deviation - self.high), size) > 0
 
     def plot(
         self, ax: Axes | None = None, *, kind: Kind = "deviation", name: str | None = None, **kwargs: Any
     ) -> ReliabilityDisplay:
-        """Draw.
+        """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default a new figure's.
+            By default the axes of a new figure.
         kind : {"deviation", "classical"}
             Mean outcome minus mean prediction around zero (Vaicenavicius et al. 2019, Figure 4), or mean outcome
             against mean prediction around the diagonal.
         name : str, optional
             Title; by default the one given when the display was made.
         **kwargs
-            For the points, as of ``Axes.plot``.
+            Options of ``Axes.plot`` for the points.
 
         Returns
         -------
@@ -292,10 +292,10 @@ class ReliabilityDisplay(SampleDisplay):
         )
 
 
-# How a reliability diagram is drawn; its numbers are known by then.
+# Drawing of a reliability diagram whose numbers are computed.
 
 ReliabilityArtists: TypeAlias = tuple[Line2D, Line2D | None, LineCollection, Axes]
-# Colours of Okabe & Ito, told apart by colour-blind readers; the marker differs too.
+# Colour-blind readers tell these colours apart (Okabe & Ito 2008); the marker differs too.
 _WITHIN, _OUTSIDE, _BAR, _QUIET = "#0072B2", "#D55E00", "#BFD9EA", "#707070"
 _COUNTS_HEIGHT = 0.13
 _DEVIATION = "observed frequency minus predicted probability\n\u2190 happens less often      happens more often \u2192"
@@ -330,7 +330,7 @@ def draw_classical(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any
 def _draw(
     ax: Axes, display: ReliabilityDisplay, position: Floats, calibrated: Floats, options: dict[str, Any]
 ) -> ReliabilityArtists:
-    """Draw bars and points; `calibrated` is where a calibrated model's points scatter around."""
+    """Draw bars and points; the points of a calibrated model scatter around `calibrated`."""
     bars = ax.vlines(
         position,
         calibrated + display.low,
@@ -376,11 +376,11 @@ def _count_text(number: float) -> str:
 
 
 def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> tuple[Floats, Floats]:
-    """Return the ends of the bars from the law of the number of events in each cell (Poisson-binomial).
+    """Return the ends of the bars from the Poisson-binomial law of the number of events in each cell, without weights.
 
-    Below the lower end and above the upper one the number of events falls with probability (1 - coverage) / 2 each, at
-    most: ends are possible numbers of events, so a bar holds its point with probability `coverage` at least. Ends (L,)
-    are shares of events, NaN in cells without rows; rows have no weights.
+    The number of events falls below the lower end, and above the upper one, with probability at most (1 - coverage) / 2
+    each. Ends are possible numbers of events, so a bar holds its point with probability `coverage` or more. They are
+    returned as shares of events (L,), NaN in cells without rows.
 
     >>> import numpy as np
     >>> import calibstat as cs
@@ -400,21 +400,21 @@ def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> t
 def _ends(first: int, masses: Floats, tail: float) -> tuple[float, float]:
     """Return the largest count with at most `tail` below it, and the smallest one with at most `tail` above it."""
     upto, onwards = np.cumsum(masses), np.cumsum(masses[::-1])
-    limit = tail + ROUNDING  # rounding of sums of probabilities must not widen a bar by an event
+    limit = tail + ROUNDING  # rounding in sums of probabilities must not widen a bar by an event
     low = np.searchsorted(upto / upto[-1], limit, side="right")
     high = np.searchsorted(onwards / onwards[-1], limit, side="right")
     return float(first + low), float(first + len(masses) - 1 - high)
 
 
-# Where cells lie on the axis of what is conditioned on.
+# The axis of the conditioned column, and the place of each cell on it.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class CellAxis:
-    """The axis that cells are laid out on, and the `event` if it shows predicted probabilities.
+    """The axis along which cells are placed; `event` labels an axis of predicted probabilities.
 
-    `position` (L,) is the mean, in each cell, of what is conditioned on; for categories, which have names, 0, 1, 2, ...
+    `position` (L,) is the mean of the conditioned column in each cell, or 0, 1, 2, ... for named categories.
     """
 
     position: Floats
@@ -423,7 +423,7 @@ class CellAxis:
     categories: tuple[str, ...] | None = None
 
     def take(self, kept: Bools) -> CellAxis:
-        """The same axis for some of the cells."""
+        """Return the axis of the kept cells (L,)."""
         if self.categories is None:
             return CellAxis(self.position[kept], self.label, self.event)
         names = tuple(name for name, stays in zip(self.categories, kept, strict=True) if stays)
@@ -431,7 +431,7 @@ class CellAxis:
 
 
 def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxis:
-    """Lay out the cells of one conditioned column; several are a ValueError."""
+    """Return the axis for the cells of one conditioned column; refuse several columns."""
     if len(predictions.keys) != 1:
         raise ValueError(
             f"a diagram has one axis, but {len(predictions.keys)} columns are conditioned on "

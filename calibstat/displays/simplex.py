@@ -1,4 +1,4 @@
-"""Simplex diagrams: predictions of three classes beside what happened, with what noise alone would do to them."""
+"""Simplex diagrams: arrows from the predictions of three classes to the frequencies of their outcomes."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ class SimplexDisplay(SampleDisplay):
     """Arrows from the mean prediction to the frequencies of outcomes in cells of the simplex, for three classes.
 
     The diagram of Vaicenavicius et al. (2019, Figure 1): each corner is a class, and each cell is shaded by its share
-    of the rows. Make one by `from_sample`, `from_predictions` or `from_estimator`. Arrows have a length even if the
-    model is calibrated. An arrow in the second colour is longer than a calibrated model's in that cell, the predictions
-    being what they are, with probability `coverage` or more; among many cells some are by chance. Cells without rows
-    are not drawn.
+    of the rows. Make one by `from_sample`, `from_predictions` or `from_estimator`. Noise gives arrows a length even if
+    the model is calibrated. An arrow in the second colour is longer than its limit: given the predictions, a calibrated
+    model keeps to it with probability `coverage` or more, though among many cells some exceed theirs by chance. Cells
+    without rows are not drawn.
 
     Parameters
     ----------
     cells : xarray Dataset
         One entry for each cell that holds rows: the variables of `HistogramRegression` (proportion, mean_prediction,
-        mean_outcome, deviation, count), the length of each arrow in units of a side of the triangle, the limit that
-        noise keeps to, and whether the arrow is outside. ``cells[["proportion", "length"]].to_dataframe()`` is a table.
+        mean_outcome, deviation, count), the length of each arrow in units of a side of the triangle, its limit, and
+        whether the arrow is longer (outside). ``cells[["proportion", "length"]].to_dataframe()`` is a table.
     binning : Binning
-        Triangles are shaded for a `SimplexGrid`; for other cells a disc at each mean prediction.
+        The triangles of a `SimplexGrid` are shaded; other cells are shown as a disc at the mean prediction.
     coverage : float
     lens : Lens
     name : str, optional
-        Of the model, for the title.
+        Name of the model, for the title.
 
     Attributes
     ----------
     arrows_ : matplotlib Quiver
-        Of the cells within their limits.
+        The arrows within their limits.
     outside_ : matplotlib Quiver or None
-        Of those outside, if there are any.
+        The arrows that are longer; None if there are none.
     cells_ : matplotlib PolyCollection or PathCollection
     colorbar_ : matplotlib Colorbar
     ax_, figure_ : matplotlib Axes, Figure
@@ -88,12 +88,12 @@ class SimplexDisplay(SampleDisplay):
 
     @property
     def mean_prediction(self) -> Floats:
-        """(L, 3) where arrows begin."""
+        """(L, 3) mean prediction of each cell, where its arrow begins."""
         return self.cells["mean_prediction"].transpose("cell", "label").values
 
     @property
     def mean_outcome(self) -> Floats:
-        """(L, 3) where arrows end: the frequencies of outcomes."""
+        """(L, 3) frequencies of the outcomes in each cell, where its arrow ends."""
         return self.cells["mean_outcome"].transpose("cell", "label").values
 
     @property
@@ -107,16 +107,16 @@ class SimplexDisplay(SampleDisplay):
         return self.cells["outside"].values
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> SimplexDisplay:
-        """Draw.
+        """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default a new figure's.
+            By default the axes of a new figure.
         name : str, optional
             Title; by default the one given when the display was made.
         **kwargs
-            For the arrows within their limits, as of ``Axes.quiver``.
+            Options of ``Axes.quiver`` for the arrows within their limits.
 
         Returns
         -------
@@ -148,12 +148,12 @@ class SimplexDisplay(SampleDisplay):
         return cls(found.isel(cell=found["count"].values > 0), binning=binning, coverage=coverage, lens=lens, name=name)
 
 
-# How a simplex diagram is drawn; its numbers are known by then.
+# Drawing of a simplex diagram whose numbers are computed.
 
 SimplexArtists: TypeAlias = tuple[Quiver, Quiver | None, Collection, Colorbar]
-# Colours of Okabe & Ito, told apart by colour-blind readers; the thickness differs too.
+# Colour-blind readers tell these colours apart (Okabe & Ito 2008); the thickness differs too.
 _WITHIN, _OUTSIDE, _LINE = "#0072B2", "#D55E00", "#B0B0B0"
-# Shades that arrows can be seen on.
+# These greys are light enough for arrows to be seen.
 _SHADES = LinearSegmentedColormap.from_list("light greys", ["white", "#9A9A9A"])
 
 
@@ -180,7 +180,7 @@ def _draw_triangle(ax: Axes, display: SimplexDisplay) -> None:
 
 
 def _draw_cells(ax: Axes, display: SimplexDisplay) -> Collection:
-    """Shade the triangles of a regular grid; of other cells, of unknown shape, a disc at the mean prediction."""
+    """Shade the triangles of a regular grid; cells of unknown shape become a disc at the mean prediction."""
     shares, largest = display.proportion, float(display.proportion.max())
     if isinstance(display.binning, SimplexGrid):
         corners = [grid_cell(row, display.binning.n_bins) for row in display.mean_prediction]
@@ -198,8 +198,8 @@ def _draw_cells(ax: Axes, display: SimplexDisplay) -> Collection:
 def grid_cell(prediction: Floats, n_bins: int) -> Floats:
     """Return the corners (3, 3) of the cell of a regular grid that holds a prediction (3,).
 
-    Steps of the three coordinates add up to n_bins - 1 in a triangle that points to where the outer one does, to n_bins
-    - 2 in one that points away, and to n_bins - 3 in a cell that is nothing but a corner of the grid.
+    The whole steps in the three coordinates sum to n_bins - 1 in a triangle that points as the outer one does, to
+    n_bins - 2 in one that points the other way, and to n_bins - 3 in a cell that is a single corner of the grid.
     """
     steps = closed_right(prediction - ROUNDING, np.arange(n_bins + 1) / n_bins)
     missing = n_bins - int(steps.sum())
@@ -234,7 +234,7 @@ def arrow_length(deviations: Floats) -> Floats:
 
 
 def _expect_three_classes(seen: Sample, lens: Lens) -> None:
-    """Refuse what a simplex diagram cannot show."""
+    """Refuse a sample without exactly three classes, or conditioned on anything but the whole prediction."""
     n_classes, keys = seen.predictions.n_classes, seen.predictions.keys
     if n_classes != 3:
         advice = (

@@ -42,9 +42,9 @@ def _apart(ordered: Floats) -> Bools:
 
 
 def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Floats:
-    """Find roots and extrema: where the integrand of an absolute deviation has kinks, or a maximum is reached.
+    """Find the roots and extrema of a deviation: kinks of its absolute value, and its maxima.
 
-    The increasing grid must tell them apart. Values of the function that rounding may leave of zero have no sign.
+    The increasing grid must separate them. Values within rounding of zero have no sign.
     """
     values = function(grid)
     return np.concatenate([_roots(function, grid, values), _extrema(function, grid, np.abs(values))])
@@ -79,10 +79,10 @@ def _extrema(function: Callable[[Floats], Floats], grid: Floats, sizes: Floats) 
 
 
 def around_changes(values: Floats, index: Array) -> Floats:
-    """Return the four neighbouring values in the midst of which `index` changes: (4, number of changes).
+    """Return the two values before and the two after each change of `index`: (4, number of changes).
 
-    Two would do for cells with edges. Those of equal mass change at the node that reaches a level, and the quantile
-    itself may lie on either side of that node (Chebyshev, Markov and Stieltjes).
+    Two would do for cells with edges. Cells of equal mass change at the node where the cumulative mass reaches a level,
+    and the quantile itself may lie on either side of that node (Chebyshev, Markov and Stieltjes).
     """
     order = np.argsort(values, kind="stable")
     placed, codes = values[order], index[order]
@@ -102,11 +102,11 @@ Build: TypeAlias = Callable[[Borders], Population]
 def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first: Borders | None = None) -> Population:
     """Build a population whose panels end at the borders of the regions of a lens and of the cells of a binning.
 
-    Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold a
-    round. Cells that still change in number then depend on the number of rows, and have no limit (ValueError).
+    Each round puts borders at the nodes between which the cell changes, so that the gap shrinks at least fivefold. If
+    the number of changes keeps growing, the cells depend on the number of rows and have no limit (ValueError).
 
-    `build` maps additional borders to a population: values of the event's probability under ``...``, of variables under
-    their names. Borders of a folded prediction hold for its mirror too. `first` are borders to begin with.
+    `build` maps additional borders to a population. Borders of the event's probability have the key ``...``, those of a
+    variable its name. Borders of a folded prediction hold for its mirror too. The first round has the borders `first`.
     """
     found, borders = dict(first or {}), dict[Axis, Floats]()
     size = -1
@@ -132,7 +132,7 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
             break
     raise ValueError(
         f"{lens!r} with the cells of {binning!r}: these depend on the number of rows, so that there is no limit with "
-        "fixed cells; ask for the truth of the estimand, or take EqualWidth, EqualMass or FixedEdges."
+        "fixed cells; compute the truth of the estimand, or take EqualWidth, EqualMass or FixedEdges."
     )
 
 
@@ -142,7 +142,7 @@ def _axis_of_cut(view: View, binning: Binning | None) -> Axis:
     if len(given) != 1 or isinstance(given[0], int):
         raise ValueError(
             f"the limit on the cells of {binning!r} is known for one column only, but {given!r} is conditioned on: "
-            "give one variable, or the prediction."
+            "condition on one variable, or on the prediction."
         )
     return given[0]
 
@@ -154,7 +154,7 @@ def _cell_changes(cells: Cells, view: View) -> Floats:
 
 
 def _close(around: Floats, found: Floats) -> Bools:
-    """Return which changes are known closely enough; once found, rounding of masses must not lose them again."""
+    """Return which changes are known closely enough; rounding of masses must not lose one that was found."""
     slack = SAME * np.maximum(1, np.abs(around[3]))
     again = np.searchsorted(np.sort(found), around[0] - slack) < np.searchsorted(np.sort(found), around[3] + slack)
     return (around[3] - around[0] <= slack) | again
@@ -179,7 +179,7 @@ def _decides(values: Floats, kept: Array) -> bool:
 
 
 def _means(view: View, cells: Cells, population: Population) -> dict[Axis, Floats]:
-    """Return the mean outcome of each cell of predictions: a score may be compared with it, which makes a kink."""
+    """Return the mean outcome of each cell: the distance of a prediction from it has a kink there."""
     if view.predictions.given != (...,) or view.predictions.n_classes != 2 or view.predictions.weights is None:
         return {}
     mass = np.bincount(cells.index, view.predictions.weights, minlength=cells.size)

@@ -1,7 +1,7 @@
 """Synthetic models: classifiers on worlds in which the chance of every outcome is known.
 
 An author writes two methods. `rows` draws random rows with their chances, `population` lists all of them (or the nodes
-of a quadrature) with their masses. Samples, calibration functions, true values and limits are written here, on top.
+of a quadrature) with their masses. Samples, calibration functions, true values and limits are computed from these here.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ class SyntheticModel(HasParameters, ABC):
         Parameters
         ----------
         lens : Lens
-            What will be looked through. Rows that it makes equal must be there as nodes of equal value, or `pooled`
-            of the result must be False.
+            The lens that rows will be looked at through. Rows that it makes equal must be nodes of equal value, or
+            `pooled` of the result must be False.
         binning : Binning, optional
-            What will cut the induced predictions: no node may then stand for mass on both sides of a border. Models
-            with finitely many rows have nothing to do for it, nor for `lens`.
+            The binning that will cut the induced predictions: no node may stand for mass on both sides of a border.
+            Models with finitely many rows may ignore it, and `lens` too.
 
         Raises
         ------
         ValueError
-            If the population is not known under this lens; the message says under which ones it is.
+            If the population is not known through this lens; the message says through which lenses it is.
         """
 
     @property
@@ -67,11 +67,11 @@ class SyntheticModel(HasParameters, ABC):
 
     @property
     def calibrated(self) -> bool:
-        """Whether the chances of every row are its prediction, whatever else is known of it: errors are then 0."""
+        """Whether the chances of every row are its prediction, so that all errors are 0."""
         return False
 
     def known(self, lens: Lens) -> Mapping[str, float]:  # noqa: ARG002 (for those who know something)
-        """Values known in closed form under the lens, by the estimand (without its lens) as it prints itself."""
+        """Return values known in closed form through the lens; keys are the reprs of estimands without a lens."""
         return {}
 
     def quantiles(self, levels: Floats) -> Population:  # noqa: ARG002 (for those who know them)
@@ -88,8 +88,8 @@ class SyntheticModel(HasParameters, ABC):
             If the model does not know them.
         """
         raise ValueError(
-            f"{self!r} does not know the quantiles of its predictions: they are there for models of two classes whose "
-            "prediction has a density, like BetaPredictions and GaussianMixture."
+            f"{self!r} does not know the quantiles of its predictions; models of two classes whose prediction has a "
+            "density do, for example BetaPredictions and GaussianMixture."
         )
 
     @final
@@ -143,14 +143,14 @@ class SyntheticModel(HasParameters, ABC):
             What predictions are compared with: P(Y | prediction), or P(Y | X) in a world with features. The second
             cannot be estimated from predictions and labels, and is never smaller for convex distances.
         n_samples : int, optional
-            Ask for a Monte Carlo value from that many rows (their chances, not labels, are averaged).
+            If given, the value is a Monte Carlo average over this many rows (of their chances, not of labels).
         rng : int, numpy Generator or None
             Used with `n_samples` only.
 
         Raises
         ------
         ValueError
-            If it is not known under this lens; the message says under which ones it is.
+            If the value is not known through this lens; the message says through which lenses it is.
         """
         estimand = estimator.estimand
         if of == "ise":
@@ -168,8 +168,8 @@ class SyntheticModel(HasParameters, ABC):
     def limit(self, estimator: Estimator) -> Truth:
         """Return what an estimator converges to as n grows while its cells stay fixed.
 
-        The first limit in Theorem 2 of Vaicenavicius et al. (2019): the estimand on the estimator's own cells. The
-        difference to `truth` is what binning hides; the rest of the bias is due to finite samples.
+        This is the first limit in Theorem 2 of Vaicenavicius et al. (2019), the estimand on the estimator's own cells.
+        The difference to `truth` is what binning hides; the rest of the bias is due to finite samples.
 
         Parameters
         ----------
@@ -178,13 +178,13 @@ class SyntheticModel(HasParameters, ABC):
         Raises
         ------
         ValueError
-            If its cells never settle (they depend on the number of rows), or the population is not known.
+            If its cells depend on the number of rows, so that there is no limit, or if the population is not known.
         """
         fixed, binning = on_own_cells(estimator)
         return self._zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
 
     def _zero(self, estimand: Estimator) -> Truth | None:
-        """The value of an error in a calibrated world; None where the world is not, or the estimand is no error."""
+        """Return the value 0 of an error in a calibrated world, otherwise None."""
         zero = zero_where_calibrated(self.rows, estimand) if self.calibrated else None
         return None if zero is None else Truth(zero, method="the chances are the predictions")
 
@@ -209,10 +209,10 @@ class Population:
     chances : (m, K) floats
         The chance of each outcome, row by row.
     pooled : bool
-        Whether rows that a lens makes equal are equal here, so that their chances are averaged: without that,
+        Whether rows that a lens makes equal have equal values here, so that their chances are averaged. Otherwise
         values are upper bounds, given the full prediction.
     method : str
-        How masses came about, for texts.
+        How the masses were computed, for texts.
     """
 
     predictions: Predictions
@@ -234,7 +234,7 @@ class Truth:
     given : str
         What the error is conditional on: "the induced prediction", or "upper bound given the full prediction".
     standard_error : float
-        Zero, unless a Monte Carlo value was asked for.
+        Zero, unless the value is a Monte Carlo average.
     method : str
         How the value was computed.
 
@@ -321,7 +321,7 @@ def without_warnings() -> Iterator[None]:
 
 # Estimators on populations: chances in place of labels, masses in place of counts.
 
-MONTE_CARLO_BLOCKS = 20  # of a Monte Carlo value: enough for its standard error
+MONTE_CARLO_BLOCKS = 20  # of rows, whose values give the standard error of their average
 
 
 def evaluate(estimator: Estimator, population: Population) -> float | Array:
@@ -335,7 +335,7 @@ def evaluate(estimator: Estimator, population: Population) -> float | Array:
 def zero_where_calibrated(
     rows: Callable[[int, np.random.Generator], Population], estimand: Estimator
 ) -> float | Array | None:
-    """Return the zero of an error in a world whose chances are the predictions; None for what is no error.
+    """Return the value 0 of an error in a world whose chances are the predictions, and None for any other estimand.
 
     An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in any
     cells; a score, or a part of one, is not.
@@ -344,7 +344,7 @@ def zero_where_calibrated(
     for seed, n in enumerate((300, 500)):
         try:
             values.append(np.asarray(evaluate(estimand, rows(n, as_generator(seed)))))
-        except ValueError:  # it needs more rows, or what these have not
+        except ValueError:  # the estimator needs more rows, or columns that these rows do not have
             return None
     if values[0].shape != values[1].shape or not all((np.abs(each) <= ROUNDING).all() for each in values):
         return None
@@ -352,14 +352,14 @@ def zero_where_calibrated(
 
 
 def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:
-    """Return what the estimator converges to with its cells fixed, and the binning that makes these.
+    """Return the estimator's limit with fixed cells, as an estimator, and the binning of these cells.
 
-    This is its estimand on its own cells: a debiased estimator, for one, loses its correction as n grows. Estimators
+    The limit is the estimand on the estimator's own cells, since corrections for bias vanish as n grows. Estimators
     without a binning converge to their estimand.
     """
     core = estimator.core
     if core.members:
-        raise ValueError(f"the limit of {core!r} is not known: ask for the limits of the estimators in it.")
+        raise ValueError(f"the limit of {core!r} is not known: compute the limits of the estimators in it.")
     if core.cut_by is None:
         return estimator.estimand, None
     return estimator.lens | core.estimand.recut(core.cut_by), core.cut_by
@@ -381,7 +381,7 @@ def monte_carlo(
     n_samples: int,
     rng: np.random.Generator,
 ) -> Truth:
-    """Average an estimand over blocks of random rows, with the error of the average."""
+    """Average an estimand over blocks of random rows, with the standard error of the average."""
     size = max(at_least_one("n_samples", n_samples) // MONTE_CARLO_BLOCKS, 1)
     drawn = [rows(size, rng) for _ in range(MONTE_CARLO_BLOCKS)]
     values = np.array([evaluate(estimand, block) for block in drawn])
@@ -396,7 +396,7 @@ def monte_carlo(
 
 
 def _pools(lens: Lens, block: Population) -> bool:
-    """Whether random rows determine the error: induced predictions recur 30 times, or chances depend on them alone."""
+    """Whether chances given the induced prediction are known: it recurs 30 times, or chances depend on it alone."""
     if not lens.parts and not block.predictions.variables:
         return True
     view = lens.look(block.predictions)
@@ -404,7 +404,7 @@ def _pools(lens: Lens, block: Population) -> bool:
 
 
 def induced_chances(population: Population, lens: Lens, probabilities: Floats) -> Floats:
-    """Look up the mean chances of the rows whose induced prediction is the one asked for; NaN where there is none.
+    """Return the mean chances of the rows with each of these induced predictions; NaN where no row has it.
 
     Between the nodes of a quadrature the chance of an event is interpolated.
     """
@@ -418,7 +418,7 @@ def induced_chances(population: Population, lens: Lens, probabilities: Floats) -
 
 
 def as_points(probabilities: Floats, n_classes: int, lens: Lens) -> Floats:
-    """Return induced predictions as (n, k) rows, or say how many columns are seen through the lens."""
+    """Return induced predictions as rows (n, k); refuse another number of columns than the lens leaves."""
     points = two_columns(probabilities)
     if points.ndim != 2 or points.shape[1] != n_classes:
         raise ValueError(

@@ -29,7 +29,7 @@ class BetaPredictions(LineModel):
     Parameters
     ----------
     a, b : float
-        In [0.05, 10^6] (below, the mass at 0 or 1 leaves the floats).
+        In [0.05, 10^6]; below 0.05, some of the mass lies closer to 0 or 1 than floats do.
     recalibration : callable
         The calibration function r: `Identity`, `LogitShift`, `Slope`, `Cubic`, `Wiggle`, `Bump`, `ClippedTails`,
         `HoelderBumps`, or any function of (m,) probabilities; an attribute `breaks` says where it is not smooth.
@@ -106,6 +106,7 @@ class GaussianMixture(LineModel):
     Parameters
     ----------
     beta0, beta1 : float
+        Intercept, at most 300 in size, and slope, 0 or in [0.001, 30] in size.
 
     Examples
     --------

@@ -37,10 +37,10 @@ from calibstat.lenses.relabel import Canonical
 class DirichletPredictions(SyntheticModel):
     """Predictions p ~ Dirichlet(alpha); labels have the law r(p).
 
-    True values are known through lenses that look at one class or at two groups of classes (any number of classes for
-    `Mixture`, three otherwise), canonically for up to three classes, for the top label of up to three, and canonically
-    for `Mixture` with any number (total variation: a closed form). With `Identity` the model is calibrated, and every
-    error is 0 through every lens.
+    For up to three classes true values are known canonically, for the top label, and through lenses that leave one
+    class or two groups of classes. For `Mixture` with any number of classes they are known through lenses of the last
+    kind, and canonically for total variation (a closed form). With `Identity` the model is calibrated, and every error
+    is 0 through every lens.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class DirichletPredictions(SyntheticModel):
     def laws(self, rows: Floats) -> Floats:
         """Return r of rows (m, K)."""
         if isinstance(self.recalibration, Mixture) and len(self.recalibration.distribution) != rows.shape[1]:
-            raise ValueError(f"{self.recalibration!r} has not {rows.shape[1]} classes, as alpha has.")
+            raise ValueError(f"{self.recalibration!r} must have as many classes as alpha, {rows.shape[1]}.")
         return laws_of(self.recalibration, rows)
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:
@@ -106,8 +106,8 @@ class DirichletPredictions(SyntheticModel):
             return ThreeClasses(self.alpha, self.laws, self._map).population(lens, binning)
         raise ValueError(
             f"{self!r} through {lens!r}: with {len(self.alpha)} classes true values are known for a Mixture looked at "
-            "through ClassWise(c) or Partition(...) into two or three groups, and its canonical total variation; ask "
-            "for n_samples=10**6 to have a Monte Carlo value."
+            "through ClassWise(c) or Partition(...) into two or three groups, and for its canonical total variation; "
+            "pass n_samples=10**6 for a Monte Carlo value."
         )
 
     @property
@@ -160,7 +160,7 @@ def _mixture_total_variation(alpha: Floats, weight: float, law: Floats) -> float
     return float(weight * (law * below - mean_below).sum())
 
 
-# Fixed groups of classes: what a lens makes of a Dirichlet law when it only adds up columns.
+# A lens that only adds up columns turns a Dirichlet law into the Dirichlet law of fixed groups of classes.
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,15 +173,15 @@ class ClassGroups:
         return int(self.codes.max()) + 1
 
     def sums(self, values: Sequence[float]) -> tuple[float, ...]:
-        """Add up what belongs to each group: the sums of a Dirichlet law have a Dirichlet law again."""
+        """Add up the values (K,) of each group: the sums of a Dirichlet law have a Dirichlet law again."""
         return tuple(np.bincount(self.codes, np.asarray(values, dtype=float)).tolist())
 
     def spread(self, rows: Floats, alpha: Sequence[float]) -> Floats:
-        """Share out the probability of each group among its classes, as on average."""
+        """Divide the probability of each group among its classes in proportion to `alpha`, their mean shares."""
         return rows[:, self.codes] * (np.asarray(alpha) / np.asarray(self.sums(alpha))[self.codes])
 
     def law(self, model: DirichletPredictions) -> Callable[[Floats], Floats]:
-        """Return the calibration function of the groups; for a linear one, that of average rows."""
+        """Return the calibration function of the groups, that of the average rows if the model's is linear."""
 
         def law(rows: Floats) -> Floats:
             chances = model.laws(self.spread(rows, model.alpha))
@@ -190,7 +190,7 @@ class ClassGroups:
         return law
 
     def lift(self, population: Population, model: DirichletPredictions) -> Population:
-        """Return a population of all classes that looks like that one through the lens."""
+        """Turn a population of groups into one of all classes that looks the same through the lens."""
         rows = self.spread(population.predictions.probabilities, model.alpha)
         mass, pooled, method = population.predictions.weights, population.pooled, population.method
         return population_of(rows, model.laws(rows), mass, pooled=pooled, method=method)
@@ -320,18 +320,17 @@ def _is_top_label(lens: Lens) -> bool:
     return bool(np.array_equal(view.predictions.event, rows.probabilities.max(axis=1)))
 
 
-# Quadrature over predictions of three classes, by breaking sticks: x ~ Beta of the whole for one class,
-# then a share u ~ Beta of the rest for the second. All rows with the same x are nodes under each other, so that looking
-# at that class alone pools them exactly.
+# Quadrature over predictions of three classes by stick-breaking: one class has the probability x ~ Beta, and the second
+# a share u ~ Beta of the rest. Nodes with the same x are exactly equal for a lens that sees that class alone.
 
 _FINE = logit(np.arange(1, 16) / 16)
 
 
 @dataclass(frozen=True, eq=False)
 class StickBreaking:
-    """The fan of rows in which class `first`, broken off first, has given log-odds; `alpha` is of the Dirichlet law.
+    """Nodes for Dirichlet(alpha) in which the class `first` is broken off first.
 
-    With `top` only rows are wanted in which that class is the most probable.
+    With `top`, they cover only the rows in which that class is the most probable.
     """
 
     alpha: Sequence[float]
@@ -352,8 +351,8 @@ class StickBreaking:
     def nodes(self, odds: Floats, laws: RowMap | None = None) -> tuple[Floats, Floats, Ints]:
         """Lay nodes for u at each x, given by its log-odds (m,).
 
-        With the chances of rows, `laws`, panels are bisected where a chance crosses its prediction. Returned are the
-        rows (N, 3), their density in the log-odds of x, and the number of the x that each belongs to.
+        With `laws`, which maps rows to chances, panels are bisected where a chance crosses its prediction. The method
+        returns rows (N, 3), their density in the log-odds of x, and the index of the x of each.
         """
         a, b = (self.alpha[k] for k in self.others)
         base = distinct(np.concatenate([beta_borders(a, b), _FINE]))
@@ -369,7 +368,7 @@ class StickBreaking:
         return self._rows(odds[index], shares), density * widths, index
 
     def _range(self, odds: Floats) -> tuple[Floats, Floats]:
-        """Return between which log-odds of u the first class is the top one (everywhere, if that is not asked)."""
+        """Return the range of the log-odds of u; with `top`, the part where the first class is the most probable."""
         a, b = (self.alpha[k] for k in self.others)
         ends = beta_borders(a, b)
         low, high = np.full(len(odds), ends.min()), np.full(len(odds), ends.max())
@@ -409,7 +408,7 @@ class StickBreaking:
 
 
 def _ragged_panels(owner: Array, places: Floats) -> tuple[Ints, Floats, Floats]:
-    """Lay a rule on each panel between neighbouring places of one owner: owners, nodes and weights."""
+    """Return owners, nodes and weights of a rule on each panel between neighbouring places of one owner."""
     order = np.lexsort((places, owner))
     owner, places = owner[order], places[order]
     real = (owner[:-1] == owner[1:]) & (np.diff(places) > 1e-14)

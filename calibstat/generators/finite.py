@@ -116,7 +116,7 @@ class FinitePredictions(SyntheticModel):
         return f"FinitePredictions({', '.join(said)})"
 
     def _table(self) -> Population:
-        # Sample examines variables and labels: what it would refuse is refused here.
+        # A sample is made of the rows because it checks variables and labels.
         examined = Sample(
             [self.labels[0]] * len(self.mass),
             np.array(self.predictions),
@@ -145,7 +145,7 @@ def draw_rows(mass: Floats, n: int, rng: np.random.Generator) -> Any:
 
 
 def take(population: Population, rows: Any) -> Population:
-    """Return the rows of a population without their masses, as a random draw has them."""
+    """Return some rows of a population, without masses."""
     predictions = population.predictions
     return population_of(
         predictions.probabilities[rows],
@@ -255,10 +255,10 @@ def _laws(recalibration: EventMap | RowMap, rows: Floats) -> Floats:
 
 
 def vaicenavicius_example_1() -> FinitePredictions:
-    """Build the model of Vaicenavicius et al. (2019), Example 1: every weaker lens calls it calibrated.
+    """Build the model of Vaicenavicius et al. (2019), Example 1, whose errors are 0 through every weaker lens.
 
-    Three classes, six equally likely predictions; the total variation distance is 0.1 at each of them, and 0 through
-    the top label, the two largest, and every single class.
+    It has three classes and six equally likely predictions. The total variation distance is 0.1 at each of them, and 0
+    through the top label, the two largest, and every single class.
 
     Examples
     --------
@@ -276,7 +276,7 @@ def vaicenavicius_example_1() -> FinitePredictions:
 def kelly_smyth_theorem_5_1(n_classes: int) -> FinitePredictions:
     """Build a model with ECE 0 and VECE 1/2 - 1/(2K) in the variable "v" (Kelly & Smyth 2023, Theorem 5.1).
 
-    One score (K + 1)/(2K) for all rows; where v = 0 the top label is always right, where v = 1 by chance.
+    All rows have the score (K + 1)/(2K); the top label is always right where v = 0, and right by chance where v = 1.
 
     Parameters
     ----------
@@ -291,8 +291,8 @@ def kelly_smyth_theorem_5_1(n_classes: int) -> FinitePredictions:
 def kelly_smyth_theorem_5_2(n_classes: int) -> FinitePredictions:
     """Build a model with VECE 0 in the variable "v" and ECE 1/2 - 1/(2K) (Kelly & Smyth 2023, Theorem 5.2).
 
-    Scores 1/K and 1, equally likely and independent of v; the top label (the first class, where all are equally
-    probable) is right with chance (K + 1)/(2K) at both.
+    The scores 1/K and 1 are equally likely and independent of v. At both, the top label (the first class, where all are
+    equally probable) is right with chance (K + 1)/(2K).
 
     Parameters
     ----------

@@ -39,10 +39,10 @@ def check_generator(
     ----------
     model : SyntheticModel
     lenses : iterable of Lens
-        Those through which drawn labels are held against the population.
+        Lenses through which drawn labels are compared with the population.
     estimators : sequence of Estimator
-        Without a lens. The limit of each, through each lens, is held against its value on random rows with known
-        chances.
+        Estimators without a lens. The limit of each, through each lens, is compared with its value on random rows with
+        known chances.
     n : int
         Number of rows to draw.
     rng : int, numpy Generator or None
@@ -74,7 +74,7 @@ def _check_rows(model: SyntheticModel, n: int, rng: np.random.Generator) -> None
     _check_laws(drawn, "rows")
     if model.calibrated:
         same = np.allclose(drawn.chances, drawn.predictions.chances, rtol=0, atol=SAME)
-        _require(same, "calibrated: it says that chances are the predictions, but in some rows they are not")
+        _require(same, "calibrated: it is True, but in some rows the chances are not the predictions")
 
 
 def _check_streams(model: SyntheticModel) -> None:
@@ -103,7 +103,7 @@ def _check_laws(population: Population, where: str) -> None:
 
 
 def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Generator) -> None:
-    """Hold counts of (cell of the induced prediction, induced label) against the population by chi-square."""
+    """Compare counts of (cell of the induced prediction, induced label) with the population by chi-square."""
     seen = lens(model.sample(n, rng))
     n_classes = seen.predictions.n_classes
     one_column = len(seen.predictions.keys) == 1 and not seen.predictions.column(seen.predictions.keys[0]).categorical
@@ -119,7 +119,7 @@ def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Gene
 
 
 def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:
-    """Cut the one conditioned column, or by the most probable class and its probability."""
+    """Cut one conditioned column, or several by the most probable class and its probability."""
     rows = predictions.probabilities
     inner = np.linspace(*span, _N_CELLS + 1)[1:-1]
     if len(predictions.keys) == 1:
@@ -156,7 +156,7 @@ def _check_limit(model: SyntheticModel, estimator: Estimator, n: int, rng: np.ra
     limit, value = float(model.limit(estimator)), float(evaluate(fixed, model.rows(n, rng)))
     blocks = [float(evaluate(fixed, model.rows(n // MONTE_CARLO_BLOCKS, rng))) for _ in range(MONTE_CARLO_BLOCKS)]
     error = float(np.std(blocks, ddof=1) / np.sqrt(MONTE_CARLO_BLOCKS))
-    # blocks show the bias of small samples, of which the whole has a fourth
+    # The bias of blocks is several times that of all rows, so that the difference of the two bounds the latter.
     allowed = 5 * error + abs(float(np.mean(blocks)) - value) + 1e-9
     _require(
         abs(value - limit) <= allowed,

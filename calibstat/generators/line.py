@@ -1,7 +1,7 @@
 """Worlds of two classes in which the prediction has a density: quadrature along the log-odds of the event.
 
-In log-odds the densities of scores are smooth also where they have poles at 0 and 1, and nodes mirrored about 0 pool
-p and 1 - p, as the top label does.
+As functions of log-odds, densities are smooth even if those of the probabilities have poles at 0 and 1, and nodes
+mirrored about 0 make the confidences of p and 1 - p exactly equal.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from calibstat.generators.base import Population, SyntheticModel, as_points, pop
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 
-# Uniform in the middle, geometric beyond, where nothing changes any more; log-odds beyond 700 leave the floats.
+# The grid is uniform in the middle and geometric beyond, where densities change little; exp(710) overflows.
 _FAR = 8 * 1.15 ** np.arange(1, 33)
 _WIDE = np.concatenate([np.arange(0, 8.25, 0.25), _FAR[_FAR < 700], [700]])
 
 
 @dataclass(frozen=True)
 class LineModel(SyntheticModel):
-    """A model of two classes whose predictions have a density; subclasses say which, in log-odds of the event."""
+    """A model of two classes whose predictions have a density; subclasses give it in log-odds of the event."""
 
     @abstractmethod
     def density(self, log_odds: Floats) -> Floats:
@@ -44,7 +44,7 @@ class LineModel(SyntheticModel):
 
     @abstractmethod
     def borders(self) -> Floats:
-        """Return log-odds that resolve the density, from where it begins to where it ends, and breaks."""
+        """Return log-odds that resolve the density, from its lower end to its upper one, and breaks."""
 
     @property
     def classes(self) -> tuple[Hashable, ...]:
@@ -92,7 +92,7 @@ class LineModel(SyntheticModel):
 
     @cached_property
     def _found_borders(self) -> dict[Lens, Floats]:
-        """The borders without cells that were found, by the lens: each number of bins asks for them again."""
+        """A cache of the borders without cells that were found for each lens, since every binning needs them."""
         return {}
 
     def _borders_of(self, lens: Lens) -> Floats:
@@ -101,7 +101,7 @@ class LineModel(SyntheticModel):
         return self._found_borders[lens]
 
     def _quantiles_of(self, lens: Lens, binning: Binning | None) -> Borders:
-        """Return where cells of equal mass end, and points so close on both sides that they need no search."""
+        """Return the borders of cells of equal mass, and points so close on both sides that no search is needed."""
         if lens.parts or not isinstance(binning, EqualMass) or binning.n_bins == 1:
             return {}
         ends = self.quantiles(np.arange(1, binning.n_bins) / binning.n_bins).predictions.event
@@ -135,7 +135,7 @@ class LineModel(SyntheticModel):
         return self._at(nodes[kept], mass[kept])
 
     def _at(self, nodes: Floats, mass: Floats) -> Population:
-        # Both columns from log-odds: 1 - p would lose the small ones.
+        # Both columns are computed from log-odds, since 1 - p would lose the digits of small probabilities.
         rows = np.stack([expit(-nodes), expit(nodes)])
         return population_of(
             rows.T,
@@ -229,17 +229,17 @@ def _integral(density: Callable[[Floats], Floats], left: Floats, right: Floats) 
     return density(nodes.ravel()).reshape(nodes.shape) @ weights * widths
 
 
-# Sorted scores without sorting: exponential spacings, sent through a table of quantiles.
+# Sorted scores are drawn without sorting: a table of quantiles maps cumulated exponential spacings.
 
 N_LEVELS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
 class QuantileTable:
-    """The law of the event's probability at 65 536 levels, with the chance of the event at each; straight in between.
+    """Quantiles of the event's probability at 65 536 levels, with the chance of the event at each.
 
-    The distribution function is right at each level, so that it is nowhere off by more than 1/65 536. `score` and
-    `chance`, at the levels 0, 1/N, ..., 1, are interpolated alike: a calibrated model stays exactly calibrated.
+    The distribution function is exact at each level, so that its error is at most 1/65 536. `score` and `chance`, at
+    the levels 0, 1/N, ..., 1, are both interpolated linearly, so that a calibrated model stays exactly calibrated.
     """
 
     score: Floats
@@ -264,7 +264,7 @@ class QuantileTable:
 
 
 def quantile_table(model: SyntheticModel) -> QuantileTable:
-    """Tabulate a model of two classes whose prediction has a density; a ValueError says that it does not know it."""
+    """Tabulate a model of two classes; a ValueError says that it does not know its quantiles."""
     rows = model.quantiles(np.arange(N_LEVELS + 1) / N_LEVELS)
     score, chance = rows.predictions.event.copy(), rows.chances[:, 1].copy()
     return QuantileTable(score, chance, bool(np.abs(score - chance).max() < 1e-15))

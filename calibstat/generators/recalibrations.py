@@ -1,7 +1,7 @@
 """Calibration functions for an event: what happens when a probability p is announced.
 
-Each maps announced probabilities (m,) to chances (m,). They are laid on a law of predictions by the models; any
-callable serves as well.
+Each maps announced probabilities (m,) to chances (m,). Synthetic models apply one to the predictions that they draw;
+any callable serves as well.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ class Bump(Recalibration):
 
     @property
     def breaks(self) -> Floats:
-        """Not breaks, but where the bell bends: narrow ones need narrow panels."""
+        """Points on the bell, which has no breaks: quadrature over a narrow bell needs narrow panels."""
         points = self.centre + self.width * np.arange(-8, 9)
         return np.asarray(points[(points > 0) & (points < 1)], dtype=float)
 
@@ -243,5 +243,5 @@ class HoelderBumps(Recalibration):
 
     @property
     def breaks(self) -> Floats:
-        """The ends of the bumps, and points within, since these are steep."""
+        """The ends of the bumps, and points within, where bumps are steep."""
         return 0.25 + np.arange(4 * self.n_bumps + 1) / (8 * self.n_bumps)

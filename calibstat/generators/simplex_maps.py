@@ -41,7 +41,7 @@ class SimplexMap(HasParameters, ABC):
         return ()
 
     def within(self, alpha: tuple[float, ...]) -> SimplexMap:  # noqa: ARG002 (for those that depend on it)
-        """Return the map with what is left open taken from the law Dirichlet(alpha) of predictions."""
+        """Return the map with open parameters filled in from the law Dirichlet(alpha) of predictions."""
         return self
 
 
@@ -49,7 +49,7 @@ RowMap: TypeAlias = SimplexMap | Identity | Callable[[Floats], Any]
 
 
 def laws_of(recalibration: RowMap, rows: Floats) -> Floats:
-    """Return the chances that a map gives to rows, or say where it does not return laws of the same shape."""
+    """Return the chances that a map gives to rows; refuse values of another shape or outside the simplex."""
     laws = np.asarray(recalibration(rows), dtype=float)
     if laws.shape != rows.shape:
         raise ValueError(f"{recalibration!r} maps rows of shape {rows.shape} to {laws.shape}; it must keep the shape.")
@@ -122,7 +122,7 @@ class TemperatureShift(SimplexMap):
 @final
 @dataclass(frozen=True)
 class MatrixMap(SimplexMap):
-    """r(p) = softmax(W log p + b): matrix scaling; log p is cut at -700.
+    """r(p) = softmax(W log p + b): matrix scaling, with log p of at least -700.
 
     Parameters
     ----------

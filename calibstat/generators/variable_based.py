@@ -1,4 +1,4 @@
-"""A score and a variable with chosen calibration errors in each."""
+"""Worlds with chosen calibration errors: given a score and given a variable, or of two classifiers."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class VariableMiscalibration(SyntheticModel):
         asked = further.get(..., np.empty(0))
         scores, score_mass = _nodes_between(0.5, self.highest, n_panels, np.concatenate([asked, 1 - asked]))
         v, v_mass = _nodes_between(0.0, 1.0, n_panels, further.get("v", np.empty(0)))
-        # The ends of v belong to its range, without a mass that counts.
+        # The ends of v are nodes of negligible mass, so that cells of v begin and end there.
         v, v_mass = np.concatenate([v, [0.0, 1.0]]), np.concatenate([v_mass, [1e-30, 1e-30]])
         grid_scores, grid_v = np.repeat(scores, len(v)), np.tile(v, len(scores))
         return population_of(

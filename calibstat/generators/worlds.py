@@ -27,7 +27,7 @@ from calibstat.lenses.relabel import Canonical
 class RegressionFunction(HasParameters):
     """Two features, uniform on the unit square, with a known chance eta(x) of the event.
 
-    For training classifiers whose calibration error is then known (as in Torabian & Urner 2024, Appendix C).
+    The calibration error of a classifier trained on it is known (Torabian & Urner 2024, Appendix C).
 
     Parameters
     ----------
@@ -70,15 +70,15 @@ class RegressionFunction(HasParameters):
         return X, (generator.random(n) < eta).astype(np.intp), eta
 
     def classified_by(self, classifier: Any, breaks: Sequence[Sequence[float]] | None = None) -> Classified:
-        """Return the model that a classifier is on this world.
+        """Return the synthetic model of a classifier on this world.
 
         Parameters
         ----------
         classifier : callable, or object with ``predict_proba``
             Maps (n, 2) features to probabilities: (n,) of the event, or (n, 2).
         breaks : two sequences of floats, optional
-            Where, along each feature, predictions may jump. Found by themselves for scikit-learn's trees and forests;
-            without them only Monte Carlo values are known.
+            Where, along each feature, predictions may jump. They are read from scikit-learn's trees and forests; for
+            other classifiers, without them, only Monte Carlo values are known.
         """
         return Classified(self, classifier, breaks)
 
@@ -92,8 +92,8 @@ class Classified(SyntheticModel):
     """A classifier on a `RegressionFunction`; made by ``world.classified_by(classifier)``.
 
     The true error is exact where predictions are constant between breaks (trees, forests, anything binned). Smooth
-    classifiers do not predict the same value twice, so that their value is an upper bound, given the features; ask for
-    ``truth(estimator, "ise")`` to have the distance from P(Y | X) by that name.
+    classifiers do not predict the same value twice, so that their value is an upper bound, given the features;
+    ``truth(estimator, "ise")`` is the distance from P(Y | X).
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class Conditioned(SyntheticModel):
     Parameters
     ----------
     world : SyntheticModel
-        Where rows come from; its predictions are replaced.
+        The world that rows are drawn from; its predictions are replaced.
     h : callable
         Takes the `Predictions` of rows (with their variables) and returns (m,) codes, finitely many.
 
@@ -253,5 +253,5 @@ class _ByFunction(Binning):
 def _codes(h: Callable[[Predictions], Array], predictions: Predictions) -> Array:
     codes = np.asarray(h(predictions))
     if codes.shape != (len(predictions),):
-        raise ValueError(f"h returned shape {codes.shape}, but one code for each of {len(predictions)} rows is due.")
+        raise ValueError(f"h returned shape {codes.shape}, but one code for each of {len(predictions)} rows is needed.")
     return codes

@@ -99,9 +99,9 @@ def test_groups_are_all_rows_levels_and_crossings():
         ("b v", [2, 3, 4, 5]),
     ]
     assert [(each.name, each.n, each.reason) for each in left_out] == [
-        ("a x & b u", 2, "has the rows of b u"),
+        ("a x & b u", 2, "has the same rows as b u"),
         ("a x & b v", 1, "has fewer than 2 rows"),
-        ("a y & b v", 3, "has the rows of a y"),
+        ("a y & b v", 3, "has the same rows as a y"),
     ]
 
 
