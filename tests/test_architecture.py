@@ -31,7 +31,7 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BELOW = {"_compiled", "_progress", "_files", "_lazy", "_logistic"}
+BELOW = {"_compiled", "_progress", "_text", "_files", "_lazy", "_logistic"}
 MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
@@ -42,10 +42,11 @@ LAYERS = {
     "_logistic": {"data"},
     "__main__": {"cli"},
     "_progress": set(),
+    "_text": set(),
     "_compiled": set(),
     "_files": set(),
     "_fast": {"data", "_compiled", "binnings"},
-    "data": {"_compiled", "_files"},
+    "data": {"_compiled", "_files", "_text"},
     "lenses": BELOW | {"data"},
     "binnings": BELOW | {"data"},
     "estimators": BELOW | {"data", "lenses", "binnings"},

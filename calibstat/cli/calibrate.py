@@ -31,9 +31,10 @@ import numpy as np
 
 import calibstat as cs
 from calibstat._files import written_whole
+from calibstat._text import guarded, unguarded
 from calibstat.cli import options
 from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_columns
-from calibstat.cli.text import ProgressBar, notice, plain_warnings
+from calibstat.cli.text import ProgressBar, notice, plain_warnings, say
 from calibstat.data.arrays import Ints
 from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
 from calibstat.data.frames import Selection, select
@@ -75,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
     _refuse_overwriting(arguments)
     with plain_warnings():
         start = _run_fitted(arguments) if arguments.load is None else _run_loaded(arguments)
-    print(f"Test them: calibstat test {arguments.out} --label {arguments.label} --probs '{start}*'")
+    say(f"Test them: calibstat test {arguments.out} --label {arguments.label} --probs '{start}*'")
 
 
 def _refuse_overwriting(arguments: argparse.Namespace) -> None:
@@ -100,7 +101,7 @@ def _run_loaded(arguments: argparse.Namespace) -> str:
         raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {labels}")
     start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
     n = counted(len(rows.sample), "row")
-    print(f"Wrote {n}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
+    say(f"Wrote {n}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
     return start
 
 
@@ -125,8 +126,8 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
     if arguments.save is not None:
         cs.calibrators.save(fitted, arguments.save)
     source = "the other" if arguments.apply is None else f"all of {arguments.apply},"
-    print(f"Fitted {_text(fitted)} on {len(rows)} of {counted(len(given.sample), 'row')} of {arguments.file}.")
-    print(f"Wrote {source} {counted(len(rest), 'row')}, calibrated, to {arguments.out}.")
+    say(f"Fitted {_text(fitted)} on {len(rows)} of {counted(len(given.sample), 'row')} of {arguments.file}.")
+    say(f"Wrote {source} {counted(len(rest), 'row')}, calibrated, to {arguments.out}.")
     return start
 
 
@@ -239,8 +240,8 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
         io.TextIOWrapper(stream, newline="", encoding="utf-8") as file,
     ):
         writer = csv.writer(file)
-        writer.writerow([name for name, _ in table])
-        writer.writerows(zip(*(column for _, column in table), strict=True))
+        writer.writerow([guarded(name) for name, _ in table])
+        writer.writerows(zip(*(map(guarded, column) for _, column in table), strict=True))
     return start
 
 
@@ -333,7 +334,11 @@ def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Colu
     if len(frame) != n + 1:  # the first line is the header
         raise ValueError(f"{path} has {n} rows, but {len(frame) - 1} when read as text: remove lines that are no rows")
     prob = select(names).y_prob
-    return [(name, frame[k][1:].fillna("").tolist()) for k, name in enumerate(names) if name not in prob]
+    return [
+        (name, [unguarded(each) for each in frame[k][1:].fillna("")])
+        for k, name in enumerate(names)
+        if name not in prob
+    ]
 
 
 def _header(path: Path) -> tuple[list[str], str]:

@@ -18,7 +18,7 @@ from calibstat._files import written_whole
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel
 from calibstat.cli.test import Record, ask, headline, table
-from calibstat.cli.text import plain_warnings, width
+from calibstat.cli.text import plain_warnings, say, width
 from calibstat.data.parameters import LEVEL
 from calibstat.inference.results import number
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace) -> None:
     _say(_what_changed(before, after))
     path = folder / PICTURE
     _save_picture(trained, seed, path)
-    print(f"Picture: {path}")
+    say(f"Picture: {path}")
 
 
 def train(seed: int) -> Trained:
@@ -131,13 +131,13 @@ def _rejects(record: Record) -> bool:
 def _show(title: str, records: Sequence[Record]) -> None:
     _say(title)
     _say(headline(records, LEVEL))
-    print("\n".join(table(records, LEVEL)))
-    print()
+    say("\n".join(table(records, LEVEL)))
+    say()
 
 
 def _say(text: str) -> None:
-    print(fill(text, width()))
-    print()
+    say(fill(text, width()))
+    say()
 
 
 def _save_picture(trained: Trained, seed: int, path: Path) -> None:

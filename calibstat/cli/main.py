@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from calibstat import __version__
 from calibstat._files import Interrupts
+from calibstat._text import safe
 
 # Every command with its one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
 COMMANDS = {
@@ -116,7 +117,7 @@ def _labels_option(found: re.Match[str]) -> str:
 
 
 def _end_with(line: str, code: int) -> int:
-    print(f"calibstat: {line}", file=sys.stderr)
+    print(f"calibstat: {safe(line)}", file=sys.stderr)
     return code
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import calibstat as cs
+from calibstat._text import guarded
 from calibstat.cli.options import add
-from calibstat.cli.text import ProgressBar, notice, show
+from calibstat.cli.text import ProgressBar, notice, say, show
 from calibstat.inference.results import layout, plain
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
@@ -48,7 +49,7 @@ def show_summary(summary: Any, form: str) -> None:
         keys = list(dict.fromkeys(key for row in rows for key in row))
         writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows({key: guarded(value) for key, value in row.items()} for row in rows)
     else:
         _tables(rows)
         show("text", rows, "\n".join(_legend(summary)))
@@ -77,7 +78,7 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
-        print("\n".join([*layout(lines, numbers=()), ""]))
+        say("\n".join([*layout(lines, numbers=()), ""]))
 
 
 def _legend(summary: Any) -> list[str]:

@@ -34,6 +34,7 @@ from typing import Any
 import calibstat as cs
 from calibstat.cli.options import made, mentions, positive
 from calibstat.cli.summarise import show_summary
+from calibstat.cli.text import say
 
 _KEYS = {"seed", "n_repeats", "n", "n_bins", "draws", "models", "estimators", "tests"}
 _NEEDED = {"seed", "n", "models"}
@@ -70,8 +71,8 @@ def run(arguments: argparse.Namespace) -> None:
     except KeyboardInterrupt:
         kept = f"finished blocks are kept in {store}; go on with them by --resume" if store.exists() else ""
         raise KeyboardInterrupt(kept) from None
-    print(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
-    print()
+    say(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
+    say()
     show_summary(cs.summarise(found), "table")
 
 

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import TerminalBar, listening, track
+from calibstat._text import safe
 from calibstat.inference.results import INDENT, hang, plain
 
 
@@ -66,7 +67,7 @@ def show(form: str, record: Any, text: object) -> None:
     if form == "json":
         print(json.dumps(plain(record), indent=2, allow_nan=False))
     else:
-        print(narrow(text) if _on_terminal() else text)
+        say(narrow(text) if _on_terminal() else text)
 
 
 # A progress bar for work longer than two seconds.
@@ -119,4 +120,9 @@ def plain_warnings() -> Iterator[None]:
 
 def notice(text: str) -> None:
     """Print a warning as one line on standard error."""
-    print(f"calibstat: warning: {' '.join(text.split())}", file=sys.stderr)
+    say(f"calibstat: warning: {' '.join(text.split())}", sys.stderr)
+
+
+def say(text: object = "", stream: TextIO | None = None) -> None:
+    """Print a text that may hold names from data, so that no name is a command for the terminal."""
+    print(safe(text), file=stream)

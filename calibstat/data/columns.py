@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from calibstat._text import shown
 from calibstat.data.arrays import Array, Bools, Ints
 
 # pandas' missing values, recognised by the names of their types, so that pandas need not be imported.
@@ -190,10 +191,10 @@ def names_of(given: Any) -> list[str] | None:
 
 def shortened(names: Sequence[Any]) -> str:
     """List names; of more than twelve, the first ten and the last."""
-    shown = [as_text(name) for name in names]
-    if len(shown) > 12:
-        shown = [*shown[:10], f"... ({len(shown) - 11} more)", shown[-1]]
-    return ", ".join(shown)
+    listed = [shown(as_text(name)) for name in names]
+    if len(listed) > 12:
+        listed = [*listed[:10], f"... ({len(listed) - 11} more)", listed[-1]]
+    return ", ".join(listed)
 
 
 def as_text(name: Any) -> str:

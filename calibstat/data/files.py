@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from calibstat._files import Interrupts
+from calibstat._text import MOST_OF_A_LINE, shown, unguarded
 from calibstat.data._line_counts import LONGEST, TOO_LONG, CountedLines
 from calibstat.data.arrays import Array
 from calibstat.data.columns import as_array, column
@@ -171,7 +172,7 @@ def header(line: str) -> tuple[list[str], str]:
 
 def _fields(line: str, delimiter: str) -> list[str]:
     fields = next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
-    return [field.strip() for field in fields]
+    return [unguarded(field.strip()) for field in fields]
 
 
 def _body(rows: CountedLines, names: list[str], delimiter: str, chosen: Selection) -> dict[str, Any]:
@@ -179,7 +180,15 @@ def _body(rows: CountedLines, names: list[str], delimiter: str, chosen: Selectio
     missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING_VALUES)
     missing[positions[chosen.y_true]] = MISSING_LABELS
     frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=list(positions.values()), na=missing)
-    return arguments_from({name: frame[position] for name, position in positions.items()}, chosen)
+    return arguments_from({name: _without_guards(frame[position]) for name, position in positions.items()}, chosen)
+
+
+def _without_guards(values: Any) -> Any:
+    """Take away the apostrophes that `guarded` has put before texts; a column without any stays as it is."""
+    texts = [] if values.dtype.kind in "biuf" else values.tolist()
+    if not any(isinstance(each, str) and each.startswith("'") for each in texts):
+        return values
+    return np.array([unguarded(each) for each in texts], dtype=object)
 
 
 def _table(rows: CountedLines, *, sep: str, names: list[int], usecols: list[int], na: dict[Any, list[str]]) -> Any:
@@ -232,7 +241,7 @@ def file_arguments(path: Any, **asked: Any) -> dict[str, Any]:
     None and null are kept; in all other columns these are missing too. Columns are named as for `select`. A ValueError
     says that the file cannot be read, or that a column is missing.
     """
-    where = "standard input" if str(path) == "-" else str(path)
+    where = "standard input" if str(path) == "-" else shown(path, MOST_OF_A_LINE)
 
     def choose(names: list[str]) -> Selection:
         return select(names, **asked, where=where)

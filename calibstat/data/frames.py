@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from calibstat._text import is_number, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.columns import as_array, as_text, column, names_of, refuse_lazy
 
@@ -87,10 +88,10 @@ def _matches(pattern: str, names: Sequence[str], taken: Sequence[str], where: st
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = [repr(name) for name in names]
-    if len(shown) > 20:
-        shown = [*shown[:15], f"... ({len(shown) - 17} more)", *shown[-2:]]
-    return ", ".join(shown)
+    listed = [shown(repr(name)) for name in names]
+    if len(listed) > 20:
+        listed = [*listed[:15], f"... ({len(listed) - 17} more)", *listed[-2:]]
+    return ", ".join(listed)
 
 
 def frame_arguments(frame: Any, **asked: Any) -> dict[str, Any]:
@@ -172,12 +173,3 @@ def _refuse_text(called: str, items: list[Any]) -> None:
     if texts:
         row, item = next((each for each in texts if not is_number(each[1])), texts[0])
         raise ValueError(f"{called} holds the text {item!r} in row {row} (rows count from 0): pass numbers")
-
-
-def is_number(text: str) -> bool:
-    """Whether a text can be read as a number."""
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

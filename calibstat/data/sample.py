@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from calibstat._text import safe
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable
 from calibstat.data.checks import examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
@@ -232,7 +233,7 @@ class Sample:
             parts.append("weighted")
         if self.predictions.seen:
             parts.append(f"seen through {self.predictions.seen}")
-        return f"Sample({', '.join(parts)})"
+        return safe(f"Sample({', '.join(parts)})")
 
     def _shown_labels(self) -> str:
         if len(self.labels) <= 10:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._text import safe, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
@@ -128,6 +129,9 @@ class Result(ABC):
         return draw(self, **options)
 
     def __str__(self) -> str:
+        return safe(self._as_text())
+
+    def _as_text(self) -> str:
         details = self._details()
         indent = max([_NAME_WIDTH, *(len(name) for name, _ in details)]) + 1
         cells = self._table()
@@ -506,6 +510,7 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
     >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
     ['a   n', 'b  10']
     """
+    rows = [[shown(cell) for cell in row] for row in rows]
     filled = _filled(rows)
     widths = {column: max(len(row[column]) for row in rows) for column in filled}
     return [

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from calibstat._text import safe
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL, at_least_one
 from calibstat.data.sample import Predictions
@@ -322,7 +323,7 @@ class Monitor:
             f"  bets   {self.bets.description if self.bets else ''}",
             f"  order  {_order_in_words(self.order, self._intake.waiting)}",
         ]
-        return "\n".join([*lines, f"  rows   {skipped}"] if skipped else lines)
+        return safe("\n".join([*lines, f"  rows   {skipped}"] if skipped else lines))
 
     __repr__ = __str__
 

@@ -1,0 +1,61 @@
+"""Text that comes from data, as a terminal may show it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MOST_OF_A_NAME, MOST_OF_A_LINE = 200, 10_000
+_LONG_WORD = re.compile(rf"\S{{{MOST_OF_A_NAME + 1},}}")
+
+
+def shown(value: object, most: int = MOST_OF_A_NAME) -> str:
+    r"""Escape what is not printable, such as control characters, and cut a longer text in its middle.
+
+    >>> shown("\x1b[2Jred"), shown("a" * 100, 8)
+    ('\\x1b[2Jred', 'aaaa...(100 characters)...aaaa')
+    """
+    text = str(value)
+    if len(text) > most:
+        text = f"{text[: most // 2]}...({len(text)} characters)...{text[-(most // 2) :]}"
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
+
+
+def safe(text: object) -> str:
+    """Make our own lines, which hold names from data, safe: no control character but ends of lines, no endless word."""
+    lines = (_LONG_WORD.sub(lambda word: shown(word[0], MOST_OF_A_NAME), line) for line in str(text).split("\n"))
+    return "\n".join(shown(line, MOST_OF_A_LINE) for line in lines)
+
+
+# Cells of CSV: spreadsheets take a text that begins with one of these for a formula.
+
+_GUARD = "'"
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def guarded(cell: object) -> object:
+    """Put an apostrophe before a text that a spreadsheet would execute; numbers, also those in a text, stay.
+
+    >>> [guarded(cell) for cell in ("=1+1", "-a", "-1.5", -1.5, "a=b")]
+    ["'=1+1", "'-a", '-1.5', -1.5, 'a=b']
+    """
+    risky = isinstance(cell, str) and _FORMULA.match(cell) and not is_number(cell)
+    return f"{_GUARD}{cell}" if risky else cell
+
+
+def unguarded(cell: Any) -> Any:
+    """Return the cell that `guarded` was given."""
+    return cell[1:] if isinstance(cell, str) and cell.startswith(_GUARD) and _FORMULA.match(cell) else cell
+
+
+def is_number(text: str) -> bool:
+    """Whether a text can be read as a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
