@@ -91,8 +91,8 @@ def _legend(summary: Any) -> list[str]:
         )
     if "truth" in summary:
         lines.append(
-            "truth: the true value of what is estimated, not binned; limit: what the estimator converges to while its "
-            "cells stay (binned)."
+            "truth: the true value of the estimand, not binned; limit: the value that the estimator converges to with "
+            "fixed cells (binned)."
         )
         lines.append("mean: of the estimates, binned where the estimator has cells; bias: mean - truth.")
     return [*lines, "In brackets: Monte Carlo standard errors."]

@@ -1,7 +1,7 @@
-"""Everything that is swept, evaluated on the data sets of a few repeats.
+"""Estimators, tests and intervals of a sweep, evaluated on the data sets of a few repeats.
 
-Estimators on cells of equal mass or width share one sort of each data set, and are then evaluated on all repeats of a
-group at once. A group has always the same number of lanes, and a repeat its own lane, so that the bits of a value do
+Estimators on cells of equal mass or width share one sort of each data set, and are evaluated on all repeats of a group
+at once. A group always has the same number of lanes, and each repeat has its own lane, so that the bits of a value do
 not depend on which repeats are computed together.
 """
 
@@ -40,16 +40,16 @@ from calibstat.sweeps._grid import (
     shares_the_sort,
 )
 
-# Its stubs say nothing of limits.
+# The stubs of threadpoolctl do not declare its limits.
 _threadpoolctl: Any = threadpoolctl
-# Lanes of a group, and of one with many borders, whose sums would need much memory.
+# The number of lanes of a group, and that of a group with many borders, whose sums need much memory.
 LANES, FEW_LANES = 100, 25
 _MANY_BORDERS = 4000
 
 
 @dataclass(frozen=True, eq=False)
 class SharedCells:
-    """Estimators that look through one lens at cells from one sort: their places among the items, and all borders."""
+    """Estimators on cells from one sort, through one lens: their places among the items, and all borders."""
 
     lens: Lens
     on_cells: dict[Binning, list[int]]
@@ -57,7 +57,7 @@ class SharedCells:
 
     @property
     def places(self) -> list[int]:
-        """The places of all of them."""
+        """The places of these estimators among the items."""
         return [place for places in self.on_cells.values() for place in places]
 
 
@@ -81,7 +81,7 @@ class Estimates:
 
 
 class GroupOfRepeats:
-    """What the repeats of a group have left to be evaluated together."""
+    """The sums of the repeats of a group, which are evaluated together."""
 
     def __init__(self, estimates: Estimates) -> None:
         self.estimates = estimates
@@ -90,7 +90,7 @@ class GroupOfRepeats:
         self.waiting = np.zeros((len(estimates.items), estimates.lanes), dtype=bool)
 
     def take(self, lane: int, drawn: RepeatData) -> None:
-        """Evaluate what stands alone on the data set of a repeat, and keep the sums of the rest."""
+        """Evaluate estimators that need the rows of a repeat, and keep the sums of all others in its lane."""
         for place in self.estimates.alone:
             self.values[place, lane] = self.estimates.one(place, drawn)
         for number, each in enumerate(self.estimates.shared):
@@ -105,12 +105,12 @@ class GroupOfRepeats:
                     self.values[place, lane] = self.estimates.one(place, drawn)
 
     def take_all(self, sums: Floats) -> None:
-        """Take the sums of all lanes, of estimators that look through one lens and all have sums."""
+        """Keep the sums of all lanes, where every estimator is a function of sums through one lens."""
         self.sums = [sums]
         self.waiting[:] = True
 
     def finish(self) -> tuple[Floats, dict[int, Exception]]:
-        """Evaluate what waits: values (items, lanes), and the errors by lane where an estimator raises."""
+        """Evaluate all that is kept; return values (items, lanes), and by lane the errors that estimators raise."""
         errors: dict[int, Exception] = {}
         for shared, sums in zip(self.estimates.shared, self.sums, strict=True):
             for binning, places in shared.on_cells.items():
@@ -122,7 +122,7 @@ class GroupOfRepeats:
         return self.values, errors
 
     def _keep(self, number: int, lane: int, sums: Floats) -> None:
-        """Put the sums into their lane; the first fill all lanes, so that none is empty."""
+        """Put sums into their lane; the first ones fill all lanes, so that none is empty."""
         kept = self.sums[number]
         if kept is None:
             self.sums[number] = np.repeat(sums[None], self.estimates.lanes, axis=0)
@@ -130,7 +130,7 @@ class GroupOfRepeats:
             kept[lane] = sums
 
     def _evaluate(self, place: int, tally: Tally) -> dict[int, Exception]:
-        """Evaluate all lanes; if that raises, each lane with its sums in all lanes."""
+        """Evaluate all lanes together; if that raises, evaluate each lane alone, with its sums in all lanes."""
         thing, waiting, errors = self._thing(place), self.waiting[place], dict[int, Exception]()
         try:
             self.values[place, waiting] = _value(thing, tally)[waiting]
@@ -198,7 +198,7 @@ class BlockValues:
 
 
 def work(study: Study, unit: Unit, block: int) -> BlockValues:
-    """Compute a unit; what raises is recorded, and the other repeats go on."""
+    """Compute a unit; the first error is recorded, and does not stop the other repeats."""
     repeats = repeats_of(study, unit, block)
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
     model, n = study.names[unit.model], study.n[unit.n]
@@ -221,7 +221,7 @@ def work(study: Study, unit: Unit, block: int) -> BlockValues:
 def compute(
     study: Study, model: str, n: int, repeats: range, estimates: Estimates
 ) -> tuple[dict[str, Floats], dict[int, Exception]]:
-    """Evaluate everything on a group of repeats: values (names, bins, repeats), NaN after failures, and errors."""
+    """Evaluate a group of repeats: values (names, bins, repeats), NaN where a repeat failed, and errors by repeat."""
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
     group, errors = GroupOfRepeats(estimates), dict[int, Exception]()
     first = repeats.start // estimates.lanes * estimates.lanes
@@ -278,12 +278,12 @@ def _intervals(study: Study, sample: Sample, model: str, repeat: int) -> Floats:
     return ends
 
 
-# What must hold in the whole process while a sweep computes: no warnings of small cells, one BLAS thread.
+# While a sweep computes, the whole process ignores warnings of small cells and uses one BLAS thread.
 
 
 @dataclass
 class WhileAnyone:
-    """Enters the context that `make` returns when the first thread comes, and leaves it when the last one goes."""
+    """A context that the first thread enters, by calling `make`, and the last thread leaves."""
 
     make: Callable[[], AbstractContextManager[Any]]
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -312,6 +312,6 @@ def _no_small_cells() -> Iterator[None]:
 
 
 small_cells_ignored = WhileAnyone(_no_small_cells)
-"""Thousands of cells are small, and on purpose; filters of warnings belong to the process, not to the thread."""
+"""A sweep has thousands of small cells on purpose; filters of warnings belong to the process, not to a thread."""
 one_blas_thread = WhileAnyone(lambda: _threadpoolctl.threadpool_limits(limits=1, user_api="blas"))
-"""Products of matrices round differently for other numbers of threads, and threads of ours keep all cores busy."""
+"""Matrix products round differently with another number of threads, and the sweep's own threads use all cores."""

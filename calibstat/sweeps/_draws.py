@@ -1,4 +1,4 @@
-"""How the data set of a repeat is drawn: row by row, in sorted order, or as sums over cells."""
+"""Draw the data set of a repeat: row by row, in sorted order, or as sums over cells."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from calibstat.lenses.relabel import Canonical
 
 
 class CellLaw:
-    """What is known of the predictions between any two borders, for two classes and known, distinct quantiles."""
+    """The law of the sums over cells, for two classes and predictions with known, distinct quantiles."""
 
     def __init__(self, model: SyntheticModel) -> None:
         self.model = model
         self.table = quantile_table(model)
         if not (np.diff(self.table.score) > 0).all():
             raise ValueError(
-                f"{model!r} has equal predictions (or such that floats cannot tell apart), which cells of equal mass "
-                "keep together: take draws='rows'."
+                f"{model!r} has equal predictions (or predictions too close for floats to separate), which cells of "
+                "equal mass keep together: take draws='rows'."
             )
         self._below: dict[int, Floats] = {}
         self._between: dict[tuple[bytes, int], Moments] = {}
@@ -59,7 +59,7 @@ class CellLaw:
         _add_below(sums, rows, happened, *law.draw(rows, happened, rng, cuts.squares))
 
     def _between_edges(self, cuts: Cuts) -> Moments:
-        """Add up a population over each cell, by quadrature; the cells are the same for each n."""
+        """Return the moments of each cell by quadrature; the cells do not depend on n."""
         degree = degree_for(cuts.squares)
         key = cuts.edges.tobytes(), degree
         if key not in self._between:
@@ -73,9 +73,9 @@ class CellLaw:
         return self._between[key]
 
     def _by_rank(self, cuts: Cuts, sums: Floats, rng: np.random.Generator) -> None:
-        """Draw cells between ranks: order statistics of uniform levels, then what lies between them.
+        """Draw cells between ranks: order statistics of uniform levels, then the rows between them.
 
-        The row just below each inner border is at the border's level; the others are anywhere between two levels.
+        The row just below each inner border lies at the border's level, and the others anywhere between two levels.
         """
         gaps = np.diff(cuts.ranks)
         last = np.arange(len(gaps)) == len(gaps) - 1
@@ -134,7 +134,7 @@ def _add_below(sums: Floats, rows: Array, happened: Array, prediction: Floats, s
 
 
 class RepeatData(ABC):
-    """The data set of one repeat, shared by everything that is swept, and looked at once through each lens."""
+    """The data set of one repeat, which all estimators and tests share; it is looked at once through each lens."""
 
     def __init__(self) -> None:
         self._seen: list[tuple[Lens, Sample]] = []
@@ -145,7 +145,7 @@ class RepeatData(ABC):
         """All rows, in random order."""
 
     def through(self, lens: Lens) -> Sample:
-        """Return what is seen through a lens."""
+        """Return the sample as seen through a lens."""
         if not lens.parts:
             return self.sample
         found = next((seen for known, seen in self._seen if known == lens), None)
@@ -155,7 +155,7 @@ class RepeatData(ABC):
         return found
 
     def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
-        """Sort and add up as `Cuts.sums` does, for unweighted rows of two outcomes cut by the prediction; else None."""
+        """Return `Cuts.sums` for unweighted rows of two outcomes that are cut by the prediction, otherwise None."""
         seen = self.through(lens)
         predictions = seen.predictions
         if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
@@ -182,7 +182,7 @@ class RandomRows(RepeatData):
 
 @final
 class SortedScores(RepeatData):
-    """Scores in increasing order, and what happened; put into random order only if someone asks for rows."""
+    """Scores in increasing order, with their outcomes; they are shuffled only if an estimator needs rows."""
 
     def __init__(self, scores: Floats, happened: Bools, classes: tuple[Any, ...], rng: np.random.Generator) -> None:
         RepeatData.__init__(self)
@@ -193,7 +193,7 @@ class SortedScores(RepeatData):
 
     @cached_property
     def sample(self) -> Sample:
-        """The rows, shuffled by what follows in the stream of the repeat."""
+        """The rows in random order, shuffled by the stream of the repeat."""
         order = self.rng.permutation(len(self.scores))
         rows = population_of(self.scores[order], self.scores[order], classes=self.classes)
         return Sample.of(rows.predictions, self.happened[order].astype(np.intp))
@@ -204,7 +204,7 @@ class SortedScores(RepeatData):
 
 
 def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Any]:
-    """Return what draws from each model: a function of n and a Generator, or a `CellLaw`.
+    """Return for each model a function of n and a Generator that draws from it, or a `CellLaw`.
 
     `draws` is "rows", "sorted" or "cells"; the last two need models that know the quantiles of their predictions.
     """
@@ -224,9 +224,8 @@ def _sorted_rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], 
     return lambda n, rng: SortedScores(*table.draw_sorted(n, rng), classes, rng)
 
 
-# Cells for many numbers of bins from one sort: the borders of all are looked up at once, sums are differences.
-#
-# Values agree with the estimators' own up to rounding: the sum of a cell is a difference of sums over all rows below.
+# One sort gives the cells for many numbers of bins: all borders are looked up at once, and the sum of a cell is a
+# difference of sums over all rows below its borders. Values equal those of the estimators up to rounding.
 
 # What is summed over all rows below a border.
 COUNT, PREDICTED, HAPPENED, SQUARE = range(4)
@@ -240,8 +239,8 @@ def cut_by_one_sort(binning: Binning) -> bool:
 class Cuts:
     """All borders that the equal-mass and equal-width cells of several binnings have in samples of n rows.
 
-    `ranks` (r,) say how many rows lie below each border of equal mass, with 0 and n; `edges` (e,) are the borders of
-    equal width, without 0 and 1. Squared residuals are summed only if `squares` asks for them.
+    `ranks` (r,) are the numbers of rows below each border of equal mass, with 0 and n; `edges` (e,) are the borders of
+    equal width, without 0 and 1. Squared residuals are summed only if `squares` is true.
     """
 
     def __init__(self, binnings: Iterable[Binning], n: int, *, squares: bool = True) -> None:
@@ -262,15 +261,15 @@ class Cuts:
 
     @property
     def size(self) -> int:
-        """How many borders there are."""
+        """The number of borders."""
         return len(self.ranks) + len(self.edges) + 2
 
     def sums(self, scores: Floats, events: Floats) -> tuple[Floats, Bools]:
-        """Add up all rows below each border: of increasing scores (n,), and those of them (m,) with the event.
+        """Add up the rows below each border, from increasing scores: all (n,), and those of rows with the event (m,).
 
-        Returned are sums (4, r + 1 + e + 1) of rows, predictions, events, and squared residuals (NaN unless asked for):
-        below ranks, below 0, below edges, and of all; and whether the rows on both sides of each rank (r,) differ:
-        equal scores would have to stay together.
+        Return sums (4, r + 1 + e + 1) of rows, predictions, events and squared residuals (NaN without `squares`): below
+        the ranks, below 0, below the edges, and over all rows. Return also whether the scores on both sides of each
+        rank (r,) differ; equal scores would have to stay together.
         """
         inner = self.ranks[1:-1]
         firsts = scores[inner]
@@ -279,7 +278,7 @@ class Cuts:
         sums = np.empty((4, len(count)))
         sums[COUNT], sums[HAPPENED] = count, happened
         sums[PREDICTED] = _running(scores)[count]
-        if self.squares:  # (1 - p)^2 where it happened, p^2 elsewhere
+        if self.squares:  # (1 - p)^2 in rows with the event, p^2 in the others
             sums[SQUARE] = _running(scores**2)[count] - 2 * _running(events)[happened] + happened
         else:
             sums[SQUARE] = np.nan
@@ -296,7 +295,7 @@ class Cuts:
         )
 
     def serves(self, binning: Binning, apart: Bools) -> bool:
-        """Whether no tie stands across a border of a binning."""
+        """Whether no border of a binning separates equal scores."""
         return isinstance(binning, EqualWidth) or bool(apart[self.columns[binning]].all())
 
 

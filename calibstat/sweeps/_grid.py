@@ -1,4 +1,4 @@
-"""The grid of a sweep: what is evaluated on which models, its random numbers, and what tells it from another grid."""
+"""The grid of a sweep: its models, estimators and tests, its random streams, and a description that identifies it."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from calibstat.sweeps._draws import Cuts, RepeatData, cut_by_one_sort, ways_to_d
 
 Plain: TypeAlias = Callable[[Ints, Floats], Any]
 IntervalOf: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
-# The last keys of the streams of one repeat: what it is drawn for.
+# The last keys of the streams of one repeat, which name their purpose.
 SAMPLE, TEST, INTERVAL, GROUP = range(4)
 _ROWS_IN_A_FINGERPRINT = 64
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What is to be computed.
+    """The definition of a sweep.
 
     `interval` takes a sample, an estimator and a Generator, and returns the two ends, or None where there is no
-    interval. `entropy` is the root of all streams, and `seed` the integer that they were made from, to be shown.
+    interval. `entropy` is the root of all streams, and `seed` is the integer that it was made from, for texts.
     `draws` ("rows", "sorted" or "cells") is how data sets are drawn.
     """
 
@@ -59,7 +59,7 @@ class Study:
         keep(self, ways=ways_to_draw(self.models, self.draws))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send to other processes what the study is made from: they make its tables again."""
+        """Pickle only the arguments of the study; other processes compute its tables again."""
         return Study, tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
     @property
@@ -68,7 +68,7 @@ class Study:
         return tuple(self.models)
 
     def stream(self, model: str, n: int, repeat: int, *purpose: int) -> np.random.Generator:
-        """Return the stream of one repeat: named by what it is for, so that a larger grid changes nothing in it."""
+        """Return the stream of one repeat; its keys name its purpose, so that a larger grid does not change it."""
         key = (crc32(model.encode()), n, repeat, *purpose)
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.entropy, spawn_key=key)))
 
@@ -79,7 +79,7 @@ class Study:
         return self.ways[model](n, self.stream(model, n, repeat, SAMPLE))
 
     def draw_group(self, model: str, cuts: Cuts, n_repeats: int, first: int) -> Floats | None:
-        """Draw the sums of a whole group of repeats, if that is the way: whichever of them are wanted."""
+        """Draw the sums of a whole group of repeats with draws="cells", otherwise return None."""
         if self.draws != "cells":
             return None
         return self.ways[model].draw(cuts, n_repeats, self.stream(model, cuts.n, first, GROUP))
@@ -89,7 +89,7 @@ class Study:
         return self.draw(model, n, repeat).sample
 
     def design(self, version: str) -> dict[str, Any]:
-        """Return all that decides the numbers, in plain values that are the same in every process."""
+        """Return all that determines the numbers, in plain values that are the same in every process."""
         return {
             "calibstat": version,
             "models": {name: f"{described(model)} {_fingerprint(model)}" for name, model in self.models.items()},
@@ -108,7 +108,7 @@ class Study:
 def _refuse_what_needs_rows(study: Study) -> None:
     for name, items in (("tests=", study.tests), ("interval=", study.estimators if study.interval else ())):
         if len(items):
-            raise ValueError(f"{name} needs rows, but draws='cells' draws none: take 'rows' or 'sorted'.")
+            raise ValueError(f"{name} needs rows, but draws='cells' draws none: take draws='rows' or 'sorted'.")
     for item in study.estimators.each:
         if not shares_the_sort(item.thing) or item.thing.lens.parts:
             raise ValueError(
@@ -120,7 +120,7 @@ def _refuse_what_needs_rows(study: Study) -> None:
 
 
 def _fingerprint(model: SyntheticModel) -> str:
-    """Return a digest of a few rows with their chances: some reprs do not tell two models apart."""
+    """Return a digest of a few rows with their chances, since two models may have the same repr."""
     rng = np.random.Generator(np.random.PCG64(0))
     rows = model.rows(_ROWS_IN_A_FINGERPRINT, rng)
     contents = np.ascontiguousarray(rows.predictions.probabilities).tobytes(), np.ascontiguousarray(rows.chances)
@@ -128,7 +128,7 @@ def _fingerprint(model: SyntheticModel) -> str:
 
 
 def shares_the_sort(thing: Estimator | Plain) -> bool:
-    """Whether an estimator can be computed from sums below borders, which others share."""
+    """Whether an estimator is a function of the sums below borders that estimators share."""
     return (
         isinstance(thing, Estimator) and isinstance(thing.core, BinnedEstimator) and cut_by_one_sort(thing.core.binning)
     )
@@ -147,7 +147,7 @@ class Unit:
 
 
 def all_units(study: Study, block: int) -> list[Unit]:
-    """List the units, the largest samples first, so that no long one is left for the end."""
+    """List the units, the largest samples first, so that no long unit runs alone at the end."""
     order = sorted(range(len(study.n)), key=lambda position: -study.n[position])
     blocks = range(-(-study.n_repeats // block))
     return [Unit(model, n, number) for n, model, number in product(order, range(len(study.models)), blocks)]
@@ -167,7 +167,7 @@ def shapes(study: Study) -> dict[str, tuple[int, int]]:
     return found
 
 
-# What is evaluated, by name, worked out for each number of bins; what does not depend on it is there once.
+# Estimators and tests by name, for each number of bins; one that does not depend on that number is listed once.
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ class NullTest:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to evaluate on each sample; `n_bins` is 0 if it is the same for all of them."""
+    """One thing to evaluate on each sample; `n_bins` is 0 if it does not depend on the number of bins."""
 
     name: str
     n_bins: int
@@ -195,7 +195,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """All things to evaluate, and `where` their values belong: the item of each name at each number of bins."""
+    """All things to evaluate; `where` is the number of the item of each name at each number of bins."""
 
     names: tuple[str, ...]
     each: tuple[Item, ...]
@@ -206,7 +206,7 @@ class Items:
 
 
 def items_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kind: Callable[[str, Any], Any]) -> Items:
-    """Work out what each name stands for at each number of bins.
+    """Return the things that each name stands for at each number of bins.
 
     `given` maps names to things, or to functions of the number of bins that return things; `kind` checks a thing, given
     its name and the thing; `argument` is for messages.
@@ -242,7 +242,7 @@ def _item(argument: str, name: str, thing: Any, n_bins: int, kind: Callable[[str
 def _expect_function_of_bins(argument: str, name: str, thing: Any) -> None:
     try:
         signature = inspect.signature(thing)
-    except (TypeError, ValueError):  # it has none that can be seen
+    except (TypeError, ValueError):  # its signature is unknown
         return
     try:
         signature.bind(1)
@@ -284,7 +284,7 @@ def call_plain(function: Plain, sample: Sample) -> float:
     return float(function(sample.outcomes, predictions.event if two else predictions.probabilities))
 
 
-# What tells one estimator, test or function from another, so that a store never returns the numbers of another one.
+# Descriptions tell one estimator, test or function from another, so that a store never returns another one's numbers.
 
 UNTOLD = "of which nothing can be told"
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic)
@@ -293,11 +293,11 @@ _CODE, _ARRAY = "<code>", "<array>"
 
 
 def described(thing: Any) -> str:
-    """Write what a thing is so that two processes write the same, and two different things differ.
+    """Describe a thing so that every process writes the same text, and different things have different texts.
 
-    That is its repr without addresses and, where there is more to it, a digest: of the code of functions, what they
-    enclose, their defaults, the functions of their module that they name and its plain constants; of the attributes of
-    an object that can be called. `UNTOLD` stands where an object has neither attributes nor a repr of its own.
+    The text is the repr without addresses and, where that does not suffice, a digest. The digest of a function covers
+    its code, closure, defaults, and the functions and plain constants of its module that it names; that of a callable
+    object covers its attributes. `UNTOLD` stands for an object with neither attributes nor a repr of its own.
     """
     told = _told(thing, 0)
     if _is_ours(thing) and _CODE not in told and _ARRAY not in told:
@@ -307,7 +307,7 @@ def described(thing: Any) -> str:
 
 
 def _is_ours(thing: Any) -> bool:
-    """Whether a thing is of this package, whose version is part of every study, and whose reprs tell all but arrays."""
+    """Whether a thing is of this package: studies hold its version, and its reprs show all parameters but arrays."""
     return type(thing).__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
@@ -316,7 +316,7 @@ def _written(thing: Any) -> str:
 
 
 def _told(thing: Any, depth: int) -> str:
-    """Tell a thing with all that is in it."""
+    """Describe a thing with all that it contains."""
     if isinstance(thing, _PLAIN) or depth > _DEEPEST:
         return _written(thing) if isinstance(thing, _PLAIN) else "..."
     if isinstance(thing, np.ndarray):
@@ -342,7 +342,7 @@ def _all(things: Any, depth: int) -> str:
 
 
 def _function(function: FunctionType, depth: int) -> str:
-    """Tell the code of a function, and what decides what it does as far as that can be seen."""
+    """Describe the code of a function, its closure, its defaults, and the helpers that it names."""
     cells = [_content(cell) for cell in function.__closure__ or ()]
     named = {name: function.__globals__[name] for name in sorted(_names(function.__code__) & {*function.__globals__})}
     helpers = {name: each for name, each in named.items() if _is_own(each, function)}
@@ -353,12 +353,12 @@ def _function(function: FunctionType, depth: int) -> str:
 def _content(cell: Any) -> Any:
     try:
         return cell.cell_contents
-    except ValueError:  # not filled yet
+    except ValueError:  # the cell is not filled yet
         return None
 
 
 def _is_own(thing: Any, function: FunctionType) -> bool:
-    """Whether it is a function of the same module or a plain constant."""
+    """Whether a global is a function of the same module or a plain constant."""
     if isinstance(thing, FunctionType):
         return thing.__globals__ is function.__globals__
     return isinstance(thing, _PLAIN)
@@ -369,13 +369,13 @@ def _names(code: CodeType) -> set[str]:
 
 
 def _byte_code(code: CodeType) -> str:
-    """Tell byte code with that of the functions in it; not where it stands."""
+    """Describe byte code and that of the functions in it, without file names and line numbers."""
     constants = [_byte_code(each) if isinstance(each, CodeType) else repr(each) for each in code.co_consts]
     return _CODE + repr((code.co_code.hex(), constants, code.co_names, code.co_varnames))
 
 
 def _object(thing: Any, depth: int) -> str:
-    """Tell an object by its class, its repr and its attributes."""
+    """Describe an object by its class, its repr and its attributes."""
     kind = type(thing)
     call = None if _is_ours(thing) else inspect.getattr_static(kind, "__call__", None)
     name = (
@@ -389,7 +389,7 @@ def _object(thing: Any, depth: int) -> str:
 
 
 def _state(thing: Any) -> Any:
-    """Return the parameters of an object, None where they cannot be seen."""
+    """Return the parameters of an object, or None if it does not show them."""
     if isinstance(thing, type) or not hasattr(thing, "__reduce_ex__"):
         return None
     if is_dataclass(thing):

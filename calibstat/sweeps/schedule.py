@@ -1,4 +1,4 @@
-"""Dask: on the threads of this process, or on a cluster."""
+"""Sweeps by Dask: on the threads of this process, or on a cluster."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from calibstat.sweeps._grid import Study, Unit, repeats_of
 # Dask has no types.
 _dask: Any = dask
 _distributed: Any = distributed
-# Dask has its workers give every freed array back to the system at once (MALLOC_TRIM_THRESHOLD_), and the page faults
-# then take as long as the work; arrays of up to 256 MiB are kept instead.
+# By default Dask's workers return the memory of every freed array to the system (MALLOC_TRIM_THRESHOLD_), and page
+# faults then take as long as the work. With these settings they keep arrays of up to 256 MiB.
 _KEEP_MEMORY = {f"distributed.nanny.pre-spawn-environ.MALLOC_{name}_THRESHOLD_": 2**28 for name in ("TRIM", "MMAP")}
-_PATIENCE = 30.0  # seconds for a busy machine to cancel tasks, which takes hundredths of one
+_PATIENCE = 30.0  # seconds to wait for tasks to be cancelled; an idle machine needs hundredths of one
 Take: TypeAlias = Callable[[BlockValues], None]
 
 
 def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
-    """Compute on threads; each block is taken as soon as it is finished, and none once this call has ended."""
+    """Compute on threads; `take` receives each block as soon as it is finished, and none after this call ends."""
     ended = threading.Event()
 
     def run(bundle: Sequence[Unit]) -> None:
@@ -53,7 +53,7 @@ def on_threads(study: Study, bundles: Sequence[Sequence[Unit]], block: int, take
 
 
 def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], block: int, take: Take) -> None:
-    """Compute on the workers of a client; the study is a task, made again if its workers are lost."""
+    """Compute on the workers of a client; the study is a task, which Dask runs again if its workers are lost."""
     shared = client.submit(_itself, study, pure=False)
     futures = {client.submit(_work_all, shared, bundle, block, pure=False): bundle for bundle in bundles}
     try:
@@ -66,7 +66,7 @@ def on_cluster(client: Any, study: Study, bundles: Sequence[Sequence[Unit]], blo
 
 
 def _results(future: Any, bundle: Sequence[Unit]) -> list[BlockValues]:
-    """Return what a task found; if its worker died again and again, that is the error of its units."""
+    """Return the values of a task, or the error of each of its units if its worker died repeatedly."""
     if future.status == "finished":
         return future.result()
     error = future.exception()
@@ -84,9 +84,9 @@ def _work_all(study: Study, bundle: Sequence[Unit], block: int) -> list[BlockVal
 
 @contextmanager
 def connected(client: Client | str | None = None, n_workers: int | None = None) -> Iterator[Client | None]:
-    """Give a client for a client, an address, or a number of processes (one thread each) here; None for threads.
+    """Yield a client for a client, an address, or a number of local processes (one thread each); None for threads.
 
-    What is made here from an address is closed afterwards; a client is left open.
+    Only a client that is passed in is left open afterwards.
     """
     if n_workers is not None:
         with _dask.config.set(_KEEP_MEMORY), _interrupts_held():
@@ -112,15 +112,14 @@ def connected(client: Client | str | None = None, n_workers: int | None = None) 
 
 
 def _quiet_at_the_end() -> None:
-    """Have a worker that is stopped while it computes say nothing about it."""
+    """Silence the warning of a worker that is stopped while it computes."""
     logging.getLogger("distributed.worker.state_machine").setLevel(logging.ERROR)
 
 
 async def _all_forgotten(dask_scheduler: Any) -> None:
-    """Wait until the scheduler has let go of what was cancelled.
+    """Wait until the scheduler has released all cancelled tasks.
 
-    It tells the client of each task that it lets go of or loses, and writes a traceback or a warning where that client
-    or the workers have left before.
+    It reports each of them to the client, and logs a traceback or a warning if the client or the workers are gone.
     """
     end = time.monotonic() + _PATIENCE
     while dask_scheduler.tasks and time.monotonic() < end:
@@ -129,14 +128,14 @@ async def _all_forgotten(dask_scheduler: Any) -> None:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back while worker processes start: the keyboard sends it to all of them, and one of us is enough.
+    """Block Ctrl-C while worker processes start: a terminal sends it to all of them, but only this one handles it.
 
-    What is held back is inherited by the threads and processes that start here, and by workers that these start anew.
+    Threads and processes that start here inherit the block, and so do the workers that replace lost ones.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    resource_tracker.ensure_running()  # it lets Ctrl-C through again when it starts
+    resource_tracker.ensure_running()  # when it starts later, it lifts the block
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -144,7 +143,7 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# How long a repeat takes, and how work is cut accordingly: into blocks, and bundles of about half a second.
+# The time of a repeat is measured, and work is cut into blocks and bundles of about half a second.
 
 _SECONDS = 0.5
 _ROWS_OF_THE_TRIAL = 2000
@@ -155,7 +154,7 @@ _BUNDLES = 32
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds of one repeat: a constant, and a part that grows with n."""
+    """Seconds of one repeat, linear in n."""
 
     constant: float
     per_row: float
@@ -167,8 +166,8 @@ class Pace:
 
 @lru_cache(maxsize=1)
 def measure_pace(study: Study) -> Pace:
-    """Time a repeat of few rows and one of more; decides how work is cut, never what is computed."""
-    if study.draws == "cells":  # whatever n is
+    """Time a repeat of few rows and one of more; the times affect how work is cut, never the values."""
+    if study.draws == "cells":  # the time does not depend on n
         return Pace(_seconds(study, min(study.n)), 0.0)
     sizes = sorted({min(study.n), min(max(study.n), _ROWS_OF_THE_TRIAL)})
     seconds = [_seconds(study, n) for n in sizes]
@@ -179,12 +178,12 @@ def measure_pace(study: Study) -> Pace:
 
 
 def _seconds(study: Study, n: int) -> float:
-    """Return the seconds of a repeat, after one that pays for what is done once; of a group where that is quick."""
+    """Return the seconds of a repeat after a first one has filled caches, or of one in a group if it is quick."""
     estimates = Estimates(study.estimators, n)
 
     def took(repeats: range) -> float:
         start = time.perf_counter()
-        with suppress(Exception), small_cells_ignored:  # errors come again where they are recorded
+        with suppress(Exception), small_cells_ignored:  # the sweep itself records errors
             compute(study, study.names[0], n, repeats, estimates)
         return max((time.perf_counter() - start) / len(repeats), 1e-6)
 
@@ -197,19 +196,19 @@ def _seconds(study: Study, n: int) -> float:
 
 
 def repeats_in_a_block(study: Study, pace: Pace) -> int:
-    """Return how many repeats of the largest samples take half a second (in whole groups), or fewer."""
+    """Return the number of repeats of the largest samples that take about half a second, in whole groups."""
     total = sum(map(pace, study.n)) * len(study.models) * study.n_repeats
     found = round(_goal(total) / pace(max(study.n)))
     return int(np.clip(found - found % LANES if found > LANES else found, 1, study.n_repeats))
 
 
 def _goal(total: float) -> float:
-    """Return the seconds that a task should take, of a study that takes `total` seconds."""
+    """Return the seconds that a task should take in a study of `total` seconds."""
     return float(np.clip(total / _BUNDLES, _SHORTEST, _SECONDS))
 
 
 def bundles(study: Study, units: Sequence[Unit], block: int, pace: Pace) -> list[list[Unit]]:
-    """Put units together until they take half a second, or half that where there is little to do."""
+    """Put units together until they take half a second, or a quarter if the study is short."""
     costs = [pace(study.n[unit.n]) * len(repeats_of(study, unit, block)) for unit in units]
     goal = _goal(sum(costs))
     found: list[list[Unit]] = []

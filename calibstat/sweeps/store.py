@@ -1,4 +1,4 @@
-"""Where finished blocks go: arrays in memory, or a Zarr store that a killed sweep goes on from."""
+"""Finished blocks are kept in memory, or in a Zarr store from which an interrupted sweep continues."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Blocks:
-    """The arrays, numpy or Zarr, that blocks are written into; one process writes, from any of its threads."""
+    """The NumPy or Zarr arrays that blocks are written into; one process writes, from any of its threads."""
 
     def __init__(self, study: Study, block: int, arrays: Mapping[str, Any]) -> None:
         self.study = study
@@ -46,25 +46,25 @@ class Blocks:
         return bool(self.status[unit.model, unit.n, unit.block] == DONE)
 
     def write(self, found: BlockValues) -> None:
-        """Write the values of a block, then that it is finished; an interruption in between only repeats the block."""
+        """Write the values of a block, then its status, so that an interrupted block is computed again."""
         unit = found.unit
         repeats = repeats_of(self.study, unit, self.block)
         where = (unit.model, unit.n, unit.block)
         with self.lock:
             for name, values in found.values.items():
                 position = (unit.model, slice(None), unit.n, slice(None), slice(repeats.start, repeats.stop))
-                # A block of NaN is written as well: a chunk that is not there was deleted.
+                # Blocks of NaN are written too, so that a missing chunk is one that was deleted.
                 with zarr.config.set({"array.write_empty_chunks": True}):
                     self.arrays[name][position] = values
             if found.error or self.status[where] == FAILED:
                 self.arrays["error"][where] = found.error[:ERROR_WIDTH]
             self.status[where] = FAILED if found.error else DONE
-            self.arrays["status"][...] = self.status  # one chunk: written whole, nothing is read
+            self.arrays["status"][...] = self.status  # writing the single chunk whole reads nothing
 
 
 def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
     """Make a dataset in memory, and the blocks that fill it."""
-    # Equal lazy arrays are loaded as one: each variable needs its own.
+    # Dask loads equal lazy arrays as one object, but each variable needs an array of its own.
     dataset = empty_dataset(study, block).load().copy(deep=True)
     return Blocks(study, block, {name: dataset[name].values for name in (*shapes(study), "status", "error")}), dataset
 
@@ -73,7 +73,7 @@ def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
 def in_zarr(study: Study, path: Path, block: Callable[[], int]) -> Iterator[Blocks]:
     """Open a store of this study, or make one of `block()` repeats in a block, and keep it for this process alone.
 
-    Whoever comes while another process is at work waits for it to end, and then finds what that has done.
+    A process that comes while another one works on the store waits for its end, and then finds its blocks.
     """
     if not path.exists():
         _create(study, block(), path)
@@ -97,21 +97,21 @@ def lazily(path: Path) -> xr.Dataset:
 
 
 def read(path: Path) -> xr.Dataset:
-    """Open the results of a sweep: a Zarr store, or a NetCDF file made from one; a damaged one is a ValueError."""
+    """Open the results of a sweep, a Zarr store or a NetCDF file made from one; refuse damaged ones."""
     import xarray as xr
 
     if not path.exists():
-        raise ValueError(f"there is no {path}.")
+        raise ValueError(f"{path} does not exist; name the store of a sweep.")
     if path.is_dir():
         refuse_garbled(path, _opened_store(path), (*_WRITTEN_ONCE, "status"))
     try:
         dataset = lazily(path) if path.is_dir() else xr.open_dataset(path)
-    except Exception as error:  # each format has its own
+    except Exception as error:  # each format raises errors of its own
         raise ValueError(
             f"{path} is neither a Zarr store nor a NetCDF file ({type(error).__name__}); name the store of a sweep."
         ) from error
     if "design" not in dataset.attrs:
-        raise ValueError(f"{path} holds no sweep.")
+        raise ValueError(f"{path} holds no sweep; name the store of one.")
     lost = lost_blocks(path, dataset["status"]) if path.is_dir() else []
     if lost:
         raise ValueError(
@@ -122,9 +122,9 @@ def read(path: Path) -> xr.Dataset:
 
 
 def _create(study: Study, block: int, path: Path) -> None:
-    """Write the empty dataset beside its place and move it there whole, so that a half-made store is never found.
+    """Write the empty dataset beside its place and then move it there, so that no half-made store is ever opened.
 
-    Of several processes one makes it; what a process that was killed has left is taken away by the next.
+    Of several processes one makes it; the remains of a process that was killed are removed by the next.
     """
     dataset = empty_dataset(study, block)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -134,7 +134,7 @@ def _create(study: Study, block: int, path: Path) -> None:
         if path.exists():
             return
         try:
-            # Format 2 knows strings of fixed width. Chunks of missing values are written: one that is not was deleted.
+            # Format 2 has strings of fixed width. Chunks of NaN are written too: a missing chunk was deleted.
             with zarr.config.set({"array.write_empty_chunks": True}):
                 checked = dict.fromkeys(map(str, dataset.variables), CODECS)
                 dataset.to_zarr(folder, compute=False, zarr_format=2, consolidated=True, encoding=checked)
@@ -149,13 +149,13 @@ def _opened_store(path: Path) -> Any:
         group.attrs["design"]
     except Exception as error:
         raise ValueError(
-            f"{path} is there, but it is no store of a sweep ({type(error).__name__}); name another place."
+            f"{path} exists, but it is no store of a sweep ({type(error).__name__}); name another place."
         ) from error
     return group
 
 
 def expect_told(study: Study) -> None:
-    """Refuse to store what cannot be told from another thing, whose numbers it would be given."""
+    """Refuse to store an item that cannot be told from another one, whose numbers it could then get."""
     for item in (*study.estimators.each, *study.tests.each):
         if UNTOLD in str(item):
             raise TypeError(
@@ -183,13 +183,13 @@ UNFINISHED, DONE, FAILED = 0, 1, 2
 ERROR_WIDTH = 240
 _METHOD = (
     "Every repeat draws a sample of n rows from the model with a stream of its own; all estimators, tests and numbers "
-    "of bins see the same sample. truth: the model's value of what is estimated; limit: what the estimator converges "
-    "to while its cells stay; miscalibration: the true ECE through the lens of a test, 0 where the null is true."
+    "of bins see the same sample. truth: the model's value of the estimand; limit: the value that the estimator "
+    "converges to with fixed cells; miscalibration: the true ECE through the lens of a test, 0 if its null is true."
 )
 _LONG_NAMES = {
     "estimate": "value of the estimator",
     "pvalue": "p-value of the test",
-    "truth": "true value of what is estimated",
+    "truth": "true value of the estimand",
     "limit": "limit for growing n and fixed cells",
     "miscalibration": "true ECE through the lens of the test",
     "interval_low": "lower end of the interval",
@@ -207,7 +207,7 @@ _LONG_NAMES = {
 
 
 def empty_dataset(study: Study, block: int) -> xr.Dataset:
-    """Build the dataset that is filled block by block, each a chunk; what is to come is lazy and NaN."""
+    """Build the dataset that is filled block by block, each a chunk; its values are lazy NaN."""
     import xarray as xr
 
     values, reasons = true_values(study)
@@ -271,7 +271,7 @@ def _provenance(study: Study, block: int) -> dict[str, Any]:
     }
 
 
-# What is missing in a store, or cannot be read: a chunk that was deleted, or garbled.
+# Chunks of a store may have been deleted or garbled.
 
 # A checksum of what is on the disk stands beside it, so that no damage is read as numbers.
 CODECS: dict[str, Any] = {"filters": [Blosc()], "compressors": CRC32()}
@@ -292,7 +292,7 @@ def lost_blocks(path: Path, status: Any) -> list[tuple[int, int, int]]:
 
 
 def refuse_garbled(path: Path, group: Any, needed: Iterable[str] = _WRITTEN_ONCE) -> None:
-    """Read every chunk once; the error of one that cannot be read, or is `needed` and gone, says what to do."""
+    """Read every chunk once; refuse one that cannot be read, or is `needed` and gone, and say what to do."""
     for name, array in group.arrays():
         for place in np.ndindex(array.cdata_shape):
             file = path / name / ".".join(map(str, place))
@@ -301,7 +301,7 @@ def refuse_garbled(path: Path, group: Any, needed: Iterable[str] = _WRITTEN_ONCE
                     array.blocks[place]
                 elif name in needed and array.filters:  # not one of earlier versions, which left empty chunks out
                     raise FileNotFoundError(file)
-            except Exception as error:  # each compressor has its own
+            except Exception as error:  # each compressor raises errors of its own
                 damage = "gone" if isinstance(error, FileNotFoundError) else f"damaged ({type(error).__name__})"
                 delete = "" if damage == "gone" else "delete this file and "
                 advice = (
@@ -312,11 +312,11 @@ def refuse_garbled(path: Path, group: Any, needed: Iterable[str] = _WRITTEN_ONCE
                 raise ValueError(f"{file} is {damage}: {advice}.") from error
 
 
-# True values beside the estimates: what is estimated, what cells that stay converge to, and whether a null is true.
+# True values beside the estimates: the estimand, the limit with fixed cells, and whether a null is true.
 
 
 def true_values(study: Study) -> tuple[dict[str, Floats], dict[str, str]]:
-    """Return what is known of the models, NaN where unknown, and for each variable why some are unknown.
+    """Return the true values of the models, NaN where unknown, and for each variable why some are unknown.
 
     ``truth`` and ``limit`` are (models, estimators, bins); ``miscalibration`` (models, tests, bins) is the true ECE
     through the lens of the test.
@@ -344,7 +344,7 @@ def _of_items(study: Study, items: Items, function: Callable[[_Remembering, Esti
             thing = item.thing.estimator if isinstance(item.thing, NullTest) else item.thing
             try:
                 if not isinstance(thing, Estimator):
-                    raise TypeError("what a plain function estimates is not known")
+                    raise TypeError("the estimand of a plain function is not known")
                 values[row, column] = function(remembering, thing)
             except (ValueError, TypeError) as error:
                 reasons.append(f"{study.names[row]}, {item.name}: {error}")
@@ -352,7 +352,7 @@ def _of_items(study: Study, items: Items, function: Callable[[_Remembering, Esti
 
 
 class _Remembering:
-    """A model that computes each truth, and each population, once: estimators of a study share them."""
+    """A model that computes each truth and each population once for all estimators of a study."""
 
     def __init__(self, model: SyntheticModel) -> None:
         self.model = model
@@ -366,7 +366,7 @@ class _Remembering:
         return self.truths[key]
 
     def limit(self, estimator: Estimator) -> float:
-        """Do as `SyntheticModel.limit`."""
+        """Return the limit of an estimator as `SyntheticModel.limit` does, from remembered populations."""
         fixed, binning = on_own_cells(estimator)
         key = f"{estimator.lens!r} {binning!r}"
         if key not in self.populations:

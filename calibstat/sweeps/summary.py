@@ -29,7 +29,7 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     """Summarise a sweep over its repeats.
 
     Repeats that failed are left out, and counted. Standard errors are those of Morris, White & Crowther (2019, Table
-    6), and for the variance the one that does not assume normal estimates: that of a mean of squared deviations.
+    6); that of the variance does not assume normal estimates, since it is that of a mean of squared deviations.
 
     Parameters
     ----------
@@ -42,9 +42,9 @@ def summarise(ds: xr.Dataset, level: float = LEVEL) -> xr.Dataset:
     -------
     Dataset
         ``mean``, ``bias``, ``variance``, ``mse`` and, where there are intervals, ``coverage``; ``rejection`` of each
-        test, and the same as ``size`` where its null is true and as ``power`` where it is false; with each of them its
-        Monte Carlo standard error, ``..._se``. ``n_estimates``, ``n_pvalues`` and ``n_intervals`` count what they are
-        made of. The attributes count blocks that failed or are waiting, and show the first errors.
+        test, and the same as ``size`` where its null is true and as ``power`` where it is false. Each has its Monte
+        Carlo standard error, ``..._se``. ``n_estimates``, ``n_pvalues`` and ``n_intervals`` are the numbers of repeats
+        averaged. The attributes count blocks that failed or are waiting, and show the first errors.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def _of_intervals(low: Any, high: Any, truth: Any) -> dict[str, Any]:
 
 
 def _of_pvalues(pvalue: Any, miscalibration: Any, level: float) -> dict[str, Any]:
-    # A p-value is a ratio of integers: k/(1 + R) must not be above the level it equals because of rounding.
+    # A p-value k/(1 + R) that equals the level must not exceed it by rounding.
     share, error = _share_and_error((pvalue <= level + ROUNDING).where(pvalue.notnull()))
     found = {"rejection": share, "rejection_se": error, "n_pvalues": pvalue.notnull().sum("repeat")}
     null, other = abs(miscalibration) <= SAME, abs(miscalibration) > SAME
@@ -129,7 +129,7 @@ def _described(ds: xr.Dataset, found: dict[str, Any], level: float) -> xr.Datase
 
 
 def _failures(ds: xr.Dataset) -> dict[str, Any]:
-    """Count blocks that are not there, and show the first errors."""
+    """Count blocks that failed or are waiting, and show the first errors."""
     if "status" not in ds:
         return {}
     status, errors = np.asarray(ds["status"]), np.asarray(ds["error"])

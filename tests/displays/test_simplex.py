@@ -148,7 +148,7 @@ def test_arrows_outside_have_another_colour_and_the_legend_says_what_it_means(of
     assert colours[0] != colours[1]
     legend = display.ax_.get_legend()
     assert [to_rgba(line.get_color()) for line in legend.get_lines()] == colours
-    assert "longer than noise: at most 10 % of labels drawn" in legend.get_texts()[1].get_text()
+    assert "longer than noise: at most 10 % of draws of labels" in legend.get_texts()[1].get_text()
 
 
 def test_none_is_marked_where_none_is_outside():

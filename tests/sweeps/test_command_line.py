@@ -175,7 +175,7 @@ def test_the_table_says_what_its_names_and_columns_are(study, capsys):
     assert f"estimator top: {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r}\n" in out
     assert "test ECE: ECE(binning=EqualMass(n_bins=2)) tested by Consistency(n_resamples=19" in out
     assert "the whole prediction is looked at (canonical)" in out
-    assert "truth: the true value of what is estimated, not binned" in out
+    assert "truth: the true value of the estimand, not binned" in out
 
 
 def test_a_truth_of_rounding_is_written_as_zero():
