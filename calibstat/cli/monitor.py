@@ -96,9 +96,10 @@ def run(arguments: argparse.Namespace) -> int:
         monitor = _monitor(arguments, truth, rows, found["columns"])
         order = np.argsort(np.array(times), kind="stable") if arguments.sort else np.arange(len(times))
         times = [times[row] for row in order.tolist()]
-        begin = _seen_before(monitor, times, arguments)
+        truth, rows = truth[order], rows[order]
+        begin = _seen_before(monitor, truth, rows, times, arguments)
         with ProgressBar("watching"):
-            held = _feed(monitor, truth[order], rows[order], times, begin, arguments)
+            held = _feed(monitor, truth, rows, times, begin, arguments)
     if arguments.state is not None:
         monitor.save(arguments.state)
     held_back = (
@@ -195,13 +196,15 @@ def _feed(
     return len(times) - end
 
 
-def _seen_before(monitor: cs.Monitor, times: list[Any], arguments: argparse.Namespace) -> int:
+def _seen_before(
+    monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], arguments: argparse.Namespace
+) -> int:
     """Return how many of the first rows were fed before; all of them must have been."""
     last = monitor.to_dict()["last_id"]
     if last is not None and isinstance(last, str) != isinstance(times[0], str):
         raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
     try:
-        begin = monitor.seen_before(times)
+        begin = monitor.seen_before(times, rows, truth)
     except ValueError as error:
         raise ValueError(f"--order {arguments.order}: {error}") from None
     if begin:

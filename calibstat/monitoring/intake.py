@@ -7,6 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
+from zlib import crc32
 
 import numpy as np
 
@@ -46,14 +47,14 @@ class Intake:
             ]
             codes[open_rows] = UNKNOWN
         self._refuse(bad + wrong, ids)
-        named = ids
+        named, given_rows, given_codes = ids, rows, codes
         kept = np.ones(len(rows), dtype=bool)
         kept[[complaint.row for complaint in bad]] = False
         rows, codes, ids = rows[kept], codes[kept], [ids[row] for row in np.flatnonzero(kept).tolist()]
         self._refuse_taken(ids, codes)
         self._refuse_full(codes)
         self._note(bad + wrong, len(bad), len(kept))
-        self.fed.add(named)
+        self.fed.add(named, given_rows, given_codes)
         ready = [self.waiting.add(rows, codes, ids)] if len(rows) else []
         if self.when_full == "worst label":
             ready.append(self.waiting.give_up_beyond(self.max_waiting))
@@ -90,7 +91,22 @@ class Intake:
         self.n_worst += int(np.count_nonzero(ready.outcomes == UNKNOWN))
         if len(ready.ids):
             self.last_id = ready.ids[-1]
+        self.fed.settle(ready.ids, ready.outcomes)
         return ready
+
+    def changes(self, ids: Sequence[Hashable], y_prob: Any, y_true: Any) -> list[str]:
+        """Say which of these rows, of those remembered, had another label or prediction when they were fed."""
+        rows, _ = read_predictions(y_prob, len(self.columns))
+        codes, _ = self._labels(y_true, len(rows))
+        names = [*map(repr, self.columns), "none that is known"]  # the last one is that of UNKNOWN
+        found = []
+        for name, mark, code in zip(ids, _marks(rows), np.maximum(codes, UNKNOWN).tolist(), strict=True):
+            before, was = self.fed.facts.get(name, (mark, WAITING))
+            if was not in (WAITING, code):
+                found.append(f"the label of {name!r} was {names[was]} and is {names[code]}")
+            elif before != mark:
+                found.append(f"the prediction of {name!r} was another one")
+        return found
 
     def _refuse(self, complaints: list[Complaint], ids: Sequence[Hashable]) -> None:
         if complaints and self.bad_rows == "raise":
@@ -350,17 +366,33 @@ _SHOWN = 5
 
 @final
 class FedRows:
-    """The number of rows that were fed with an id, and the ids of the last `most` ones."""
+    """The number of rows that were fed with an id, and what is known of the last `most` ones: ids, and `facts` by id.
+
+    The facts are a checksum of the prediction, and the code of the label.
+    """
 
     def __init__(self, most: int = MOST_REMEMBERED) -> None:
         self.n = 0
-        self.ids: deque[Any] = deque(maxlen=most)
+        self.most = most
+        self.ids: deque[Any] = deque()
+        self.facts: dict[Any, tuple[int, int]] = {}
 
-    def add(self, ids: Sequence[Any]) -> None:
+    def add(self, ids: Sequence[Any], rows: Floats, codes: Ints) -> None:
         """Remember rows; those without an id (None) are not counted."""
-        named = [name for name in ids if name is not None]
+        named = [row for row, name in enumerate(ids) if name is not None]
         self.n += len(named)
-        self.ids.extend(named)
+        kept = named[-self.most :]
+        while self.ids and len(self.ids) + len(kept) > self.most:
+            self.facts.pop(self.ids.popleft(), None)
+        self.ids.extend(ids[row] for row in kept)
+        facts = zip(_marks(rows[kept]), codes[kept].tolist(), strict=True)
+        self.facts.update(zip((ids[row] for row in kept), facts, strict=True))
+
+    def settle(self, ids: Sequence[Any], codes: Ints) -> None:
+        """Take note of the labels with which rows were bet on."""
+        for name, code in zip(ids[-self.most :], codes[-self.most :].tolist(), strict=True):
+            if name in self.facts:
+                self.facts[name] = (self.facts[name][0], code)
 
     def seen_before(self, ids: Sequence[Any]) -> int:
         """Return how many of these increasing ids were fed; ids that may be new and out of order are a ValueError."""
@@ -383,12 +415,23 @@ class FedRows:
 
     def state(self) -> dict[str, Array]:
         """Return everything as arrays by name."""
-        return {"fed": np.array(json.dumps([self.n, list(self.ids)]))}
+        facts = [self.facts.get(name, (0, WAITING)) for name in self.ids]
+        return {
+            "fed": np.array(json.dumps([self.n, list(self.ids)])),
+            "facts": np.array(facts, dtype=np.int64).reshape(-1, 2),
+        }
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
         self.n, ids = json.loads(str(state["fed"]))
-        self.ids = deque(ids, maxlen=self.ids.maxlen)
+        self.ids = deque(ids)
+        facts = state.get("facts", np.empty((0, 2), dtype=np.int64))  # earlier versions knew none
+        self.facts = {name: (mark, code) for name, (mark, code) in zip(ids, facts.tolist(), strict=False)}
+
+
+def _marks(rows: Floats) -> list[int]:
+    """Return a checksum of each row (n, K)."""
+    return [crc32(row) for row in np.ascontiguousarray(rows)]
 
 
 def _never_bet_on(names: list[Any], last: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from math import exp, isfinite, log
@@ -14,6 +15,7 @@ from calibstat._text import safe
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL, at_least_one
 from calibstat.data.sample import Predictions
+from calibstat.inference.results import counted
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute
@@ -156,12 +158,15 @@ class Monitor:
         """Return whether the row with this id waits for its label."""
         return self._intake.waiting.awaits(id)
 
-    def seen_before(self, id: Any) -> int:  # noqa: A002
+    def seen_before(self, id: Any, y_prob: Any = None, y_true: Any = None) -> int:  # noqa: A002
         """Return how many of these rows were fed before, where ids increase in the order of predictions.
 
         Parameters
         ----------
         id : (n,) ids, increasing
+        y_prob, y_true : optional
+            The rows themselves. If what was fed is not what stands here now, a warning says so: a bet is not taken
+            back.
 
         Raises
         ------
@@ -169,7 +174,17 @@ class Monitor:
             If a row is older than the last one that was fed, and was never fed itself: to leave it out would not be
             valid. The ids of the last 10 000 rows are remembered, and the number of all.
         """
-        return self._intake.fed.seen_before(read_ids(id, None))
+        ids = read_ids(id, None)
+        n = self._intake.fed.seen_before(ids)
+        compared = n > 0 and y_prob is not None and y_true is not None
+        changes = self._intake.changes(ids[:n], y_prob[:n], y_true[:n]) if compared else []
+        if changes:
+            warnings.warn(
+                f"{counted(len(changes), 'row')} that the monitor has seen changed since; first, {changes[0]}. E stays "
+                "that of what it saw: begin a new state with all rows to bet on what stands here",
+                stacklevel=2,
+            )
+        return n
 
     def _bet_on(self, parts: list[Ready]) -> bool:
         """Look at rows whose turn has come through the lens, and bet on what is seen, part by part."""

@@ -57,6 +57,16 @@ def test_a_growing_file_in_steps_is_the_file_at_once(watch, tmp_path):
     assert found(again[1]) == found(out)
 
 
+def test_a_label_that_was_corrected_is_told_but_not_bet_on_again(watch, tmp_path):
+    whole, state = columns(100), tmp_path / "state"
+    path = tmp_path / "rows.csv"
+    before = found(watch(write_csv(path, whole), "--state", state, "--format", "json")[1])
+    whole["y"][40] = 1 - whole["y"][40]
+    _, out, err = watch(write_csv(path, whole), "--state", state, "--format", "json")
+    assert f"1 row that the monitor has seen changed since; first, the label of 40 was {1 - whole['y'][40]}" in err
+    assert found(out) == before
+
+
 def test_a_missing_label_holds_what_comes_after_until_it_is_there(watch, tmp_path):
     whole = columns(200)
     path, state = tmp_path / "late.csv", tmp_path / "state"

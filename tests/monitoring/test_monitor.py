@@ -429,9 +429,44 @@ def test_rows_that_were_never_fed_are_not_taken_for_seen(tmp_path):
             each.seen_before([*range(1, 15, 2), 98])
 
 
+def test_a_label_that_changed_after_it_was_bet_on_is_told(tmp_path):
+    p, y = world(100)
+    ids = list(range(100))
+    monitor = Monitor()
+    monitor.update(p[:50], y[:50], id=ids[:50])
+    monitor.update(p[50], id=50)
+    monitor.update(y_true=y[50], id=50)
+    monitor.update(p[51:60], id=ids[51:60])
+    monitor.write_off(ids[51:55])
+    monitor.save(tmp_path / "state")
+    now = [*y[:51].tolist(), *[None] * 9, *y[60:].tolist()]
+    other, moved = list(now), p.copy()
+    other[17] = 1 - other[17]
+    other[53] = 1
+    moved[30] += 1e-9
+    for each in (monitor, Monitor.load(tmp_path / "state")):
+        assert each.seen_before(ids, p, now) == 60
+        evidence = each.log_e
+        with pytest.warns(UserWarning, match=rf"2 rows .* changed since; first, the label of 17 was {y[17]} and is"):
+            assert each.seen_before(ids, p, other) == 60
+        with pytest.warns(UserWarning, match=r"1 row that .* the prediction of 30 was another one"):
+            each.seen_before(ids, moved, now)
+        assert each.log_e == evidence
+
+
+def test_only_so_many_rows_are_remembered():
+    fed_rows = FedRows(most=5)
+    for start in (0, 3, 12, 13):
+        names = list(range(start, min(start + 9, 12) if start < 12 else start + 1))
+        fed_rows.add(names, np.zeros((len(names), 2)), np.zeros(len(names), dtype=int))
+        assert set(fed_rows.facts) == set(fed_rows.ids)
+        assert len(fed_rows.ids) <= 5
+    assert list(fed_rows.ids) == [9, 10, 11, 12, 13]
+
+
 def test_what_the_memory_of_rows_cannot_tell_is_refused():
     fed_rows = FedRows(most=5)
-    fed_rows.add(list(range(0, 40, 2)))
+    fed_rows.add(list(range(0, 40, 2)), np.zeros((20, 2)), np.zeros(20, dtype=int))
     assert fed_rows.seen_before(range(0, 42, 2)) == 20
     assert fed_rows.seen_before([34, 36, 38, 40]) == 3
     with pytest.raises(ValueError, match=r"1 row is older than 38.*never bet on: 35"):
