@@ -23,7 +23,6 @@ from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
 from calibstat.inference.results import number_cell, picked, plain, pvalue_cell
 from calibstat.inference.test import cluster_count, cluster_note
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier, check_residuals
@@ -123,7 +122,7 @@ def subgroup_audit(
     check_estimator(estimator)
     check_options(adjust, standardize, level, confidence_level, depth=depth, min_size=min_size)
     null = _checked(check_null(null, n_resamples), estimator)
-    whole = (Canonical() if lens is None else check_lens(lens)) | estimator
+    whole = check_lens(lens) | estimator
     variables, seen = look(sample, by, whole.lens, binning, missing)
     groups, left_out = _groups(variables, seen, depth, min_size)
     few = check_resamples(adjust, len(groups), null.n_resamples, level)

@@ -24,7 +24,6 @@ from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import single_step
 from calibstat.inference.results import Result, picked, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull
 
 # Events, and non-events, that a group must expect by default.
@@ -106,7 +105,7 @@ def equal_curves_test(
     True
     """
     _check_numbers(n_resamples, min_size, min_expected)
-    lens = Canonical() if lens is None else check_lens(lens)
+    lens = check_lens(lens)
     levels, seen = _one_variable(sample, by, lens, binning, missing)
     event, happened = seen.predictions.event, seen.outcomes.astype(float)
     # How many events each group would have if as much happened in it as in all rows of the same prediction.

@@ -19,7 +19,7 @@ from calibstat.estimators.walks import WorstInterval
 from calibstat.inference.arguments import check_sample, refuse_empty
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
-from calibstat.nulls.multiplier import join
+from calibstat.nulls.multiplier import join_scarce
 
 ALL = "all rows"
 
@@ -257,9 +257,7 @@ def look(
 
 def merge_levels(levels: Levels, predictions: Predictions, expected: float) -> Levels:
     """Merge neighbouring levels until each expects enough rows of every outcome, as `MergedCells` does."""
-    scarcest = np.concatenate([predictions.components, 1 - predictions.components], axis=1)
-    sums: Floats = np.stack([np.bincount(levels.index, each, minlength=levels.size) for each in scarcest.T], axis=-1)
-    joined = join(sums, expected)
+    joined = join_scarce(levels.index, levels.size, predictions, expected)
     size = int(joined.max()) + 1
     if size == levels.size:
         return levels

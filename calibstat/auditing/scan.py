@@ -23,7 +23,6 @@ from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.multiplicity import Adjust, Standardize, joint_test
 from calibstat.inference.results import number_cell, picked
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Weak
@@ -114,7 +113,7 @@ def scan_variables(
     if rank_by not in ("excess", "vece"):
         raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
     chosen, weak = _null(null, n_resamples, min_expected)
-    lens = Canonical() if lens is None else check_lens(lens)
+    lens = check_lens(lens)
     asked = tuple(sample.predictions.variables) if variables is None else variables
     if variables is None and not asked:
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")

@@ -21,7 +21,7 @@ from calibstat.cli import options
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show
-from calibstat.inference.results import counted, layout, number
+from calibstat.inference.results import counted, layout, number, picked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,15 +41,12 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON."""
         found = self.found
-        return self.question.to_dict() | {
-            "n": found.question.n,
-            "n_classes": found.question.n_classes,
+        return {
+            **self.question.to_dict(),
+            **picked(found.question, "n n_classes"),
             "estimate": found.headline,
             "null_mean": found.headline_null_mean,
-            "confidence_interval": found.confidence_interval,
-            "confidence_level": found.confidence_level,
-            "interval_note": found.interval_note,
-            "notes": found.notes,
+            **picked(found, "confidence_interval confidence_level interval_note notes"),
             "source": found.question.source,
         }
 

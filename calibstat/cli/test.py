@@ -46,7 +46,7 @@ from calibstat.cli.text import (
     show,
     width,
 )
-from calibstat.inference.results import at_floor, counted, layout, number
+from calibstat.inference.results import at_floor, counted, layout, number, picked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -163,15 +163,14 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON."""
-        return self.question.to_dict() | {
-            "n": self.test.question.n,
-            "n_classes": self.test.question.n_classes,
-            "statistic": self.test.statistic,
-            "null_mean": self.test.null_mean,
-            "pvalue": self.test.pvalue,
+        test = self.test
+        return {
+            **self.question.to_dict(),
+            **picked(test.question, "n n_classes"),
+            **picked(test, "statistic null_mean pvalue"),
             "pvalue_adjusted": self.pvalue_adjusted,
-            "hypothesis": self.test.hypothesis,
-            "source": self.test.question.source,
+            "hypothesis": test.hypothesis,
+            "source": test.question.source,
         }
 
 

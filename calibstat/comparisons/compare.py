@@ -21,7 +21,7 @@ from calibstat.comparisons.splits import (
     recalibrated_samples,
     sample_from,
 )
-from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import Streams
@@ -38,6 +38,7 @@ from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import join
 
 # Where fitting ends, and testing: shares of the time they usually take.
 _FITTED, _TESTED = 0.6, 0.9
@@ -305,7 +306,7 @@ class LargeCells(Binning):
     def cut(self, predictions: Predictions) -> Cells:
         """Cut, then go through the cells in order and close one when it holds enough."""
         cells = self.binning.cut(predictions)
-        joined = _join(_weight_sums(cells, predictions), self.rows)
+        joined = join(_weight_sums(cells, predictions), lambda sums: bool(_effective_rows(sums) >= self.rows))
         return Cells(int(joined.max()) + 1, joined[cells.index], "data")
 
 
@@ -328,16 +329,6 @@ def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
 def _effective_rows(sums: Floats) -> Floats:
     """(...,) how many equally weighted rows are as good (Kish)."""
     return np.asarray(ratio(sums[..., 0] ** 2, sums[..., 1]))
-
-
-def _join(sums: Floats, rows: float) -> Ints:
-    """Number neighbouring cells (L, 2) alike until they hold enough; a remainder joins the last one."""
-    joined, number, start = np.empty(len(sums), dtype=np.intp), 0, 0
-    for cell in range(len(sums)):
-        joined[cell] = number
-        if _effective_rows(sums[start : cell + 1].sum(axis=0)) >= rows:
-            number, start = number + 1, cell + 1
-    return np.minimum(joined, max(number - 1, 0))
 
 
 def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:

@@ -13,7 +13,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import CalibrationTest, Result, counted, frame, interval_text, noted, number
+from calibstat.inference.results import CalibrationTest, Result, counted, frame, interval_text, noted, number, picked
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -107,12 +107,7 @@ class CalibratorComparison(Result):
             "n_fit": len(self.splits[0].fit_rows),
             "n_test": self._n_test,
             "n_splits": 1 if self.cross_fitted else len(self.splits),
-            "cross_fitted": self.cross_fitted,
-            "level": self.level,
-            "confidence_level": self.confidence_level,
-            "n_resamples": self.n_resamples,
-            "models": self.models,
-            "pairs": self.pairs,
+            **picked(self, "cross_fitted level confidence_level n_resamples models pairs"),
             "hypothesis": own,
             "pair_hypothesis": pair,
             "notes": self.all_notes,
@@ -233,18 +228,10 @@ class CalibratorResult(Result):
 
     def _values(self) -> dict[str, Any]:
         return {
-            "name": self.name,
-            "calibrator": self.calibrator,
-            "value": self.value,
-            "root": self.root,
-            "root_interval": self.root_interval,
-            "pvalue": self.pvalue,
+            **picked(self, "name calibrator value root root_interval pvalue"),
             "pvalues": [test.pvalue for test in self.tests],
             "null_mean": float(np.mean([test.null_mean for test in self.tests])),
-            "brier": self.scores.brier,
-            "log": self.scores.log,
-            "calibration": self.scores.calibration,
-            "refinement": self.scores.refinement,
+            **picked(self.scores, "brier log calibration refinement"),
             "log_clipped_rows": self.scores.n_clipped,
         }
 
@@ -306,11 +293,7 @@ class PairResult(Result):
         return {
             "first": self.first.name,
             "second": self.second.name,
-            "difference": self.difference,
-            "confidence_interval": self.confidence_interval,
-            "split_standard_error": self.split_standard_error,
-            "pvalue": self.pvalue,
-            "pvalue_adjusted": self.pvalue_adjusted,
+            **picked(self, "difference confidence_interval split_standard_error pvalue pvalue_adjusted"),
             "differences": [test.difference for test in self.tests],
             "pvalues": [test.pvalue for test in self.tests],
             "brier_difference": self.first.scores.brier - self.second.scores.brier,

@@ -15,6 +15,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import keep
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Predictions
+from calibstat.estimators.tally import ratio
 from calibstat.generators._quadrature import (
     Borders,
     bisected,
@@ -121,7 +122,10 @@ class DirichletPredictions(SyntheticModel):
         if groups is None or not isinstance(self.recalibration, Mixture):
             return {}
         alpha, law = (np.array(groups.sums(each)) for each in (self.alpha, self.recalibration.distribution))
-        value = _mixture_total_variation(alpha, self.recalibration.weight, law)
+        # weight * sum_i E (law_i - p_i)^+ for p ~ Dirichlet(alpha), by incomplete beta functions
+        rest = alpha.sum() - alpha
+        mean_below = alpha / alpha.sum() * special.betainc(alpha + 1, rest, law)
+        value = float(self.recalibration.weight * (law * special.betainc(alpha, rest, law) - mean_below).sum())
         both = (
             "ECE(binning=UniqueValues())",
             "ExpectedMiscalibration(binning=UniqueValues(), distance=TotalVariation())",
@@ -150,14 +154,6 @@ class DirichletPredictions(SyntheticModel):
             return np.asarray(laws(np.stack([1 - p, p], axis=1)))[:, 1]
 
         return BetaPredictions(alpha[1], alpha[0], event)
-
-
-def _mixture_total_variation(alpha: Floats, weight: float, law: Floats) -> float:
-    """Return weight * sum_i E (law_i - p_i)^+ for p ~ Dirichlet(alpha), by incomplete beta functions."""
-    total = alpha.sum()
-    below = special.betainc(alpha, total - alpha, law)
-    mean_below = alpha / total * special.betainc(alpha + 1, total - alpha, law)
-    return float(weight * (law * below - mean_below).sum())
 
 
 # A lens that only adds up columns turns a Dirichlet law into the Dirichlet law of fixed groups of classes.
@@ -263,7 +259,7 @@ class ThreeClasses:
             gaps = view.chances(self._laws(rows))[:, 1] - view.predictions.event
             total = np.bincount(index, mass, minlength=len(odds))
             mean = np.bincount(index, mass * gaps, minlength=len(odds))
-            return np.divide(mean, total, out=np.zeros(len(odds)), where=total > 0)
+            return ratio(mean, total)
 
         return critical_points(deviation, panels(distinct(_borders_of_all(breakings)), 4)[0])
 

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from calibstat.binnings.base import Binning
-from calibstat.data.arrays import Floats, Variable
+from calibstat.data.arrays import Floats
 from calibstat.data.parameters import at_least_one, check_arguments, keep, numbers
 from calibstat.data.rounding import SAME
 from calibstat.data.sample import Sample
@@ -99,8 +99,8 @@ class FinitePredictions(SyntheticModel):
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw rows by their masses."""
-        table = self._table()
-        return take(table, draw_rows(np.array(self.mass), n, rng))
+        reached = np.cumsum(np.array(self.mass) / np.sum(self.mass))
+        return take(self._table(), np.searchsorted(reached[:-1], rng.random(n), side="right"))
 
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:  # noqa: ARG002
         """List all rows."""
@@ -123,25 +123,18 @@ class FinitePredictions(SyntheticModel):
             variables={name: list(values) for name, values in self.variables},
             labels=self.labels,
         ).predictions
-        variables: dict[str, Variable] = dict(examined.variables)
         return population_of(
             np.array(self.predictions),
             np.array(self.truths),
             np.array(self.mass),
             classes=examined.classes,
-            variables=variables,
+            variables=dict(examined.variables),
         )
 
 
 def _plain(label: Hashable) -> Hashable:
     """Return numpy's scalars as Python's, so that they print as users write them."""
     return label.item() if isinstance(label, np.generic) else label
-
-
-def draw_rows(mass: Floats, n: int, rng: np.random.Generator) -> Any:
-    """Draw `n` row numbers with probabilities proportional to `mass`."""
-    reached = np.cumsum(mass / mass.sum())
-    return np.searchsorted(reached[:-1], rng.random(n), side="right")
 
 
 def take(population: Population, rows: Any) -> Population:

@@ -111,7 +111,9 @@ def _check_labels(model: SyntheticModel, lens: Lens, n: int, rng: np.random.Gene
     listed = lens.look(population.predictions)
     laws = listed.chances(population.chances) * all_weights(listed.predictions, None)[:, None]
     span = borders(listed.predictions) if one_column else (0.0, 1.0)
-    expected = _expected_counts(_cells(listed.predictions, span), laws, _N_CELLS * n_classes)
+    place = _cells(listed.predictions, span)
+    columns = [np.bincount(place, column, minlength=_N_CELLS * n_classes) for column in laws.T]
+    expected = np.stack(columns, axis=1).ravel()
     cells = _cells(seen.predictions, span)
     counts = np.bincount(cells * n_classes + seen.outcomes, minlength=len(expected))
     pvalue = chi_square_pvalue(counts, expected * (len(seen) / expected.sum()))
@@ -125,11 +127,6 @@ def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:
     if len(predictions.keys) == 1:
         return np.searchsorted(inner, predictions.conditioned[:, 0], side="right")
     return rows.argmax(axis=1) * _N_CELLS + np.searchsorted(inner, rows.max(axis=1), side="right")
-
-
-def _expected_counts(cells: Ints, values: Floats, size: int) -> Floats:
-    columns = [np.bincount(cells, column, minlength=size) for column in values.T]
-    return np.stack(columns, axis=1).ravel().astype(float)
 
 
 def chi_square_pvalue(counts: Ints, expected: Floats) -> float:

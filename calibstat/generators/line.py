@@ -20,6 +20,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Bools, Floats, Ints, two_columns
 from calibstat.data.rounding import ROUNDING
 from calibstat.estimators.base import all_weights
+from calibstat.estimators.tally import ratio
 from calibstat.generators._quadrature import Borders, critical_points, distinct, panels, population_on_cells
 from calibstat.generators.base import Population, SyntheticModel, as_points, population_of
 from calibstat.lenses.base import Lens
@@ -87,7 +88,7 @@ class LineModel(SyntheticModel):
         mass = np.where(fits, np.maximum(all_weights(view.predictions, None), 1e-300), 0.0)
         total = np.bincount(asked, mass, minlength=len(odds))
         happened = np.bincount(asked, mass * chances, minlength=len(odds))
-        event = np.divide(happened, total, out=np.full(len(odds), np.nan), where=total > 0)
+        event = ratio(happened, total, empty=np.nan)
         return two_columns(event) if given.ndim == 2 else event
 
     @cached_property
@@ -161,7 +162,7 @@ class LineModel(SyntheticModel):
         gaps, values, mass = table.reshape(3, 2, -1)
         total = mass.sum(axis=0)
         folded = (np.abs(values[0] - values[1]) < ROUNDING) & (mass > 0).all(axis=0)
-        pooled = np.divide((gaps * mass).sum(axis=0), total, out=np.zeros(len(odds)), where=total > 0)
+        pooled = ratio((gaps * mass).sum(axis=0), total)
         return np.where(folded, pooled, gaps[side])
 
 
@@ -194,7 +195,7 @@ def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, pa
         gap = _integral(density, left, points) - beyond
         low, high = np.where(gap < 0, points, low), np.where(gap > 0, points, high)
         slope = density(points)
-        moved = points - np.divide(gap, slope, out=np.full_like(gap, np.inf), where=slope > 0)
+        moved = points - ratio(gap, slope, empty=np.inf)
         inside = (moved >= low) & (moved <= high)
         moved = np.where(inside, moved, (low + high) / 2)
         found[open_] = moved
@@ -212,11 +213,10 @@ def _start(slopes: Floats, fine: Floats, below: Floats, panel: Ints, asked: Floa
     """Interpolate the quantiles in each panel by a cubic with the right slopes at both ends, kept monotone."""
     widths, masses = np.diff(fine), np.diff(below)
     first, last = (
-        np.minimum(np.divide(masses, even, out=np.full_like(masses, 3), where=even > 0), 3)
-        for even in (widths * slopes[:-1], widths * slopes[1:])
+        np.minimum(ratio(masses, even, empty=3.0), 3) for even in (widths * slopes[:-1], widths * slopes[1:])
     )
     mass = masses[panel]
-    share = np.divide(asked - below[panel], mass, out=np.zeros_like(asked), where=mass > 0)
+    share = ratio(asked - below[panel], mass)
     rest = 1 - share
     part = share**2 * (3 - 2 * share) + share * rest * (first[panel] * rest - last[panel] * share)
     return fine[panel] + part * widths[panel]

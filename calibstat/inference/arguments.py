@@ -9,6 +9,7 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import Inquiry
 from calibstat.lenses.base import Lens
+from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 
 
@@ -49,7 +50,9 @@ def check_sample(sample: Any) -> None:
 
 
 def check_lens(lens: Any) -> Lens:
-    """Return a lens, and refuse anything else."""
+    """Return a lens, the canonical one for None, and refuse anything else."""
+    if lens is None:
+        return Canonical()
     if not isinstance(lens, Lens):
         raise TypeError(f"lens is {_kind_of(lens)}, but a lens is expected: for example TopLabel().")
     return lens

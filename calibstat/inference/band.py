@@ -14,9 +14,8 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, check_number, check_shar
 from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample, refuse_empty
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import Result, interval_text, number, small_pvalue
+from calibstat.inference.results import Result, interval_text, number, picked, small_pvalue
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
 
 # Above so many distinct predictions these are grouped; work grows with their square.
 MOST_POINTS = 1000
@@ -68,7 +67,7 @@ def calibration_band(
     """
     check_sample(sample)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    lens = Canonical() if lens is None else check_lens(lens)
+    lens = check_lens(lens)
     seen = lens(sample)
     _refuse_without_theory(seen, lens)
     event = seen.predictions.event
@@ -291,29 +290,19 @@ class CalibrationBand(Result):
         return f"Evidence of miscalibration {where}: the diagonal leaves the {level} {spot}."
 
     def _rows(self) -> list[dict[str, Any]]:
-        names = ("prediction", "count", "lower", "upper")
-        columns = (self.prediction, self.count, self.lower, self.upper)
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        columns = picked(self, "prediction count lower upper")
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _values(self) -> dict[str, Any]:
         """Errors are None where monotonicity is rejected."""
         rejected = self.rejects_monotonicity
         return {
             "lens": repr(self.lens),
-            "n": self.n,
-            "source": self.source,
-            "confidence_level": self.confidence_level,
-            "digits": self.digits,
-            "pvalue": self.pvalue,
-            "rejects_calibration": self.rejects_calibration,
-            "rejects_monotonicity": rejected,
+            **picked(self, "n source confidence_level digits pvalue rejects_calibration rejects_monotonicity"),
             "maximum_error": self.maximum_error,
             "ece_bounds": None if rejected else list(self.bounds(1)),
             "rmsce_bounds": None if rejected else list(self.bounds(2)),
-            "prediction": self.prediction,
-            "count": self.count,
-            "lower": self.lower,
-            "upper": self.upper,
+            **picked(self, "prediction count lower upper"),
         }
 
     def _details(self) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_p
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized
 from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, single_step
-from calibstat.inference.results import Inquiry, Result, counted, noted, number
+from calibstat.inference.results import Inquiry, Result, counted, noted, number, picked
 from calibstat.lenses.base import Lens
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -400,13 +400,7 @@ class ModelComparison(Result):
             "n": self.questions[0].n,
             "models": self._models(),
             "pairs": self.pairs,
-            "adjust": self.adjust,
-            "n_resamples": self.n_resamples,
-            "level": self.level,
-            "confidence_level": self.confidence_level,
-            "confidence_set": self.confidence_set,
-            "hypothesis": self.hypothesis,
-            "notes": self.notes,
+            **picked(self, "adjust n_resamples level confidence_level confidence_set hypothesis notes"),
         }
 
     def _sentences(self) -> list[str]:

@@ -15,7 +15,7 @@ from calibstat.estimators.base import Estimator, Headline
 from calibstat.inference.arguments import look_through
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
-from calibstat.inference.results import Inquiry, Result, noted, number, small_pvalue
+from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
 from calibstat.inference.test import cluster_count, cluster_note, events_note, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
@@ -94,18 +94,11 @@ class EquivalenceTest(Result):
         return negative_note(self.estimate) + events_note(self.fewest) + cluster_note(self.n_clusters)
 
     def _values(self) -> dict[str, Any]:
-        return self.question.to_dict() | {
-            "estimate": self.estimate,
-            "margin": self.margin,
-            "within": self.within,
-            "pvalue": self.pvalue,
-            "upper_bound": self.upper_bound,
-            "level": self.level,
-            "confidence_level": self.confidence_level,
-            "method": self.method,
-            "multiplier": repr(self.multiplier),
-            "notes": self.notes,
-        }
+        return (
+            self.question.to_dict()
+            | picked(self, "estimate margin within pvalue upper_bound level confidence_level method")
+            | {"multiplier": repr(self.multiplier), "notes": self.notes}
+        )
 
     def _details(self) -> list[tuple[str, str]]:
         margin = number(self.margin, self.upper_bound)

@@ -12,12 +12,12 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
+from calibstat.estimators.combined import Family
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, refuse_empty
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
-from calibstat.inference.results import Inquiry, Result, counted, number
+from calibstat.inference.results import Inquiry, Result, counted, number, picked
 from calibstat.lenses.base import Lens
-from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.multiplier import Restating
 
@@ -212,16 +212,13 @@ class MultipleTest(Result):
         return [dict(zip(keys, row, strict=True)) for row in zip(*columns, strict=True)]
 
     def _values(self) -> dict[str, Any]:
-        return self.question.to_dict() | {
-            "adjust": self.adjust,
-            "n_resamples": self.n_resamples,
-            "null": repr(self.null),
-            "hypothesis": self.hypothesis,
-            "level": self.level,
-            "rejected": self.rejected,
-            "untested": self.untested,
-            "tests": self._rows(),
-        }
+        return (
+            self.question.to_dict()
+            | picked(self, "adjust n_resamples")
+            | {"null": repr(self.null)}
+            | picked(self, "hypothesis level rejected untested")
+            | {"tests": self._rows()}
+        )
 
     def _table(self) -> list[list[str]]:
         rows = [
@@ -329,21 +326,14 @@ def omnibus_test(
     check_choices(adjust, standardize)
     check_share("level", level, LEVEL)
     check_sample(sample)
-    lens = Canonical() if lens is None else check_lens(lens)
+    lens = check_lens(lens)
     seen = lens(sample)
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
+    refuse_empty(seen, lens)
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
     members = default_panel(seen.predictions.n_classes) if panel is None else chosen_panel(panel)
     family = family_of(members)
-    try:
-        evaluator = family.prepare(seen.predictions)
-        values = evaluator(seen.outcomes)
-    except ValueError:
-        _name_the_misfit(members, lens, seen)
-        raise
-    _refuse_nan(members, values)
+    evaluator, values = _evaluated(family, members, lens, seen)
     drawn = draw_together(null, family, seen, as_generator(rng), evaluator)
     kinds = [family.evidences(each.samples) for each in drawn]
     found = joint_test(family.evidences(values), kinds, adjust, standardize)
@@ -366,23 +356,28 @@ def omnibus_test(
     )
 
 
-def _name_the_misfit(members: Sequence[Member], lens: Lens, seen: Sample) -> None:
-    """Raise an error that names the member that cannot be prepared, or gives an array."""
-    for member in members:
-        try:
-            value = Headline(member.estimator).prepare(seen.predictions)(seen.outcomes)
-        except ValueError as wrong:
-            raise ValueError(
-                f"{member.name!r} of the panel does not fit what is seen through {lens!r}: {wrong}"
-            ) from wrong
-        if value.ndim:
-            raise ValueError(f"{member.name!r} of the panel gives an array, but a test needs one number; leave it out.")
-
-
-def _refuse_nan(members: Sequence[Member], values: Floats) -> None:
-    wrong = [member.name for member, value in zip(members, values, strict=True) if np.isnan(value)]
-    if wrong:
-        raise ValueError(f"{wrong[0]!r} of the panel is not a number (NaN) on this sample; leave it out.")
+def _evaluated(family: Family, members: Sequence[Member], lens: Lens, seen: Sample) -> tuple[Evaluator, Floats]:
+    """Prepare and evaluate the panel; an error names the member that does not fit, or is not a number."""
+    try:
+        evaluator = family.prepare(seen.predictions)
+        values = evaluator(seen.outcomes)
+    except ValueError:
+        for member in members:
+            try:
+                value = Headline(member.estimator).prepare(seen.predictions)(seen.outcomes)
+            except ValueError as wrong:
+                raise ValueError(
+                    f"{member.name!r} of the panel does not fit what is seen through {lens!r}: {wrong}"
+                ) from wrong
+            if value.ndim:
+                raise ValueError(
+                    f"{member.name!r} of the panel gives an array, but a test needs one number; leave it out."
+                ) from None
+        raise
+    for member, value in zip(members, values, strict=True):
+        if np.isnan(value):
+            raise ValueError(f"{member.name!r} of the panel is not a number (NaN) on this sample; leave it out.")
+    return evaluator, values
 
 
 @final
@@ -466,14 +461,7 @@ class OmnibusTest(Result):
     def _values(self) -> dict[str, Any]:
         return {
             "lens": repr(self.lens),
-            "n": self.n,
-            "n_resamples": self.n_resamples,
-            "source": self.source,
-            "hypothesis": self.hypothesis,
-            "adjust": self.adjust,
-            "level": self.level,
-            "statistic": self.statistic,
-            "pvalue": self.pvalue,
+            **picked(self, "n n_resamples source hypothesis adjust level statistic pvalue"),
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {

@@ -77,11 +77,6 @@ def pooled(values: Array, masses: Array) -> Atoms:
     return Atoms(values[last], np.add.reduceat(masses, starts))
 
 
-def pooled_each(terms: Floats, masses: Sequence[Floats]) -> list[Atoms]:
-    """Return the law of the term of each cell: of terms (counts, L), as many of each cell as it has masses."""
-    return [pooled(terms[: len(each), cell], each) for cell, each in enumerate(masses)]
-
-
 def sum_of_two(first: Atoms, second: Atoms, n_atoms: int) -> tuple[Floats, tuple[Floats, Floats]]:
     """Return the values (m, k) of a sum, roughly, of at most so many atoms each, and the masses of either part."""
     one, other = first.compressed(n_atoms), second.compressed(n_atoms)
@@ -98,19 +93,14 @@ def enumerate_sum(laws: Sequence[Atoms]) -> Atoms:
 
 def maximum(laws: Sequence[Atoms]) -> Atoms:
     """Return the law of the largest of independent terms: the product of their distribution functions."""
-    jumps = [_log_jumps(law) for law in laws]
+    # By how much the logarithm of each distribution function rises at each atom, from log 1 at the first.
+    jumps = [np.diff(np.log(np.cumsum(law.masses) / law.masses.sum()), prepend=0.0) for law in laws]
     values = np.concatenate([law.values for law in laws])
     order = np.argsort(values, kind="stable")
     # below the smallest value of some term the product is zero
     begun = np.cumsum(np.concatenate([np.arange(len(jump)) == 0 for jump in jumps])[order]) == len(laws)
     product = np.where(begun, np.exp(np.minimum(np.cumsum(np.concatenate(jumps)[order]), 0.0)), 0.0)
     return pooled(values[order], np.maximum(np.diff(product, prepend=0.0), 0.0))
-
-
-def _log_jumps(law: Atoms) -> Floats:
-    """By how much the logarithm of the distribution function rises at each atom, from log 1 at the first."""
-    logs: Floats = np.log(np.cumsum(law.masses) / law.masses.sum())
-    return np.diff(logs, prepend=0.0)
 
 
 def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:

@@ -22,6 +22,7 @@ class LargeSampleNull(NullDistribution):
     """A law in closed form."""
 
     law: LargeSampleLaw
+    floor: ClassVar[float] = 1e-300  # floats end not far below
 
     def pvalue(self, value: float) -> float:
         """Return P(statistic at least as extreme as `value`) under the law."""
@@ -43,11 +44,6 @@ class LargeSampleNull(NullDistribution):
     def mean(self) -> Floats:
         """The mean of the law."""
         return np.asarray(self.law.mean)
-
-    @property
-    def floor(self) -> float:
-        """The smallest p-value that is printed as a number."""
-        return 1e-300  # floats end not far below
 
     @property
     def description(self) -> str:

@@ -72,11 +72,9 @@ class Consistency(Null):
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: labels drawn from the predictions."""
-        how = (
-            "predictions drawn with replacement, labels drawn from them (not exact)"
-            if self.resample_predictions
-            else "labels drawn from the predictions, which are kept (exact)"
-        )
+        how = "labels drawn from the predictions, which are kept (exact)"
+        if self.resample_predictions:
+            how = "predictions drawn with replacement, labels drawn from them (not exact)"
         return strong_hypothesis(lens, given, how)
 
 

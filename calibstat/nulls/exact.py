@@ -24,7 +24,7 @@ from calibstat.nulls._exact_sums import (
     grid_sum,
     lattice_halves,
     maximum,
-    pooled_each,
+    pooled,
     sum_of_two,
 )
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis, tie_slack, typical_size
@@ -126,7 +126,7 @@ class Exact(Null):
         if rounded is None:
             return None
         law, rounding = rounded
-        return ExactNull(Atoms(law.values + fixed, law.masses), CERTAINLY_ZERO, link, rounding, floor_pvalue=1e-10)
+        return ExactNull(Atoms(law.values + fixed, law.masses), CERTAINLY_ZERO, link, rounding, floor=1e-10)
 
 
 def _cells_and_terms(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:
@@ -166,7 +166,7 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
     if not np.isfinite(terms).all():
         raise _not_exact("some of its terms are not finite")
     step = float(np.abs(np.diff(terms, axis=0)).max(initial=0.0))
-    return pooled_each(terms, [masses for _, masses in laws]), step
+    return [pooled(terms[: len(masses), cell], masses) for cell, (_, masses) in enumerate(laws)], step
 
 
 def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
@@ -202,7 +202,8 @@ class ExactNull(NullDistribution):
     second: Atoms
     link: Callable[[Floats], Floats]
     rounding: float = 0.0  # the sum was rounded up by at most this much; p-values are exact if it is 0
-    floor_pvalue: float = SMALLEST_PVALUE  # smaller p-values cannot be told apart in floating point
+    floor: float = SMALLEST_PVALUE  # smaller p-values cannot be told apart in floating point
+    monte_carlo: ClassVar[bool] = False
 
     def pvalue(self, value: float) -> float:
         """Return P(statistic >= value), ties included; the upper bound of it where the sum was rounded up."""
@@ -245,19 +246,9 @@ class ExactNull(NullDistribution):
         return typical_size(self.link(sums).ravel(), np.outer(*masses).ravel())
 
     @property
-    def floor(self) -> float:
-        """The smallest p-value that floating point numbers can give."""
-        return self.floor_pvalue
-
-    @property
     def description(self) -> str:
         """That nothing was drawn, and whether p-values are upper bounds."""
         return "exact bound" if self.rounding else "exact"
-
-    @property
-    def monte_carlo(self) -> bool:
-        """Whether p-values have a Monte Carlo error: they have none."""
-        return False
 
     @property
     def samples(self) -> Floats:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate, spread
@@ -150,19 +151,24 @@ class MergedCells(Binning):
     def cut(self, predictions: Predictions) -> Cells:
         """Cut, then go through the cells in order and close one when it expects enough."""
         cells = self.binning.cut(predictions)
-        scarcest = np.concatenate([predictions.components, 1 - predictions.components], axis=1)
-        sums: Floats = np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in scarcest.T], axis=-1)
-        joined = join(sums, self.expected)
+        joined = join_scarce(cells.index, cells.size, predictions, self.expected)
         return Cells(int(joined.max()) + 1, joined[cells.index], "data")
 
 
-def join(sums: Floats, expected: float) -> Ints:
-    """Number neighbouring cells (L, k) alike until all k sums reach `expected`; a remainder joins the last one."""
+def join_scarce(index: Ints, size: int, predictions: Predictions, expected: float) -> Ints:
+    """Number neighbouring cells (L,) alike until each expects so many rows of every outcome."""
+    scarcest = np.concatenate([predictions.components, 1 - predictions.components], axis=1)
+    sums = np.stack([np.bincount(index, each, minlength=size) for each in scarcest.T], axis=-1)
+    return join(sums, lambda found: bool((found >= expected).all()))
+
+
+def join(sums: Array, enough: Callable[[Array], bool]) -> Ints:
+    """Number neighbouring cells (L, k) alike until their sums are enough; a remainder joins the last one."""
     joined, number, open_sums = np.empty(len(sums), dtype=np.intp), 0, np.zeros(sums.shape[1])
     for cell, own in enumerate(sums):
         joined[cell] = number
         open_sums = open_sums + own
-        if (open_sums >= expected).all():
+        if enough(open_sums):
             number, open_sums = number + 1, np.zeros(sums.shape[1])
     return np.minimum(joined, max(number - 1, 0))
 

@@ -19,7 +19,7 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
 from calibstat.inference.arguments import check_lens, check_null
-from calibstat.inference.results import Result
+from calibstat.inference.results import Result, picked
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
@@ -177,7 +177,7 @@ def _null(null: Null | str | None, n_resamples: int | None) -> Null | None:
 
 
 def _planned(test: Estimator | PValue, lens: Lens | None, level: float, power: float, null: Null | None) -> PlannedTest:
-    planned = PlannedTest(test, level, null, Canonical() if lens is None else check_lens(lens))
+    planned = PlannedTest(test, level, null, check_lens(lens))
     if not level < power < 1:
         raise ValueError(f"power is {power!r}, but it must lie between the level, {level:g}, and 1: for example 0.8")
     return planned
@@ -297,8 +297,7 @@ class Plan(Result):
             "level": self.test.level,
             "test": str(self.test),
             "model": repr(self.model),
-            "true_error": self.true_error,
-            "which_error": self.which_error,
+            **picked(self, "true_error which_error"),
             "n_runs": int(self.crossing.points.runs.sum()),
         }
 

@@ -8,9 +8,8 @@ not depend on which repeats are computed together.
 from __future__ import annotations
 
 import threading
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from typing import Any
 from zlib import crc32
@@ -20,10 +19,10 @@ import threadpoolctl
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import SmallCellsWarning
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.tally import BinnedEstimator, Tally
+from calibstat.generators.base import without_warnings
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.sweeps._draws import Cuts, RepeatData
@@ -95,8 +94,11 @@ class GroupOfRepeats:
             self.values[place, lane] = self.estimates.one(place, drawn)
         for number, each in enumerate(self.estimates.shared):
             found = drawn.sums(each.lens, each.cuts)
-            if found is not None:
-                self._keep(number, lane, found[0])
+            kept = self.sums[number]
+            if found is not None and kept is None:  # the first fill all lanes, so that none is empty
+                self.sums[number] = np.repeat(found[0][None], self.estimates.lanes, axis=0)
+            elif found is not None and kept is not None:
+                kept[lane] = found[0]
             whole = found is not None and bool(found[1].all())
             for place in each.places:
                 if whole or (found is not None and each.cuts.serves(_binning(self._thing(place)), found[1])):
@@ -121,14 +123,6 @@ class GroupOfRepeats:
                         errors |= self._evaluate(place, tally)
         return self.values, errors
 
-    def _keep(self, number: int, lane: int, sums: Floats) -> None:
-        """Put sums into their lane; the first ones fill all lanes, so that none is empty."""
-        kept = self.sums[number]
-        if kept is None:
-            self.sums[number] = np.repeat(sums[None], self.estimates.lanes, axis=0)
-        else:
-            kept[lane] = sums
-
     def _evaluate(self, place: int, tally: Tally) -> dict[int, Exception]:
         """Evaluate all lanes together; if that raises, evaluate each lane alone, with its sums in all lanes."""
         thing, waiting, errors = self._thing(place), self.waiting[place], dict[int, Exception]()
@@ -147,6 +141,7 @@ class GroupOfRepeats:
 
 
 def _shared(items: Items, n: int) -> list[SharedCells]:
+    """Put together what looks through one lens: one sort serves all of it."""
     looks: list[tuple[Lens, list[int]]] = []
     for place, item in enumerate(items.each):
         if shares_the_sort(item.thing):
@@ -155,15 +150,14 @@ def _shared(items: Items, n: int) -> list[SharedCells]:
                 looks.append((item.thing.lens, [place]))
             else:
                 known.append(place)
-    return [_shared_by(lens, places, items, n) for lens, places in looks]
-
-
-def _shared_by(lens: Lens, places: Sequence[int], items: Items, n: int) -> SharedCells:
-    on_cells: dict[Binning, list[int]] = {}
-    for place in places:
-        on_cells.setdefault(_binning(items.each[place].thing), []).append(place)
-    squares = any("square" in items.each[place].thing.core.needs for place in places)
-    return SharedCells(lens, on_cells, Cuts(on_cells, n, squares=squares))
+    found = []
+    for lens, places in looks:
+        on_cells: dict[Binning, list[int]] = {}
+        for place in places:
+            on_cells.setdefault(_binning(items.each[place].thing), []).append(place)
+        squares = any("square" in items.each[place].thing.core.needs for place in places)
+        found.append(SharedCells(lens, on_cells, Cuts(on_cells, n, squares=squares)))
+    return found
 
 
 def _binning(thing: Any) -> Binning:
@@ -304,14 +298,7 @@ class WhileAnyone:
                 self.entered.__exit__(None, None, None)
 
 
-@contextmanager
-def _no_small_cells() -> Iterator[None]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SmallCellsWarning)
-        yield
-
-
-small_cells_ignored = WhileAnyone(_no_small_cells)
+small_cells_ignored = WhileAnyone(without_warnings)
 """A sweep has thousands of small cells on purpose; filters of warnings belong to the process, not to a thread."""
 one_blas_thread = WhileAnyone(lambda: _threadpoolctl.threadpool_limits(limits=1, user_api="blas"))
 """Matrix products round differently with another number of threads, and the sweep's own threads use all cores."""

@@ -22,9 +22,9 @@ def world(n, seed, chance=lambda p, v: p, scores=None):
 def test_join_worked_by_hand():
     sums = np.array([[4.0, 9], [7, 9], [10, 30], [1, 1], [9, 9], [5, 5]])
     # 4 + 7 reaches 10; the third alone; 1 + 9 reaches 10; the last joins it
-    np.testing.assert_array_equal(join(sums, 10), [0, 0, 1, 2, 2, 2])
-    np.testing.assert_array_equal(join(sums, 1000), 0)
-    np.testing.assert_array_equal(join(sums, 0), np.arange(6))
+    np.testing.assert_array_equal(join(sums, lambda found: (found >= 10).all()), [0, 0, 1, 2, 2, 2])
+    np.testing.assert_array_equal(join(sums, lambda found: (found >= 1000).all()), 0)
+    np.testing.assert_array_equal(join(sums, lambda found: (found >= 0).all()), np.arange(6))
 
 
 def test_merged_cells_expect_enough():
