@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> None:
         sample, by = read_audited(arguments, "--by", arguments.by, measure)
         question = one_question(sample.predictions, arguments.lens, measure, two="an audit")
         if arguments.curves:
-            _print_curves(_curves(arguments, sample, by, question.view.lens), arguments)
+            _audit_curves(arguments, sample, by, question.view.lens)
             return
         with ProgressBar():
             audit = cs.subgroup_audit(
@@ -170,9 +170,10 @@ def cautioned(found: object) -> str:
 _OWN_DRAWS = dict.fromkeys(("max-t", "step-down"), "--curves tests each column on draws of its own")
 
 
-def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> list[cs.EqualCurvesTest]:
-    """Test each column by itself, on draws of its own."""
-    check_choices(arguments.adjust or "holm", missing=_OWN_DRAWS)
+def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:
+    """Test each column on draws of its own, with p-values adjusted over all of them, by default as Holm (1979) does."""
+    adjust = arguments.adjust or "holm"
+    check_choices(adjust, missing=_OWN_DRAWS)
     more = shared(arguments, 4)
     more["n_resamples"] = more["n_resamples"] or 999
     del more["adjust"], more["confidence_level"]
@@ -183,12 +184,7 @@ def _curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.L
         one = {name: by[name]} if isinstance(by, dict) else name
         return cs.equal_curves_test(sample, one, lens=lens, min_size=arguments.min_size, **more)
 
-    return ProgressBar().each(answer, list(by))
-
-
-def _print_curves(found: list[cs.EqualCurvesTest], arguments: argparse.Namespace) -> None:
-    """Print one test for each column, with p-values adjusted over all of them, by default as Holm (1979) does."""
-    adjust = arguments.adjust or "holm"
+    found = ProgressBar().each(answer, list(by))
     adjusted = [float(pvalue) for pvalue in adjust_pvalues([test.pvalue for test in found], adjust)]
     texts = [str(test) for test in found]
     if len(found) > 1:
@@ -206,7 +202,7 @@ def read_audited(
 ) -> tuple[cs.Sample, By]:
     """Read the rows of one model, and the columns that an option names; an estimator may look at further ones."""
     refuse_label(arguments, names, option)
-    further = variables_asked(None if arguments.lens is None else [arguments.lens], (), measure)
+    further = variables_asked(arguments.lens, (), measure)
     with ProgressBar("reading"):
         found = file_arguments(arguments.file, **sample_columns(arguments, [*names, *further]))
     variables = dict(found["variables"])

@@ -319,7 +319,9 @@ def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) 
 def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Columns:
     import pandas as pd
 
-    names, delimiter = _header(path)
+    with opened(path) as stream:
+        first = next(line for line in stream if line.strip())
+    names, delimiter = header(re.split(r"[\r\n]", first.decode("utf-8-sig").lstrip("\r\n"))[0])
     frame = pd.read_csv(
         path,
         sep=delimiter,
@@ -339,11 +341,3 @@ def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Colu
         for k, name in enumerate(names)
         if name not in prob
     ]
-
-
-def _header(path: Path) -> tuple[list[str], str]:
-    """Return the names in the first line that is not blank, and what separates them."""
-    with opened(path) as stream:
-        first = next(line for line in stream if line.strip())
-    line = re.split(r"[\r\n]", first.decode("utf-8-sig").lstrip("\r\n"))[0]
-    return header(line)

@@ -46,9 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Read the models, compare them, print what was found."""
     measure = Measure.asked(arguments, "DebiasedL2")
-    names = None if arguments.lens is None else [arguments.lens]
     with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
-        models = read_models(arguments, variables_asked(names, (), measure))
+        models = read_models(arguments, variables_asked(arguments.lens, (), measure))
         predictions = next(iter(models.values())).predictions
         question = one_question(predictions, arguments.lens, measure)
         with ProgressBar("comparing"):

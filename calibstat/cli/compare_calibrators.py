@@ -13,7 +13,6 @@ example commands:
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
 import calibstat as cs
 from calibstat.cli import options
@@ -64,25 +63,21 @@ def run(arguments: argparse.Namespace) -> None:
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
         numeric_variables(sample)  # or an error
-        found = _compare(arguments, sample, made)
+        measure = Measure.asked(arguments, "DebiasedL2")
+        question = one_question(sample.predictions, arguments.lens, measure)
+        with ProgressBar("comparing"):
+            found = cs.compare_calibrators(
+                made,
+                sample,
+                lens=None if arguments.lens is None and not measure.has_lens else question.view.lens,
+                # Without a word on it, there are fewer cells for few rows.
+                estimator=None if measure == Measure("DebiasedL2") else question.core,
+                test_size=arguments.test_size,
+                cv=arguments.cv,
+                n_splits=arguments.n_splits,
+                level=arguments.level,
+                confidence_level=arguments.confidence_level,
+                n_resamples=arguments.n_resamples,
+                rng=arguments.seed,
+            )
     show(arguments.format, found.to_dict() | {"source": sample.predictions.source}, found)
-
-
-def _compare(arguments: argparse.Namespace, sample: cs.Sample, made: dict[str, Any]) -> cs.CalibratorComparison:
-    measure = Measure.asked(arguments, "DebiasedL2")
-    question = one_question(sample.predictions, arguments.lens, measure)
-    with ProgressBar("comparing"):
-        return cs.compare_calibrators(
-            made,
-            sample,
-            lens=None if arguments.lens is None and not measure.has_lens else question.view.lens,
-            # Without a word on it, there are fewer cells for few rows.
-            estimator=None if measure == Measure("DebiasedL2") else question.core,
-            test_size=arguments.test_size,
-            cv=arguments.cv,
-            n_splits=arguments.n_splits,
-            level=arguments.level,
-            confidence_level=arguments.confidence_level,
-            n_resamples=arguments.n_resamples,
-            rng=arguments.seed,
-        )

@@ -50,7 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt as interrupt:
             return _end_with(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
         except BrokenPipeError:
-            _leave_closed_pipe()
+            # What is still buffered goes nowhere, or Python complains when it exits.
+            with Path(os.devnull).open("w") as nowhere:
+                os.dup2(nowhere.fileno(), sys.stdout.fileno())
             return 141
         except MemoryError as error:
             return _end_with(f"error: not enough memory: {one_line(error)}; take fewer bins, rows or redraws", 2)
@@ -108,20 +110,13 @@ def one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename and error.strerror:
         text = f"{error.filename}: {error.strerror}"
     text = text.replace('nan_policy="omit"', "--nan-policy omit")
-    text = re.sub(r"labels=\[([^\]]*)\]", _labels_option, text)
+    labels = re.search(r"labels=\[([^\]]*)\]", text)
+    if labels:
+        names = (label.strip().strip("'\"") for label in labels[1].split(","))
+        text = text.replace(labels[0], f"--labels {','.join(names)}")
     return " ".join(text.split()) or type(error).__name__
-
-
-def _labels_option(found: re.Match[str]) -> str:
-    return "--labels " + ",".join(label.strip().strip("'\"") for label in found[1].split(","))
 
 
 def _end_with(line: str, code: int) -> int:
     print(f"calibstat: {safe(line)}", file=sys.stderr)
     return code
-
-
-def _leave_closed_pipe() -> None:
-    """Send what is still buffered nowhere, or Python complains when it exits."""
-    with Path(os.devnull).open("w") as nowhere:
-        os.dup2(nowhere.fileno(), sys.stdout.fileno())

@@ -117,6 +117,10 @@ def _number_option(metavar: str, read: Callable[[str], float], default: float, t
     return {"type": read, "default": default, "metavar": metavar, "help": f"{text} (default: {default})"}
 
 
+def _single_option(metavar: str, text: str, **more: Any) -> dict[str, Any]:
+    return {"action": Once, "metavar": metavar, "help": text, **more}
+
+
 SHARED: dict[str, dict[str, Any]] = {
     "file": {"metavar": "FILE", "help": "CSV (also compressed), Parquet, NPZ or NetCDF; - is CSV on standard input"},
     "--label": {"type": column_name, "metavar": "COL", "help": "the column of what happened"},
@@ -142,41 +146,36 @@ SHARED: dict[str, dict[str, Any]] = {
         "the prediction beside a column; not with an estimator that conditions on nothing",
         conditions,
     ),
-    "--lens": {
-        "action": Once,
-        "metavar": "LENS",
-        "help": "the question to ask: canonical, top-label, class-wise:LABEL, top-k:K, or an expression (see below)",
-    },
-    "--estimator": {
-        "action": Once,
-        "metavar": "NAME",
-        "help": "how to measure miscalibration: a name that `calibstat estimators` lists (debiased-l2, kuiper), or an "
+    "--lens": _single_option(
+        "LENS",
+        "the question to ask: canonical, top-label, class-wise:LABEL, top-k:K, or an expression (see below)",
+    ),
+    "--estimator": _single_option(
+        "NAME",
+        "how to measure miscalibration: a name that `calibstat estimators` lists (debiased-l2, kuiper), or an "
         "expression: 'TopLabel() | ECE(EqualMass(9))'",
-    },
+    ),
     "--bins": {
         "type": positive,
         "metavar": "N",
         "help": "cells of a probability or a variable (default: 15, or 10 for a variable); where more than two "
         "outcomes are seen at once, nodes of more than 1/N of the rows are split (default: 20)",
     },
-    "--binning": {
-        "action": Once,
-        "default": "equal-mass",
-        "metavar": "BINNING",
-        "help": "how a probability or a number is cut: equal-mass (the default), equal-width, or an expression: "
+    "--binning": _single_option(
+        "BINNING",
+        "how a probability or a number is cut: equal-mass (the default), equal-width, or an expression: "
         "'FixedEdges([0, 0.2, 1])'",
-    },
-    "--null": {
-        "action": Once,
-        "metavar": "NULL",
-        "help": "the null hypothesis and how its distribution is computed: strong, weak, multiplier, exact, asymptotic "
+        default="equal-mass",
+    ),
+    "--null": _single_option(
+        "NULL",
+        "the null hypothesis and how its distribution is computed: strong, weak, multiplier, exact, asymptotic "
         "or sequential, or an expression: 'Consistency(9999)'",
-    },
-    "--adjust": {
-        "action": Once,
-        "metavar": "METHOD",
-        "help": "how p-values are adjusted for being several: max-t, step-down, holm, fdr_bh or fdr_by",
-    },
+    ),
+    "--adjust": _single_option(
+        "METHOD",
+        "how p-values are adjusted for being several: max-t, step-down, holm, fdr_bh or fdr_by",
+    ),
     "--level": _number_option("A", share, LEVEL, "level at which tests reject"),
     "--confidence-level": _number_option("C", share, CONFIDENCE_LEVEL, "level of intervals"),
     "--n-resamples": _number_option("N", positive, 999, "redraws of the labels"),

@@ -377,9 +377,10 @@ def _expand(given: Sequence[Names], predictions: cs.Predictions) -> Iterator[Nam
             yield names
 
 
-def variables_asked(names: Sequence[str] | None, given: Sequence[Names], measure: Measure) -> list[str]:
+def variables_asked(names: str | Sequence[str] | None, given: Sequence[Names], measure: Measure) -> list[str]:
     """Return the variables that are named by lenses, by ``--given``, and by the estimator."""
-    expressions = [made("--lens", name, cs.Lens) for name in names or () if is_expression(name)]
+    asked = [names] if isinstance(names, str) else names or ()
+    expressions = [made("--lens", name, cs.Lens) for name in asked if is_expression(name)]
     told = [name for each in given for name in each if name is not ...]
     return list(dict.fromkeys([*told, *variables_of(expressions), *variables_of(measure.estimator)]))
 

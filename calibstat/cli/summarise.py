@@ -53,7 +53,11 @@ def show_summary(summary: Any, form: str) -> None:
     else:
         _tables(rows)
         show("text", rows, "\n".join(_legend(summary)))
-    _missing(summary.attrs)
+    told = summary.attrs
+    if told.get("n_failed"):
+        notice(f"{told['n_failed']} of {told['n_blocks']} blocks failed: {told['errors']}")
+    if told.get("n_waiting"):
+        notice(f"{told['n_waiting']} of {told['n_blocks']} blocks are not computed yet")
 
 
 def records(summary: Any) -> list[dict[str, Any]]:
@@ -117,10 +121,3 @@ def _cell(row: dict[str, Any], key: str) -> str:
     if key in ("truth", "limit") and abs(value) < _ZERO:
         return "0"
     return f"{value:.4g}" if error is None else f"{value:.4g} ({error:.1g})"
-
-
-def _missing(attributes: dict[str, Any]) -> None:
-    if attributes.get("n_failed"):
-        notice(f"{attributes['n_failed']} of {attributes['n_blocks']} blocks failed: {attributes['errors']}")
-    if attributes.get("n_waiting"):
-        notice(f"{attributes['n_waiting']} of {attributes['n_blocks']} blocks are not computed yet")

@@ -216,7 +216,11 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
     nulls = [_NULL.format(beside=_STRONG if any(question.given for question in questions) else "")]
     if named_null:
         nulls = each_once((record.question.place, record.test.hypothesis) for record in records)
-    expected = each_once((record.question.place, _how_computed(record, seed)) for record in records)
+    laws = [record.test.null_distribution for record in records]
+    computed = [
+        f"{law.description}, seed {seed}" if law.monte_carlo else "computed, no Monte Carlo error" for law in laws
+    ]
+    expected = each_once((each.question.place, how) for each, how in zip(records, computed, strict=True))
     holm = f"Holm's correction over the tests above; * rejects at {100 * level:g} %"
     lines = [
         fill(headline(records, level), width()),
@@ -287,9 +291,3 @@ def _n_decimals(tests: Iterable[cs.CalibrationTest]) -> int:
     noise = [test.null_mean for test in tests if number(test.null_mean, test.statistic) != "0"]
     sizes = [abs(mean) for mean in noise if math.isfinite(mean)]
     return min(_MOST_DECIMALS, max(4, 1 - math.floor(math.log10(min(sizes))))) if sizes else 4
-
-
-def _how_computed(record: Record, seed: int) -> str:
-    """Say how a null distribution was computed."""
-    null = record.test.null_distribution
-    return f"{null.description}, seed {seed}" if null.monte_carlo else "computed, no Monte Carlo error"

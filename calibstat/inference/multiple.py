@@ -12,7 +12,6 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator, Headline
-from calibstat.estimators.combined import Family
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, refuse_empty
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
@@ -356,7 +355,7 @@ def omnibus_test(
     )
 
 
-def _evaluated(family: Family, members: Sequence[Member], lens: Lens, seen: Sample) -> tuple[Evaluator, Floats]:
+def _evaluated(family: Estimator, members: Sequence[Member], lens: Lens, seen: Sample) -> tuple[Evaluator, Floats]:
     """Prepare and evaluate the panel; an error names the member that does not fit, or is not a number."""
     try:
         evaluator = family.prepare(seen.predictions)
