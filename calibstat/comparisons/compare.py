@@ -40,7 +40,7 @@ from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import join
 
-# Where fitting ends, and testing: shares of the time they usually take.
+# Shares of the whole time at which fitting and testing usually end.
 _FITTED, _TESTED = 0.6, 0.9
 
 
@@ -172,7 +172,7 @@ def compare_calibrators(
 
 
 def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | None, n_test: int) -> Estimator:
-    """Return what is measured, with its lens; refuse what cannot be compared."""
+    """Return the estimator with its lens; refuse estimators that have no comparison."""
     asked = behind(lens, DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator)
     if asked.core.squared_form is None:
         raise ValueError(
@@ -192,7 +192,7 @@ def enough_resamples(n_pairs: int, n_splits: int) -> int:
 
 
 def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float) -> str:
-    """Say that so few resamples cannot tell any two apart, or nothing."""
+    """Say if the resamples are too few to tell any two calibrators apart, otherwise return ""."""
     floor = 2 * n_pairs * (2 if n_splits > 1 else 1) / (1 + n_resamples)
     if floor <= level:
         return ""
@@ -327,7 +327,7 @@ def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
 
 
 def _effective_rows(sums: Floats) -> Floats:
-    """(...,) how many equally weighted rows are as good (Kish)."""
+    """Return the effective number of rows (...,) (Kish 1965)."""
     return np.asarray(ratio(sums[..., 0] ** 2, sums[..., 1]))
 
 

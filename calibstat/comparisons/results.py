@@ -1,4 +1,4 @@
-"""What a comparison of calibrators found."""
+"""Results of a comparison of calibrators."""
 
 from __future__ import annotations
 

@@ -75,13 +75,13 @@ def variable_based_protocol(
     lens : Lens, optional
         Looked through before the lens of the errors, ``TopLabel()``; with "evaluated".
     n_fit : int, optional
-        How many rows are drawn to fit on; by default half of them.
+        Number of rows to draw for the fit; by default half of them.
     fit_rows : (m,) ints, optional
-        Which rows to fit on, instead.
+        Numbers of the rows to fit on, instead of `n_fit`.
     n_bins : int
     convention : {"evaluated", "kelly-smyth"}
     n_resamples : int
-        For noise and p-values.
+        Number of redraws of the labels, for noise and p-values.
     rng : int, Generator or None
 
     Returns

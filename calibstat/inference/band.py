@@ -1,4 +1,4 @@
-"""Between which curves does the chance of the event lie?"""
+"""A simultaneous confidence band for the chance of the event at all predictions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.results import Result, interval_text, number, picked, small_pvalue
 from calibstat.lenses.base import Lens
 
-# Above so many distinct predictions these are grouped; work grows with their square.
+# More distinct predictions than this are grouped, since the work grows with the square of their number.
 MOST_POINTS = 1000
 
 
@@ -28,8 +28,8 @@ def calibration_band(
 
     Each run of neighbouring predictions bounds, by Clopper & Pearson, the chance at its last prediction from below
     and at its first from above; with monotonicity these hold beyond. All bounds hold together with probability at
-    least `confidence_level`, at every n (Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023). Nothing is assumed but
-    independent rows and monotonicity, and the band can refute the latter. It is wide: it pays for all predictions at
+    least `confidence_level`, at every n (Dimitriadis, Duembgen, Henzi, Puke & Ziegel 2023). The band assumes only
+    independent rows and monotonicity, and can refute the latter. It is wide, because it holds at all predictions at
     once.
 
     Parameters
@@ -40,8 +40,8 @@ def calibration_band(
         Looked through first; two outcomes must be left: for example ``TopLabel()``, ``ClassWise("cat")``.
     confidence_level : float
     digits : int, optional
-        Treat predictions that agree to so many decimals as a group: the band has steps at the ends of groups, and
-        stays valid. By default there are no groups up to 1000 distinct predictions, and 3 digits beyond.
+        Treat predictions that agree to this number of decimals as a group: the band has steps at the ends of groups,
+        and stays valid. By default there are no groups up to 1000 distinct predictions, and 3 digits beyond.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def calibration_band(
 
 
 def _refuse_without_theory(seen: Sample, lens: Lens) -> None:
-    """Refuse what the band has no theory for."""
+    """Refuse more than two outcomes, further conditions and weights, for which the band has no theory."""
     predictions = seen.predictions
     refuse_empty(seen, lens)
     if predictions.n_classes != 2:
@@ -130,7 +130,7 @@ class Runs:
 
     @classmethod
     def of(cls, values: Floats, outcomes: Ints, digits: int | None = None) -> Runs:
-        """Group equal predictions, or those that are equal once cut off after so many decimals."""
+        """Group equal predictions, or those that are equal after truncation to `digits` decimals."""
         cut_off = values if digits is None else np.floor(values * 10**digits)
         found, code = np.unique(cut_off, return_inverse=True)
         rows = np.bincount(code, minlength=len(found))
@@ -142,7 +142,7 @@ class Runs:
 
     @property
     def share(self) -> float:
-        """What is divided among the bounds: 1 / (N (N + 1)), each of N (N + 1) / 2 runs being used on both sides."""
+        """The share of alpha for each bound, 1 / (N (N + 1)): each of N (N + 1) / 2 runs gives two bounds."""
         return 1 / (len(self.first) * (len(self.first) + 1))
 
     def ending(self, i: int) -> tuple[Ints, Ints]:
@@ -178,7 +178,7 @@ class Runs:
 
 
 def _clopper_pearson(n: Ints, events: Ints, delta: float) -> Floats:
-    """Lower bounds of level 1 - delta of a chance with so many events in n rows."""
+    """Return lower bounds of level 1 - delta of the chance, given n rows with this number of events."""
     bounds = np.zeros(len(n))
     some = events > 0
     bounds[some] = betaincinv(events[some], n[some] - events[some] + 1, delta)
@@ -186,7 +186,7 @@ def _clopper_pearson(n: Ints, events: Ints, delta: float) -> Floats:
 
 
 def _reaches(n: Ints, events: Ints, chance: float) -> Floats:
-    """Return the probabilities that Binomial(n, chance) is at least as large."""
+    """Return the probabilities that Binomial(n, chance) is at least `events`."""
     tails = np.ones(len(n))
     some = events > 0
     tails[some] = betainc(events[some], n[some] - events[some] + 1, chance)
@@ -208,9 +208,9 @@ class CalibrationBand(Result):
         Bounds of the chance of the event at each, all at once.
     confidence_level : float
     pvalue : float
-        Of the hypothesis that the model is calibrated: the smallest alpha at which the diagonal leaves the band.
+        The p-value of the null of calibration: the smallest alpha at which the diagonal leaves the band.
     digits : int or None
-        To how many decimals the predictions of a group agree; None if there are no groups.
+        The number of decimals to which the predictions of a group agree; None if there are no groups.
     lens : Lens
     n : int
     source : str

@@ -25,7 +25,7 @@ from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
 from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval
 
-# Rows of a cell; with weights, how many rows of equal weight would be as good (Kish).
+# Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
 MINIMUM_ROWS = 8
 
 
@@ -81,7 +81,7 @@ class Expanded:
 
     @property
     def influence(self) -> Floats:
-        """(n,) what each row adds to the value, to first order."""
+        """(n,) the first-order contribution of each row to the value."""
         return self.expansion.influence
 
     @property
@@ -96,7 +96,7 @@ class Expanded:
 
     @cached_property
     def share(self) -> Floats:
-        """(n,) what each row counts."""
+        """(n,) the share of each row in the total weight."""
         return self.weights / self.weights.sum()
 
     @cached_property
@@ -106,7 +106,7 @@ class Expanded:
 
     @property
     def degenerate(self) -> float:
-        """The part of the variance that is left where all influences vanish."""
+        """The part of the variance that remains if all influences are zero."""
         pairs = self.expansion.degenerate
         return 0.0 if pairs is None else pairs.variance
 
@@ -117,12 +117,12 @@ class Expanded:
 
     @property
     def size(self) -> float:
-        """How large the value is, or by chance could be: what rounding leaves of a difference is measured by it."""
+        """The size of the value, or that of its noise if larger, against which rounding is judged."""
         return max(abs(self.value), float(np.sqrt(self.linear)))
 
     @property
     def variance(self) -> float:
-        """Linear and degenerate part, each once."""
+        """The sum of the linear and the degenerate part, without counting the latter twice."""
         return max(self.linear - self.degenerate, self.degenerate)
 
     @cached_property
@@ -133,7 +133,7 @@ class Expanded:
 
     @property
     def unseen(self) -> float:
-        """The variance that cells of equal outcomes may hide."""
+        """The variance that cells with equal outcomes do not show, by the rule of three."""
         uniform = (self.others == 0) & (self.mass > 0)
         linear = unseen_variance(self.slope, np.where(uniform, possible_chance(self.rows), 0.0)[self.index])
         return linear + (self._unseen_pairs(uniform) if self.squared else 0.0)
@@ -155,7 +155,7 @@ class Expanded:
 
 
 def _best(slope: Floats) -> Ints:
-    """(n,) which outcome makes the value of each row smallest."""
+    """Return the outcome (n,) that makes the value of each row smallest."""
     return (slope[:, 0] < 0).astype(np.intp) if slope.shape[1] == 1 else slope.argmin(axis=1)
 
 
@@ -329,7 +329,7 @@ def same_rows(a: Sample, b: Sample, estimator: Estimator, advice: str) -> None:
 
 
 def kept_rows(sample: Sample, estimator: Estimator) -> Ints:
-    """Return the rows that the lens keeps, as numbers."""
+    """Return the numbers of the rows that the lens keeps."""
     rows = estimator.lens.look(sample.predictions).rows
     return np.arange(len(sample)) if rows is None else rows
 

@@ -1,4 +1,4 @@
-"""Is the error at most so large?"""
+"""Test whether an error is at most a margin."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EquivalenceTest(Result):
         The observed value.
     margin : float
     pvalue : float
-        Of the hypothesis that the error is larger than the margin.
+        The p-value of the null that the error is larger than the margin.
     upper_bound : float
         One-sided bound of the error.
     confidence_level : float
@@ -42,7 +42,7 @@ class EquivalenceTest(Result):
         What the bound is for, and how it was computed.
     question : Inquiry
     multiplier : Multiplier
-        What the noise was drawn by.
+        The multiplier that drew the noise.
     fewest : int
         Number of rows of the rarest outcome.
     n_clusters : int or None
@@ -207,7 +207,7 @@ def _check(margin: float, interval: Multiplier | None) -> None:
 def _interval_source(
     core: Estimator, seen: Sample, multiplier: Multiplier, n_resamples: int, rng: np.random.Generator
 ) -> Interval:
-    """Return what the interval is made of; with labels drawn anew where that serves, which it does not for clusters."""
+    """Return the law behind the interval; labels are also redrawn, except for rows in clusters."""
     if core.residual_form != "seminorm":
         found = interval_of(core, seen, multiplier, None, rng)
         if not found.of_error:

@@ -1,4 +1,4 @@
-"""What stands behind an interval: how far the value may lie from what it estimates."""
+"""Laws behind intervals: the distance between a value and its estimand."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ConfidenceInterval(NamedTuple):
 
 
 class NoInterval(ValueError):  # noqa: N818 (not always an error: `estimate` prints the reason)
-    """Why there is no interval, and what would work."""
+    """There is no interval; the message says why, and what would give one."""
 
 
 NO_NOISE = (
@@ -37,7 +37,7 @@ NO_NOISE = (
 
 
 class Interval(ABC):
-    """A value and the law of its distance to what it estimates."""
+    """A value and the law of its distance to its estimand."""
 
     value: float
     method: str
@@ -62,8 +62,8 @@ class Interval(ABC):
 class UniformInterval(Interval):
     """A seminorm of residuals: the distance is at most the seminorm of the noise (triangle inequality).
 
-    `noises` are values of the seminorm on noise alone (R,), drawn in different ways; the largest quantile counts. No
-    bound exceeds `largest`, the largest value that there can be.
+    `noises` are values of the seminorm on noise alone (R,), drawn in different ways; the half-width is their largest
+    quantile. No bound exceeds `largest`, the largest possible value.
     """
 
     value: float
@@ -76,16 +76,16 @@ class UniformInterval(Interval):
         return max(_quantile(noise, confidence_level) for noise in self.noises)
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
-        """Go the half-width down, at most to zero, and up."""
+        """Return the value minus and plus the half-width, the lower end at least zero."""
         half = self.half_width(confidence_level)
         return ConfidenceInterval(lower_end(self.value, half), min(self.value + half, self.largest))
 
     def upper(self, confidence_level: float) -> float:
-        """Go the half-width up: the same for one side as for two."""
+        """Return the value plus the half-width, which is the same for one side as for two."""
         return min(self.value + self.half_width(confidence_level), self.largest)
 
     def pvalue_above(self, margin: float) -> float:
-        """Count the noises that reach from the value to the margin."""
+        """Return the Monte Carlo p-value of the distance from the value to the margin, among the noises."""
         gap = margin - self.value
         if gap < 0:
             return 1.0
@@ -93,7 +93,7 @@ class UniformInterval(Interval):
 
 
 def lower_end(value: float, reach: float) -> float:
-    """Go down from a value, at most to zero; where it is as far as zero but for rounding, to zero.
+    """Subtract a distance from a value; zero if the difference is negative or within rounding of zero.
 
     >>> lower_end(0.5, 0.2), lower_end(0.1 + 0.2, 0.3), lower_end(0.1, 0.2)
     (0.3, 0.0, 0.0)
@@ -111,17 +111,17 @@ def _quantile(noise: Floats, level: float) -> float:
     return float(np.sort(noise)[rank - 1])
 
 
-# Intervals of a normal value; apart from the others, for scipy.special takes twice as long to import as numpy.
+# Intervals of a normal value.
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class NormalInterval(Interval):
-    """An asymptotically normal value: unbiased, so that of a squared error may be negative by chance.
+    """An asymptotically normal, unbiased value, which may be negative by chance for a squared error.
 
-    `null_error` is the standard deviation of the value of a squared error, were that zero: the upper end is never below
-    its one-sided quantile, so that a value below zero is not taken for evidence of an error of zero. Ends lie between
-    `smallest` and `largest`, what there can be.
+    `null_error` is the standard deviation of the value if the squared error is zero. The upper end is never below its
+    one-sided quantile, so that a negative value is not taken for evidence of an error of zero. Ends lie between the
+    possible values `smallest` and `largest`.
     """
 
     value: float
@@ -133,12 +133,12 @@ class NormalInterval(Interval):
     of_error: bool = True
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
-        """Go z standard errors down and up."""
+        """Return the value minus and plus z standard errors."""
         reach = _normal_quantile(0.5 + confidence_level / 2) * self.standard_error
         return ConfidenceInterval(self._inside(self.value - reach), self._upper(self.value + reach, confidence_level))
 
     def upper(self, confidence_level: float) -> float:
-        """Go z standard errors up."""
+        """Return the value plus z standard errors."""
         z = _normal_quantile(confidence_level)
         return self._upper(self.value + z * self.standard_error, confidence_level)
 
@@ -160,15 +160,15 @@ def _tail(distance: float, error: float) -> float:
 
 
 def standardized(difference: float, error: float, size: float) -> float:
-    """Return a difference in standard errors: 0 where it is what rounding leaves of none, or without an error.
+    """Return a difference in standard errors: 0 if it is within rounding of zero, or has no standard error.
 
-    `size` is how large the numbers are whose difference it is, by which ties are told (`tie_slack`).
+    `size` is the size of the two numbers, which determines the rounding of their difference (`tie_slack`).
     """
     return 0.0 if abs(difference) <= tie_slack(difference, size) or error == 0 else difference / error
 
 
 def normal_pvalue(difference: float, error: float, size: float) -> float:
-    """Return the two-sided p-value of a difference, as from `standardized`; 1 for what rounding leaves of none."""
+    """Return the two-sided p-value of a difference (see `standardized`); 1 if it is within rounding of zero."""
     return 2 * _normal_probability(-abs(standardized(difference, error, size)))
 
 

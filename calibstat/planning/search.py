@@ -1,4 +1,4 @@
-"""Where a power curve that can only be simulated crosses the power that is wanted."""
+"""Find where a simulated power curve crosses a given power."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RIDGE = 1e-3
 
 @dataclass(frozen=True)
 class Points:
-    """What was simulated: places (m,), runs (m,) and rejections (m,)."""
+    """The simulated points of a power curve: places (m,), runs (m,) and rejections (m,)."""
 
     places: Floats
     runs: Floats
@@ -53,10 +53,10 @@ class Search:
     """Find where a curve crosses `power`: bracket it by doubling, then sharpen a probit line.
 
     Many tests have power Phi(b scale(x) - a) nearly: b is the signal of a unit of scale, which is the `root` of x
-    (numbers of rows) or x itself (sizes of effects). The line is fitted to what was simulated near the crossing, and
-    every batch of runs, at least `n_runs` in all, is laid around the crossing found so far; `whole` places are whole
-    numbers. Both ends are above zero; `short` is the error where the power is not reached at the high end, and may name
-    place, share, runs and power.
+    (numbers of rows) or x itself (sizes of effects). The line is fitted to the points near the crossing, and every
+    batch of runs, at least `n_runs` in all, is simulated around the crossing found so far. With `whole`, places are
+    whole numbers. Both ends are above zero; `short` is the message if the power is not reached at the high end, and may
+    name place, share, runs and power.
     """
 
     power: float
