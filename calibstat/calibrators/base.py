@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, as_generator
 from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
-from calibstat.data.rounding import SAME
+from calibstat.data.rounding import ROUNDING, SAME
 
 
 class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
@@ -247,10 +247,28 @@ def position_of(fitted: Any, n_columns: int, named: int | str) -> int:
     return named % n_columns
 
 
-def folds_of_equal_rows(rows: Floats, n_folds: int) -> Ints:
-    """Return the fold of each row (n, d): sorted rows are dealt out in turn, and equal ones stay together.
+def folds_of_equal_rows(targets: Ints, rows: Floats, n_folds: int) -> Ints:
+    """Return the fold of each row (n, d): classes are dealt out evenly, and equal rows of a class stay together.
 
-    No chance is involved, the order of rows does not matter, and a row of weight two is a row that is there twice.
+    Within a class rows are dealt out at random, always in the same way: dealt out by their values, neighbours would be
+    spread over the folds more evenly than chance does, and noise that was fitted would be found again in rows not seen.
+    The order of rows does not matter, and a row of weight two is a row that is there twice.
     """
-    _, distinct = np.unique(rows, axis=0, return_inverse=True)
-    return np.asarray(distinct.reshape(-1) % n_folds, dtype=np.intp)
+    distinct, place = np.unique(np.column_stack([targets, rows]), axis=0, return_inverse=True)
+    order = np.lexsort([as_generator(0).permutation(len(distinct)), distinct[:, 0]])
+    fold = np.empty(len(distinct), dtype=np.intp)
+    fold[order] = np.arange(len(distinct)) % n_folds
+    return fold[place.reshape(-1)]
+
+
+def simplest(losses: Floats) -> int:
+    """Return the first of models, from the simplest on, within one standard error of the best.
+
+    Losses are (models, folds); the error is that of the difference (Breiman et al. 1984, Section 3.4.3).
+    """
+    if losses.shape[1] < 2:
+        return 0
+    total = losses.sum(axis=1)
+    more = losses - losses[total.argmin()]
+    error = more.std(axis=1, ddof=1) * np.sqrt(losses.shape[1]) + ROUNDING * np.abs(total)
+    return int(np.argmax(more.sum(axis=1) <= error))

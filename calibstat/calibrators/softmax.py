@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
-from calibstat.calibrators.base import Calibrator, folds_of_equal_rows
+from calibstat.calibrators.base import Calibrator, folds_of_equal_rows, simplest
 from calibstat.calibrators.scaling import SMALLEST, logarithms
 from calibstat.data.arrays import Bools, Floats, Ints
 from calibstat.data.rounding import ROUNDING
@@ -161,17 +161,16 @@ N_FOLDS = 5
 
 
 def choose_penalty(
-    design: Callable[[Bools], Design], ridge: Floats, logs: Floats, targets: Ints, weights: Floats
+    design: Callable[[Bools], Design], ridge: Floats, logs: Floats, shares: Floats, targets: Ints, weights: Floats
 ) -> float:
     """Return the penalty chosen by cross-validation, infinite for temperature scaling alone.
 
-    Of the strengths it is the largest whose log loss of unseen rows is within one standard error of the least, by the
-    differences of the folds (Breiman et al. 1984, Section 3.4.3). Two steps beyond the best one the search ends.
-    `design` makes the design of some of the rows, and `ridge` says what the penalty weighs.
+    Of the strengths it is the largest whose log loss of unseen rows is within one standard error of the least. The
+    search ends two steps beyond the best one. `design` makes the design of some of the rows, `ridge` says what the
+    penalty weighs, and `shares` (n, K) are what the fit aims at.
     """
     # Rows that rounding alone tells apart share a fold; logarithms are of size one here.
-    fold = folds_of_equal_rows(np.column_stack([targets, logs.round(9)]), N_FOLDS)
-    shares = goals(logs, targets, weights)
+    fold = folds_of_equal_rows(targets, logs.round(9), N_FOLDS)
     folds = [fold == number for number in range(N_FOLDS) if len(np.unique(targets[fold != number])) > 1]
     starts, found = [np.zeros(len(ridge)) for _ in folds], []
     for penalty in [np.inf, *PENALTIES]:
@@ -186,10 +185,7 @@ def choose_penalty(
         found.append(row)
         if len(found) - np.argmin(np.sum(found, axis=1)) > 2:
             break
-    table = np.array(found)
-    more = table - table[np.argmin(table.sum(axis=1))]
-    good = more.sum(axis=1) <= more.std(axis=1, ddof=1) * np.sqrt(max(len(folds), 1)) if len(folds) > 1 else [True]
-    return float([np.inf, *PENALTIES][int(np.argmax(good))])
+    return float([np.inf, *PENALTIES][simplest(np.array(found))])
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,7 +206,7 @@ def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | N
     if penalty is not None and not penalty >= 0:
         raise ValueError(f"penalty is {penalty}, but it must be at least 0, or None: chosen by cross-validation")
     n_classes, mass = logs.shape[1], weights / weights.sum()
-    size = np.ptp(logs, axis=1).max() or 1.0
+    size, shares = np.ptp(logs, axis=1).max() or 1.0, goals(logs, targets, weights)
     logs = logs / size
     centre = mass @ logs
     spread = np.sqrt(mass @ (logs - centre) ** 2)
@@ -226,13 +222,12 @@ def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | N
         return make(logs[rows], features[rows])
 
     if penalty is None:
-        penalty = choose_penalty(design, ridge, logs, targets, weights)
-    shares, everywhere = goals(logs, targets, weights), np.ones(len(logs), dtype=bool)
+        penalty = choose_penalty(design, ridge, logs, shares, targets, weights)
     theta = np.zeros(len(ridge))
     if penalty == np.inf:
         theta[:1] = fit_softmax(one_factor(logs), shares, weights, theta[:1])
     else:
-        theta = fit_softmax(design(everywhere), shares, weights, theta, penalty * ridge)
+        theta = fit_softmax(make(logs, features), shares, weights, theta, penalty * ridge)
     table, shift = theta[1:-n_classes], theta[-n_classes:]
     if not crossed:
         return Fitted((theta[0] + table / spread) / size, shift - centre * table / spread, penalty)

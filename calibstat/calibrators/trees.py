@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from calibstat.calibrators.base import Calibrator, fit_part, folds_of_equal_rows, part_says, split_columns
+from calibstat.calibrators.base import Calibrator, fit_part, folds_of_equal_rows, part_says, simplest, split_columns
 from calibstat.calibrators.meta import OneVsRest
 from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
@@ -20,8 +20,9 @@ class CalibrationTree(Calibrator):
     """A tree whose leaves hold logistic models of the probabilities (Leathart et al. 2017).
 
     The tree is grown by CART (the paper boosts), on the variables, or on the probabilities where there are no
-    variables, and pruned by cross-validation: the cost of a leaf is the one with the least Brier score, logistic models
-    included, on rows that neither tree nor models have seen. A leaf with too few classes takes the model of all rows.
+    variables, and pruned by cross-validation. The cost of a leaf is the largest whose Brier score, on rows that neither
+    the tree nor its logistic models have seen, is within one standard error of the least. A leaf with too few classes
+    takes the model of all rows.
 
     Parameters
     ----------
@@ -36,7 +37,7 @@ class CalibrationTree(Calibrator):
     ccp_alpha : float, optional
         How much a leaf costs in cost-complexity pruning; by default chosen by cross-validation, 0 prunes nothing.
     n_folds : int
-        Of the cross-validation. Equal rows share a fold; no chance is involved.
+        Of the cross-validation. Equal rows share a fold; which one does not change from fit to fit.
 
     Attributes
     ----------
@@ -224,11 +225,11 @@ Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Any]], Floats]
 def choose_ccp_alpha(
     features: Floats, targets: Ints, weights: Floats, says: Says, n_folds: int, **parameters: Any
 ) -> float:
-    """Return the cost of a leaf with the least Brier score of unseen rows (Breiman et al. 1984, Section 3.4).
+    """Return the cost of a leaf by the Brier score of unseen rows (Breiman et al. 1984, Section 3.4).
 
     The tree of all rows is pruned leaf by leaf; between two of these steps any cost gives the same tree, and their
-    geometric mean stands for them. Each is tried on folds, and of equally good ones the largest is taken (also where
-    classes are too rare for any fold).
+    geometric mean stands for them. Each is tried on folds, and the largest is taken that is within one standard error
+    of the best (also where classes are too rare for any fold).
 
     `says` returns probabilities (m, K) of the rows outside a mask, by a tree whose leaves are filled from those inside;
     a dictionary keeps what trees of the same rows share. The parameters are those of DecisionTreeClassifier.
@@ -240,25 +241,26 @@ def choose_ccp_alpha(
     alphas = candidates(features, targets, weights, **parameters)
     if len(alphas) == 1:
         return float(alphas[0])
-    fold = folds_of_equal_rows(np.column_stack([targets, features]), n_folds)
-    loss = np.zeros(len(alphas))
+    fold = folds_of_equal_rows(targets, features, n_folds)
+    found = []
     for number in range(n_folds):
         train = fold != number
         if set(targets) - set(targets[train]) or train.all():
             continue  # a class to learn is missing, or there is nothing to try it on
         tried: dict[bytes, float] = {}
         known: dict[bytes, Any] = {}
+        row = []
         grown = weakest_links(features[train], targets[train], weights[train], **parameters)
-        for position, alpha in enumerate(alphas):
+        for alpha in alphas:
             tree = pruned(*grown, float(alpha))
             key = tree["left"].tobytes()
             if key not in tried:
                 said = says(tree, train, known)
                 squares = (said - np.eye(said.shape[1])[targets[~train]]) ** 2
                 tried[key] = float(weights[~train] @ squares.sum(axis=1))
-            loss[position] += tried[key]
-    best = loss.min()
-    return float(alphas[np.flatnonzero(loss <= best + 1e-12 * abs(best))[-1]])
+            row.append(tried[key])
+        found.append(row[::-1])
+    return float(alphas[::-1][simplest(np.array(found).T)]) if found else float(alphas[-1])
 
 
 def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Floats:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.special import rel_entr
+from scipy.special import rel_entr, softmax
 from sklearn.base import clone
 
 from calibstat import calibrators as cal
@@ -159,3 +159,17 @@ def test_separated_rows_cost_little(made):
     with_variable = made is cal.AugmentedBeta
     X, new = (np.column_stack([each, np.sin(np.arange(60))]) if with_variable else each for each in (P, P[::-1]))
     assert divergence(P[::-1], made().fit(X, y).predict_proba(new), False) < 0.3
+
+
+@pytest.mark.parametrize("made", [cal.Temperature, cal.VectorScaling, cal.MatrixScaling, cal.Dirichlet])
+def test_separated_rows_of_more_classes_are_aimed_at_with_one_row_as_predicted(made):
+    """Shares of (n, y) and one row of p; the scale of the logits must not change what was predicted."""
+    P = np.random.default_rng(1).dirichlet([0.3] * 3, 50)
+    y = P.argmax(axis=1)
+    inverse = cal.Temperature().fit(P, y).inverse_temperature_
+    goal, logs = (50 * np.eye(3)[y] + P) / 51, np.log(P)
+    slope = ((softmax(inverse * logs, axis=1) - goal) * logs).sum()
+    assert abs(slope) < 1e-6
+    found = made().fit(P, y)
+    np.testing.assert_allclose(getattr(found, "penalty_", np.inf), np.inf)
+    np.testing.assert_allclose(found.predict_proba(P), softmax(inverse * logs, axis=1), atol=1e-6)
