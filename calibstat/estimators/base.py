@@ -273,6 +273,10 @@ class Estimator(HasParameters, ABC):
     """Whether there is a single number for a test."""
     smallest_value: ClassVar[float] = -math.inf
     """The smallest value of the headline (noise subtracted by a bias correction aside): intervals end there."""
+    test_statistic: ClassVar[bool] = False
+    """Whether the value grows with the number of rows where the model is miscalibrated: it has no true value."""
+    by_rows: ClassVar[str] = ""
+    """What depends on how many rows there are, or on how they are listed, so that there is no true value; in words."""
     headline_place: ClassVar[int | None] = None
     """The position of the tested number among several, if it is one of them."""
     extreme: ClassVar[Extreme] = "large"
@@ -380,6 +384,10 @@ class _Forwarding(Estimator):
     @property
     def members(self) -> tuple[Estimator, ...]:
         return (self.inner,)
+
+    @property
+    def smallest_value(self) -> float:  # type: ignore[override]
+        return self.inner.smallest_value
 
     def largest_value(self, n_classes: int) -> float:
         return self.inner.largest_value(n_classes)

@@ -111,6 +111,7 @@ class CalibrationBelt(Estimator):
 
     max_degree: Literal[1, 2, 3, 4] = 4
     threshold: Share = 0.95
+    test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "likelihood ratio of a polynomial calibration curve against the bisector (GiViTI)"
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True

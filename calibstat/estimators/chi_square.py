@@ -66,6 +66,7 @@ class _EqualMassChiSquare(Estimator):
     """Chi-square statistics over cells of equal mass: one, or both, of the two `forms` of `_CellChiSquares`."""
 
     n_bins: Count
+    test_statistic: ClassVar[bool] = True
     forms: ClassVar[tuple[int, ...]]
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"

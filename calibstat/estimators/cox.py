@@ -27,6 +27,7 @@ from calibstat.estimators.base import (
     Estimator,
     Evaluator,
     Expansion,
+    Headline,
     all_weights,
     happened,
     in_batches,
@@ -126,6 +127,16 @@ class Cox(Estimator):
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
+
+    @property
+    def test_statistic(self) -> bool:  # type: ignore[override]
+        """Whether one of the statistics is tested, and not the slope."""
+        return self.statistic != "slope"
+
+    @property
+    def estimand(self) -> Estimator:
+        """The number that is tested alone: errors and statistics beside it depend on the number of rows."""
+        return Headline(self)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take logits."""
@@ -259,6 +270,11 @@ class ObservedToExpected(Estimator):
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
+
+    @property
+    def estimand(self) -> Estimator:
+        """The ratio alone: its standard error depends on the number of rows."""
+        return Headline(self)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the predictions."""

@@ -19,6 +19,7 @@ from calibstat.estimators.base import (
     Capabilities,
     Estimator,
     Evaluator,
+    Headline,
     ResidualForm,
     all_weights,
     in_batches,
@@ -28,6 +29,8 @@ from calibstat.estimators.base import (
 from calibstat.estimators.kernels import Kernel, LaplaceKernel, features, median_distance, on_a_line
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law, saddlepoint_law
 from calibstat.estimators.tally import ratio
+
+MEDIAN = "its bandwidth is a median over rows; give a number in its place"
 
 
 @final
@@ -106,9 +109,20 @@ class SKCE(Estimator):
         return isinstance(self.bandwidth, tuple) or self.multiples is not None
 
     @property
-    def estimand(self) -> SKCE:
+    def test_statistic(self) -> bool:  # type: ignore[override]
+        """Whether the largest of several standardised errors is tested."""
+        return self.several and self.kind != "biased"
+
+    @property
+    def by_rows(self) -> str:  # type: ignore[override]
+        """Say where the bandwidth comes from the rows."""
+        return MEDIAN if isinstance(self.bandwidth, str) else ""
+
+    @property
+    def estimand(self) -> Estimator:
         """The biased kind: on a population, the squared kernel calibration error, or the largest of several."""
-        return replace(self, kind="biased")
+        biased = replace(self, kind="biased")
+        return Headline(biased) if self.several else biased
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Choose bandwidths, and arrange the rows."""
@@ -362,6 +376,11 @@ class KCE(Estimator):
 
     def __post_init__(self) -> None:
         keep(self, bandwidth=self._squared.bandwidth)
+
+    @property
+    def by_rows(self) -> str:  # type: ignore[override]
+        """Say where the bandwidth comes from the rows."""
+        return self._squared.by_rows
 
     @property
     def _squared(self) -> SKCE:

@@ -23,7 +23,7 @@ from calibstat.estimators.base import (
     is_chances,
     unweighted,
 )
-from calibstat.estimators.kernel import SKCE
+from calibstat.estimators.kernel import MEDIAN, SKCE
 from calibstat.estimators.kernels import (
     Kernel,
     LaplaceKernel,
@@ -94,6 +94,13 @@ class UCME(Estimator):
 
     def __post_init__(self) -> None:
         check_arguments(self)
+
+    @property
+    def by_rows(self) -> str:  # type: ignore[override]
+        """Say where the bandwidth or the locations come from the rows."""
+        if isinstance(self.bandwidth, str):
+            return MEDIAN
+        return "" if np.ndim(self.locations) else "its locations are taken from the rows; give points in their place"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Choose locations, and compare all rows to them."""
@@ -224,6 +231,7 @@ class CME(Estimator):
     bandwidth: str | float = "median"
     kernel: Kernel = field(default_factory=LaplaceKernel)
     covariance: Literal["exact", "sample"] = "exact"
+    test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "mean residuals near test locations in units of their covariance (CME statistic)"
 
     def __post_init__(self) -> None:

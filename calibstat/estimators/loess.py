@@ -20,7 +20,7 @@ from calibstat.estimators._local_fits import (
     error_scales,
     nearest_widths,
 )
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, two_classes
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, two_classes
 from calibstat.estimators.combined import NoRows, leading_shape
 from calibstat.estimators.tally import Tally, TallyPlan, ratio
 from calibstat.lenses.restrict import Given
@@ -98,6 +98,7 @@ class LOESS(Estimator):
     trim: Tail = 0.05
     n_cells: Count | None = 1024
     band: Literal["outcome", "null"] = "outcome"
+    by_rows: ClassVar[str] = "its neighbourhoods are made of rows"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
     two_outcomes: ClassVar[bool] = True
 
@@ -425,9 +426,9 @@ class ICI(Estimator):
     two_outcomes: ClassVar[bool] = True
 
     @property
-    def estimand(self) -> ICI:
-        """The unsmoothed differences."""
-        return ICI(CellMeans())
+    def estimand(self) -> Estimator:
+        """The mean unsmoothed difference, alone: quantiles are interpolated between rows."""
+        return Headline(ICI(CellMeans()))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the curve."""

@@ -61,6 +61,7 @@ class LogitScore(Estimator):
     """
 
     degree: Count = 3
+    test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "score statistic of a polynomial recalibration of the logit"
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
@@ -137,6 +138,7 @@ class VectorScalingScore(Estimator):
     4.8776
     """
 
+    test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "score statistic of vector scaling"
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"

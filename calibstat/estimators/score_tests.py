@@ -31,6 +31,7 @@ Score: TypeAlias = Literal["brier", "log"]
 class _ScoreTest(Estimator):
     """The excess of a mean score over its expectation under the predictions, in standard deviations."""
 
+    test_statistic: ClassVar[bool] = True
     score: ClassVar[Score]
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"

@@ -32,6 +32,7 @@ class _StandardizedErrors(Estimator):
     """Debiased squared errors of cells in standard deviations, at one scale or several."""
 
     denominator: Denominator
+    test_statistic: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
     @property

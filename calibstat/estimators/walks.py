@@ -342,6 +342,7 @@ class BrownianBridge(Estimator):
     (0.25, 0.059091, 3.043277)
     """
 
+    test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "mean residual, distance of the walk from its line, and Fisher's combination of both"
     headline_place: ClassVar[int | None] = 2
     two_outcomes: ClassVar[bool] = True

@@ -162,7 +162,7 @@ class SyntheticModel(HasParameters, ABC):
         value = self.known(estimand.lens).get(repr(estimand.core))
         if value is not None:
             return Truth(value, method="closed form")
-        return self._zero(estimand) or _on_population(estimand, self.population(estimand.lens))
+        return self.zero(estimand) or _on_population(estimand, self.population(estimand.lens))
 
     @final
     def limit(self, estimator: Estimator) -> Truth:
@@ -181,15 +181,17 @@ class SyntheticModel(HasParameters, ABC):
             If its cells depend on the number of rows, so that there is no limit, or if the population is not known.
         """
         fixed, binning = on_own_cells(estimator)
-        return self._zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
+        return self.zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
 
-    def _zero(self, estimand: Estimator) -> Truth | None:
+    @final
+    def zero(self, estimand: Estimator) -> Truth | None:
         """Return the value 0 of an error in a calibrated world, otherwise None."""
         zero = zero_where_calibrated(self.rows, estimand) if self.calibrated else None
         return None if zero is None else Truth(zero, method="the chances are the predictions")
 
 
 def _on_population(estimator: Estimator, population: Population) -> Truth:
+    refuse_without_truth(estimator)
     given: Any = "the induced prediction" if population.pooled else "upper bound given the full prediction"
     value: float | Array = evaluate(estimator, population)
     return Truth(value, given=given, method=population.method)
@@ -349,6 +351,19 @@ def zero_where_calibrated(
     if values[0].shape != values[1].shape or not all((np.abs(each) <= ROUNDING).all() for each in values):
         return None
     return np.zeros(values[0].shape) if values[0].ndim else 0.0
+
+
+def refuse_without_truth(estimand: Estimator) -> None:
+    """Raise if the value depends on more than the law of the rows: on their number, or on how they are listed."""
+    if estimand.test_statistic:
+        raise ValueError(
+            f"{estimand!r} has no true value: it is a test statistic, which grows with the number of rows; ask for the "
+            "truth of an error, for example ECE() or ScoreExcess()."
+        )
+    if estimand.by_rows:
+        raise ValueError(f"{estimand!r} has no true value: {estimand.by_rows}.")
+    for member in estimand.members:
+        refuse_without_truth(member)
 
 
 def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:

@@ -235,7 +235,9 @@ def bootstrap_interval(
     drawn = bootstrap.replicates(core, seen, rng=rng)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if bootstrap.kind == "basic":
-        high, low = 2 * value - np.nanquantile(drawn, tails)
+        least = 0.0 if core.residual_form == "seminorm" else core.smallest_value
+        ends = least, core.largest_value(seen.predictions.n_classes)
+        high, low = np.clip(2 * value - np.nanquantile(drawn, tails), *ends)
         return ConfidenceInterval(float(low), float(high))
     if bootstrap.kind == "bca":
         tails = _accelerated(tails, drawn, value, leaving_one_out(evaluator, seen))

@@ -23,7 +23,7 @@ from calibstat._files import alone
 from calibstat.data.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.miscalibration import ECE
-from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells
+from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells, refuse_without_truth
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
 from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes
 
@@ -360,6 +360,7 @@ class _Remembering:
         self.populations: dict[str, Population] = {}
 
     def truth(self, estimator: Estimator) -> float:
+        refuse_other_units(estimator)
         key = repr(estimator.estimand)
         if key not in self.truths:
             self.truths[key] = _headline_number(estimator, self.model.truth(estimator).value)
@@ -367,7 +368,12 @@ class _Remembering:
 
     def limit(self, estimator: Estimator) -> float:
         """Return the limit of an estimator as `SyntheticModel.limit` does, from remembered populations."""
+        refuse_other_units(estimator)
         fixed, binning = on_own_cells(estimator)
+        zero = self.model.zero(fixed)
+        if zero is not None:
+            return _headline_number(estimator, zero.value)
+        refuse_without_truth(fixed)
         key = f"{estimator.lens!r} {binning!r}"
         if key not in self.populations:
             self.populations[key] = self.model.population(estimator.lens, binning)
@@ -375,4 +381,13 @@ class _Remembering:
 
 
 def _headline_number(estimator: Estimator, value: float | Array) -> float:
-    return float(estimator.estimand.core.headline(np.asarray(value, dtype=float)))
+    number = np.asarray(value, dtype=float)
+    return float(estimator.estimand.core.headline(number) if number.ndim else number)
+
+
+def refuse_other_units(estimator: Estimator) -> None:
+    """Raise where the value is not in the units of what it estimates: it may not be compared with a true value."""
+    if estimator.test_statistic:
+        raise ValueError(f"{estimator!r} is a test statistic: it grows with the number of rows, no true value does")
+    for member in estimator.members:
+        refuse_other_units(member)

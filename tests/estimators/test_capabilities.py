@@ -178,6 +178,22 @@ def test_an_interval_ends_where_values_end(entry):
         assert np.isfinite(limit)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [cs.ECE(cs.EqualMass(5)), cs.TopLabel() | cs.RMSCE(cs.EqualMass(5)), cs.AUC(), cs.SphericalScore()],
+    ids=repr,
+)
+def test_a_mirrored_bootstrap_interval_ends_where_values_end(estimator):
+    rng = np.random.default_rng(4)
+    p = np.clip(rng.beta(0.3, 0.3, 30), 0.001, 0.999)
+    basic = cs.Bootstrap(99, kind="basic", allow_invalid=True)
+    for labels in (p > 0.5, p < 0.5):
+        sample = cs.Sample(labels.astype(int), p, labels=[0, 1])
+        low, high = cs.estimate(sample, estimator, interval=basic, n_resamples=19, rng=0).confidence_interval
+        least = estimator.smallest_value if np.isfinite(estimator.smallest_value) else 0.0
+        assert least <= low <= high <= estimator.largest_value(2)
+
+
 # Two methods are enough.
 
 

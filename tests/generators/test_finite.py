@@ -1,10 +1,13 @@
 """Finite worlds: closed forms against enumeration."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 
 import calibstat as cs
 from calibstat import generators as gen
+from registry import ESTIMATORS, LABELS, every
 
 TOP = cs.TopLabel()
 
@@ -158,3 +161,50 @@ def test_the_repr_makes_the_world_again():
     assert float(again.truth(cs.TopLabel() | cs.VECE("v"), of="ise")) == float(
         world.truth(cs.TopLabel() | cs.VECE("v"), of="ise")
     )
+
+
+def listed(n_classes, times):
+    """A world of seven atoms, each listed so many times its mass; once, with masses, for None."""
+    rng = np.random.default_rng(0)
+    rows, laws = rng.dirichlet(np.ones(n_classes), (2, 7))
+    mass, age = rng.integers(1, 4, 7), rng.integers(0, 8, 7).astype(float)
+    atoms = np.arange(7) if times is None else np.repeat(np.arange(7), times * mass)
+    return gen.FinitePredictions(
+        rows[atoms],
+        laws[atoms],
+        mass if times is None else None,
+        variables={"age": age[atoms], "sex": np.array(["f", "m"])[atoms % 2]},
+        labels=LABELS[:n_classes],
+    )
+
+
+@every([entry for entry in ESTIMATORS if entry.chances and entry.weighted])
+@pytest.mark.filterwarnings("ignore")
+def test_no_truth_depends_on_how_atoms_are_listed(entry):
+    """Splitting atoms into equal ones changes no truth; what would change has none, and says why."""
+    n_classes = entry.classes[0]
+    once, often = listed(n_classes, None), listed(n_classes, 20)
+    found = None
+    with suppress(ValueError):
+        found = once.truth(entry.thing).value
+    if found is None:
+        with pytest.raises(ValueError, match=r"has no true value|on known chances"):
+            often.truth(entry.thing)
+        return
+    np.testing.assert_allclose(often.truth(entry.thing).value, found, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "estimator", [cs.LogitScore(1), cs.VectorScalingScore(), cs.Cox(), cs.LOESS(), cs.SKCE()], ids=repr
+)
+def test_what_has_no_true_value_says_why(estimator):
+    with pytest.raises(ValueError, match=r"has no true value: .*(grows with the number of rows|of rows|over rows)"):
+        listed(2, None).truth(estimator)
+
+
+def test_the_headlines_of_several_numbers_have_truths():
+    world, sample = listed(2, None), listed(2, None).sample(40_000, rng=1)
+    for estimator in (cs.Cox(statistic="slope"), cs.ObservedToExpected(), cs.ICI(cs.CellMeans(cs.UniqueValues()))):
+        evaluator = estimator.prepare(sample.predictions)
+        value = estimator.headline(evaluator(sample.outcomes))
+        assert float(world.truth(estimator)) == pytest.approx(float(value), abs=0.02)

@@ -11,7 +11,7 @@ from calibstat.generators import FinitePredictions
 WORLD = FinitePredictions([0.2, 0.7], [0.4, 0.5])
 
 
-@pytest.mark.parametrize("estimator", [cs.EachClass(cs.ECE(cs.UniqueValues())), cs.ObservedToExpected()], ids=repr)
+@pytest.mark.parametrize("estimator", [cs.EachClass(cs.ECE(cs.UniqueValues())), cs.BrierDecomposition()], ids=repr)
 def test_a_truth_of_several_numbers_says_so(estimator):
     truth = WORLD.truth(estimator)
     assert np.ndim(truth.value) == 1

@@ -326,6 +326,28 @@ def test_limits_are_those_of_the_model():
             assert found["truth"].sel(at).item() == model.truth(estimator).value
 
 
+def test_a_calibrated_world_has_limits_of_zero_where_its_population_is_not_known():
+    model, estimator = DirichletPredictions([1, 1, 1]), cs.ECE(cs.SimplexGrid(3))
+    found = Sweep({"m": model}, n=[40], estimators={"e": estimator}, n_repeats=1, rng=0).run(progress=False)
+    assert found["limit"].item() == model.limit(estimator).value == 0
+
+
+def test_nothing_of_another_unit_is_subtracted_from_a_test_statistic():
+    model = BetaPredictions(2, 1, lambda p: p**2)
+    measures = {
+        "z": cs.StandardizedL2(cs.EqualMass(3)),
+        "top": cs.TopLabel() | cs.Spiegelhalter(),
+        "family": cs.Family({"z": cs.LogLossZ(), "ece": cs.ECE(cs.EqualMass(3))}),
+        "squared": cs.DebiasedL2(cs.EqualMass(3)),
+    }
+    found = Sweep({"m": model}, n=[40], estimators=measures, n_repeats=2, rng=0).run(progress=False)
+    for name in ("truth", "limit"):
+        known = found[name].notnull().squeeze()
+        assert known.estimator.values[known.values].tolist() == ["squared"]
+    assert "test statistic" in str(found["truth"].attrs)
+    assert float(model.truth(measures["z"])) == float(model.truth(measures["squared"]))
+
+
 @pytest.mark.parametrize("models", ["GaussianMixture(1, 1)", None, 3])
 def test_something_else_than_models_is_refused(models):
     with pytest.raises(TypeError, match="synthetic models are expected"):
