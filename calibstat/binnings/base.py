@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.parameters import HasParameters, SmallCellsWarning
+from calibstat.data.parameters import HasParameters, SmallCellsWarning, warn
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import GivenNames, Predictions
 
@@ -174,20 +171,13 @@ def one_column(binning: Binning, predictions: Predictions) -> Floats:
     )
 
 
-# From Python 3.12 on, a warning can point to the line outside the package that led here.
-_POINTING: dict[str, Any] = (
-    {"skip_file_prefixes": (str(Path(__file__).parents[1]),)} if sys.version_info >= (3, 12) else {"stacklevel": 3}
-)
-
-
 def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
     """Warn when fewer than ten rows a cell are expected."""
     if n_cells > n_rows / 10:
-        warnings.warn(
+        warn(
             f"{binning!r} makes {n_cells} {'cell' if n_cells == 1 else 'cells'} of {n_rows} rows, fewer than 10 rows a "
             "cell: binned errors are then mostly noise (their null mean says how much); take fewer cells.",
             SmallCellsWarning,
-            **_POINTING,
         )
 
 

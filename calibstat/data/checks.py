@@ -11,6 +11,7 @@ import numpy as np
 from calibstat.data._classes import as_labels, classes_of_columns
 from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
+from calibstat.data.parameters import warn
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,34 @@ def _weights(found: Column | None) -> Floats | None:
         )
     if high == 0:
         raise ValueError("sample_weight is zero in every row: at least one weight must be positive")
-    return None if low == high else locked(weights)
+    if low == high:
+        return None
+    _warn_of_counts(weights)
+    exponent = int(np.frexp(high)[1])
+    if abs(exponent) > _LARGEST_EXPONENT:  # only ratios matter: a power of two changes none, and keeps sums in range
+        weights = np.ldexp(weights, -exponent)
+    return locked(weights)
+
+
+# Sums of fourth powers of weights up to this power of two, and their products with rows, are far from overflowing.
+_LARGEST_EXPONENT = 64
+# Whole numbers whose mean is at least this are asked about: they may count rows.
+_MEAN_OF_COUNTS = 5
+# From here on every float is a whole number.
+_MOST_COUNTED = 2.0**53
+
+
+def _warn_of_counts(weights: Floats) -> None:
+    """Warn of weights that look like numbers of rows, which importance weights are not."""
+    n, total = len(weights), float(weights.sum())
+    if _MEAN_OF_COUNTS * n <= total < _MOST_COUNTED and (weights == np.floor(weights)).all():
+        warn(
+            f"sample_weight holds whole numbers that add up to {total:g} in {n} rows: are they counts? They are taken "
+            f"as importance weights, whose ratios alone matter, so results speak of {n} rows. If they count rows, "
+            "repeat each row as often, for example y_true=numpy.repeat(y_true, counts); if not, divide them by their "
+            "mean.",
+            UserWarning,
+        )
 
 
 def locked(array: Array) -> Array:

@@ -32,7 +32,8 @@ class Sample:
     variables : mapping or data frame, optional
         What else is known of each row, by name: numbers, or names of categories, (n,) each.
     sample_weight : (n,) non-negative floats, optional
-        Importance weights; only their ratios matter.
+        Importance weights; only their ratios matter, and equal ones are none. Whole numbers that add up to five times
+        the number of rows or more give a warning, since they look like counts: repeat rows that stand for several.
     labels : sequence, optional
         The label of each column of `y_prob`, in order. Without it: the column names of a data frame, if they
         (or their part after the common prefix) are the labels as text; integers 0..K-1 as column numbers; otherwise the
