@@ -160,19 +160,15 @@ def as_published(name: str, given: Sample, said: Sample, variable: str, n_bins: 
     mistaken = given.y_prob.argmax(axis=1) != given.outcomes
     residual = mistaken - (1 - said.y_prob.max(axis=1))
     values = given.predictions.variables[variable].values
-    ece, vece = (_gap(residual, quantile_cells(each, n_bins)) for each in (1 - confidence, values))
-    return VariableBasedErrors(name, ece, vece)
+    # The mean over rows of the absolute mean residual of their cell.
+    sums = [np.bincount(quantile_cells(each, n_bins), residual) for each in (1 - confidence, values)]
+    return VariableBasedErrors(name, *(float(np.abs(each).sum() / len(residual)) for each in sums))
 
 
 def quantile_cells(values: Floats, n_bins: int) -> Ints:
     """(n,) the cell of each value between interpolated quantiles, (low, high], the lowest closed; equal edges merge."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
     return np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
-
-
-def _gap(residual: Floats, cells: Ints) -> float:
-    """Mean over rows of the absolute mean residual of their cell."""
-    return float(np.abs(np.bincount(cells, residual)).sum() / len(residual))
 
 
 def _as_used(

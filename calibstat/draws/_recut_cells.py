@@ -127,15 +127,12 @@ def _fill(rows: RowsInOrder, edges: Edges, stream: np.random.Generator, squares:
     inside = _draw_part(rows.between(edges.group, edges.position), edges.inside, stream, squares)
     draw_copies = _draw_equal if rows.by_prediction else _draw_part
     of_edges = draw_copies(rows.at(edges.group), edges.copies, stream, squares)
-    parts = zip((edges.inside.astype(float), *inside), (edges.copies, *of_edges), strict=True)
-    total, events, prediction, square = (_with_edges(*part).T for part in parts)
+    parts = list(zip((edges.inside.astype(float), *inside), (edges.copies, *of_edges), strict=True))
+    for within, of_edge in parts:
+        if within.size:
+            within[:-1] += of_edge
+    total, events, prediction, square = (within.T for within, _ in parts)
     return DrawnCells(total, events, prediction, total, square)
-
-
-def _with_edges(inside: Floats, of_edge: Array) -> Floats:
-    if inside.size:
-        inside[:-1] += of_edge
-    return inside
 
 
 def _draw_part(

@@ -123,9 +123,7 @@ class Bootstrap(Resampler):
             return None
         repeats = "weight2" in plan.needs
         drawn = draw_cells(plan.cells, seen.predictions, seen.outcomes, self.n_resamples, rng, repeats=repeats)
-        if drawn is None:
-            return None
-        return np.concatenate([from_tallies(each.tally()) for each in drawn])
+        return None if drawn is None else np.concatenate([from_tallies(each.tally()) for each in drawn])
 
     def paired_replicates(self, estimator: Estimator, first: Sample, second: Sample, *, rng: RNG = None) -> Floats:
         """Evaluate an estimator on two models under the same draws of rows; what it prepared stays fixed.

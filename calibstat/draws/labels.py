@@ -26,7 +26,10 @@ class LabelLaw:
         self.chances = predictions.chances
         self.binary = predictions.n_classes == 2
         self.few = predictions.n_classes <= _FEW_CLASSES
-        sums = self.chances[:, 1] if self.binary else _cumulative(self.chances)
+        sums = self.chances[:, 1]
+        if not self.binary:  # they end in exactly one, so that rounding never draws a last class of chance zero
+            sums = np.cumsum(self.chances, axis=1)
+            sums = sums / sums[:, -1:]
         self.cumulative: Floats = np.ascontiguousarray(sums.T if self.few else sums)
 
     def draw(self, stream: np.random.Generator, size: int, kept: int) -> Array:
@@ -39,12 +42,6 @@ class LabelLaw:
             return (uniforms < self.cumulative).view(np.int8)
         count = _count_reached if self.few else _bisect_reached
         return count(self.cumulative, uniforms)
-
-
-def _cumulative(chances: Floats) -> Floats:
-    """Cumulative sums that end in exactly one, so that rounding never draws a last class of chance zero."""
-    sums = np.cumsum(chances, axis=1)
-    return sums / sums[:, -1:]
 
 
 def _count_reached(cumulative: Floats, uniforms: Floats) -> Array:

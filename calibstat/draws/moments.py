@@ -186,12 +186,8 @@ def power_terms(prediction: Floats, chance: Array | None, degree: int) -> list[F
 
 def add_up_powers(index: Ints, size: int, prediction: Floats, chance: Array | None, degree: int) -> PowerSums:
     """Add up the rows of each cell (L,); `chance` may be `prediction` itself, or None for powers alone."""
-    return PowerSums(
-        np.concatenate(
-            [np.bincount(index, minlength=size)[None], add_up_terms(index, size, prediction, chance, degree)]
-        ),
-        chance is prediction,
-    )
+    rows, terms = np.bincount(index, minlength=size), add_up_terms(index, size, prediction, chance, degree)
+    return PowerSums(np.concatenate([rows[None], terms]), chance is prediction)
 
 
 def add_up_terms(

@@ -54,12 +54,6 @@ def sums_suffice(evaluator: Evaluator, squares: bool = False) -> bool:
     return plan.needs <= known and evaluator.capabilities.from_tallies is not None
 
 
-def needs_squares(evaluator: Evaluator) -> bool:
-    """Whether sums of squared residuals are among those that a statistic needs."""
-    plan = evaluator.capabilities.tally
-    return plan is not None and _SQUARES in plan.needs
-
-
 def draw_cells(
     cells: Cells,
     predictions: Predictions,
@@ -256,8 +250,7 @@ class FewValues:
 
 def _sums_between(values: Floats, ends: Ints) -> Floats:
     """Add up (R, U) from each end (R, L) to the next."""
-    sums = np.take_along_axis(np.cumsum(values, axis=1), ends, axis=1)
-    return np.diff(sums, axis=1, prepend=0.0)
+    return np.diff(np.take_along_axis(np.cumsum(values, axis=1), ends, axis=1), axis=1, prepend=0.0)
 
 
 def redraw_predictions(
@@ -292,26 +285,14 @@ def _whole_cells(
     plan, from_tallies = evaluator.capabilities.tally, evaluator.capabilities.from_tallies
     if plan is None or from_tallies is None or plan.predictions is not predictions:
         return None
-    if not sums_suffice(evaluator, squares=True):
-        return None
     moves = plan.cells.ranks is None and (plan.cells.moves != "fixed" or plan.cells.edges is None)
-    if moves:
+    if moves or not sums_suffice(evaluator, squares=True):
         return None
     chance = None if predictions.is_law else np.ascontiguousarray(predictions.chances[:, 1])
-    squares = needs_squares(evaluator)
-    drawn = draw_cells(
-        plan.cells,
-        predictions,
-        chance,
-        n_resamples,
-        rng,
-        plan.cells.ranks,
-        squares=squares,
-        known=(plan.weight, plan.prediction[:, 0]),
-    )
-    if drawn is None:
-        return None
-    return np.concatenate([from_tallies(each.tally()) for each in drawn])
+    squares, known = _SQUARES in plan.needs, (plan.weight, plan.prediction[:, 0])
+    ranks = plan.cells.ranks
+    drawn = draw_cells(plan.cells, predictions, chance, n_resamples, rng, ranks, squares=squares, known=known)
+    return None if drawn is None else np.concatenate([from_tallies(each.tally()) for each in drawn])
 
 
 def _drawn_anew(estimator: Estimator, sample: Sample, rows: Ints, uniforms: Floats) -> Floats:

@@ -47,14 +47,11 @@ def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Float
     The increasing grid must separate them. Values within rounding of zero have no sign.
     """
     values = function(grid)
-    return np.concatenate([_roots(function, grid, values), _extrema(function, grid, np.abs(values))])
-
-
-def _roots(function: Callable[[Floats], Floats], grid: Floats, values: Floats) -> Floats:
     kept = np.flatnonzero(np.abs(values) > ROUNDING)
     points, signs = grid[kept], np.sign(values[kept])
     change = np.flatnonzero(signs[:-1] * signs[1:] < 0)
-    return bisected(lambda x: np.sign(function(x)), points[change], points[change + 1], signs[change])
+    roots = bisected(lambda x: np.sign(function(x)), points[change], points[change + 1], signs[change])
+    return np.concatenate([roots, _extrema(function, grid, np.abs(values))])
 
 
 def bisected(sign: Callable[[Floats], Floats], low: Floats, high: Floats, left: Floats) -> Floats:

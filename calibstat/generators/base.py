@@ -428,7 +428,11 @@ def induced_chances(population: Population, lens: Lens, probabilities: Floats) -
     if known.shape[1] == 2 and population.method != "enumeration":
         found = two_columns(np.interp(points[:, 1], known[:, 1], chances[:, 1], left=np.nan, right=np.nan))
     else:
-        found = np.array([_nearest(known, chances, point) for point in points])
+        found = np.full(points.shape, np.nan)
+        for row, point in enumerate(points):
+            gaps = np.abs(known - point).max(axis=1)
+            if gaps.min() < SAME:
+                found[row] = chances[gaps.argmin()]
     return found if probabilities.ndim == 2 else found[:, 1]
 
 
@@ -456,9 +460,3 @@ def _distinct(population: Population, lens: Lens) -> tuple[Floats, Floats]:
         return np.stack(sums, axis=1)[total > 0] / total[total > 0, None]
 
     return mean(seen.probabilities), mean(view.chances(population.chances))
-
-
-def _nearest(known: Floats, chances: Floats, point: Floats) -> Floats:
-    gaps = np.abs(known - point).max(axis=1)
-    nearest = int(gaps.argmin())
-    return chances[nearest] if gaps[nearest] < SAME else np.full(len(point), np.nan)

@@ -116,7 +116,7 @@ class TemperatureShift(SimplexMap):
 
     def __call__(self, rows: Floats) -> Floats:
         """Divide log-probabilities by T and normalise."""
-        return _softmax(_logs(rows) / self.T)
+        return special.softmax(_logs(rows) / self.T, axis=1)
 
 
 @final
@@ -146,7 +146,7 @@ class MatrixMap(SimplexMap):
 
     def __call__(self, rows: Floats) -> Floats:
         """Map log-probabilities."""
-        return _softmax(_logs(rows) @ np.array(self.matrix).T + np.array(self.intercept))
+        return special.softmax(_logs(rows) @ np.array(self.matrix).T + np.array(self.intercept), axis=1)
 
 
 @final
@@ -196,7 +196,3 @@ class PairSwap(SimplexMap):
 
 def _logs(rows: Floats) -> Floats:
     return np.log(np.maximum(rows, 1e-304))
-
-
-def _softmax(scores: Floats) -> Floats:
-    return special.softmax(scores, axis=1)

@@ -135,13 +135,12 @@ class Expanded:
     def unseen(self) -> float:
         """The variance that cells with equal outcomes do not show, by the rule of three."""
         uniform = (self.others == 0) & (self.mass > 0)
-        linear = unseen_variance(self.slope, np.where(uniform, possible_chance(self.rows), 0.0)[self.index])
-        return linear + (self._unseen_pairs(uniform) if self.squared else 0.0)
-
-    def _unseen_pairs(self, uniform: Floats) -> float:
         chance = possible_chance(self.rows)
+        linear = unseen_variance(self.slope, np.where(uniform, chance, 0.0)[self.index])
+        if not self.squared:
+            return linear
         noise = chance * (1 - chance) / np.maximum(self.rows, 1.0)
-        return float((2 * (self.mass / self.mass.sum() * noise) ** 2)[uniform].sum())
+        return linear + float((2 * (self.mass / self.mass.sum() * noise) ** 2)[uniform].sum())
 
     @property
     def redrawn(self) -> float:

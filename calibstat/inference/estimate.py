@@ -27,7 +27,6 @@ from calibstat.inference.test import (
     negative_note,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
@@ -104,7 +103,9 @@ def estimate(
     value = evaluator(seen.outcomes)
     redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
     found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator)
-    mean = _null_mean(core, seen, redraws, evaluator)
+    mean: float | Floats = redraws.mean
+    if redraws.samples.ndim == 1:  # of a number the mean is computed where it can be, as in `calibration_test`
+        mean = float((exact_law(core, seen, evaluator) or redraws).mean)
     headline, noise = core.headline(value), core.headline(redraws.samples)
     single = np.ndim(headline) == 0
     return Estimate(
@@ -118,13 +119,6 @@ def estimate(
         question=question,
         notes=notes,
     )
-
-
-def _null_mean(core: Estimator, seen: Sample, redraws: EmpiricalNull, evaluator: Evaluator) -> float | Floats:
-    """Return the mean under the null: the exact one of a number where it can be computed, as in `calibration_test`."""
-    if redraws.samples.ndim > 1:
-        return redraws.mean
-    return float((exact_law(core, seen, evaluator) or redraws).mean)
 
 
 def _interval(

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from calibstat.data.arrays import Bools, Floats
+from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Count
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.labels import redraw_labels
@@ -185,15 +185,12 @@ class Sequential(Null):
             typical = drawn.typical_evidence
             exceeds = drawn.exceeds(value)
             if size == most or np.count_nonzero(exceeds) >= self.exceedances:
-                kept = drawn.samples[: self._last(exceeds)]
+                # all draws up to the last exceedance that counts
+                reached = np.flatnonzero(np.cumsum(exceeds) >= self.exceedances)
+                kept = drawn.samples[: reached[0] + 1] if len(reached) else drawn.samples
                 return StoppedNull(EmpiricalNull(kept, estimator.evidence, typical), self.exceedances)
             size = min(_FACTOR * (size + 1) - 1, most)
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed, and that drawing stops."""
         return f"{Consistency(self.n_resamples).hypothesis(lens, given)}; stopped at {self.exceedances} exceedances"
-
-    def _last(self, exceeds: Bools) -> int:
-        """Return the number of draws up to the last exceedance that counts, or of all draws."""
-        reached = np.flatnonzero(np.cumsum(exceeds) >= self.exceedances)
-        return int(reached[0]) + 1 if len(reached) else len(exceeds)
