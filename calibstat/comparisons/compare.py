@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import comb
 from typing import Any, ClassVar, final
 from zlib import crc32
 
@@ -40,8 +41,8 @@ from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import join
 
-# Shares of the whole time at which fitting and testing usually end.
-_FITTED, _TESTED = 0.6, 0.9
+# Shares of the time at which fitting usually ends, of the whole, and testing, of what is left.
+_FITTED, _TESTED = 0.6, 0.75
 
 
 def compare_calibrators(
@@ -149,17 +150,13 @@ def compare_calibrators(
     wanted = default_estimator(whole, lens, estimator, len(next(iter(seen[0].values()))))
     wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
-    chosen = list(combinations(texts, 2))
-    if n_resamples is None:
-        n_resamples = enough_resamples(len(chosen), n_splits)
-    judging = Judging(wanted, level, confidence_level, n_resamples)
-    with part(_FITTED, _TESTED):
-        models = judging.models(texts, seen, streams)
+    n_pairs = comb(len(texts), 2)
+    n_resamples = enough_resamples(n_pairs, n_splits) if n_resamples is None else n_resamples
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
-    with part(_TESTED, 1.0):
-        pairs = judging.pairs(chosen, models, seen, sizes)
+    with part(_FITTED, 1.0):
+        models, pairs = Judging(wanted, level, confidence_level, n_resamples)(texts, seen, streams, sizes)
     return CalibratorComparison(
-        models=tuple(models.values()),
+        models=models,
         pairs=pairs,
         splits=tuple(split for plan in plans for split in plan),
         estimator=wanted,
@@ -167,7 +164,7 @@ def compare_calibrators(
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         cross_fitted=cv is not None,
-        notes=tuple(note for note in (merged, floor_note(len(chosen), n_splits, n_resamples, level)) if note),
+        notes=tuple(note for note in (merged, floor_note(n_pairs, n_splits, n_resamples, level)) if note),
     )
 
 
@@ -212,20 +209,25 @@ class Judging:
     confidence_level: float
     n_resamples: int
 
-    def models(
-        self, texts: Mapping[str, str], samples: Sequence[Mapping[str, Sample]], streams: Sequence[np.random.Generator]
-    ) -> dict[str, CalibratorResult]:
-        """Judge each model, of which `texts` says what it is, on the rows of each split, which has a stream.
+    def __call__(
+        self,
+        texts: Mapping[str, str],
+        samples: Sequence[Mapping[str, Sample]],
+        streams: Sequence[np.random.Generator],
+        sizes: tuple[int, int],
+    ) -> tuple[tuple[CalibratorResult, ...], tuple[PairResult, ...]]:
+        """Judge each model, of which `texts` says what it is, and each two, on the rows of each split with its stream.
 
         Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
         """
         families = [Streams(stream) for stream in streams]
-        found = {}
-        for name, text in track(texts.items(), len(texts)):
-            seen = [each[name] for each in samples]
-            own = [family[crc32(str(name).encode())] for family in families]
-            found[name] = self._model(name, text, seen, own)
-        return found
+        found = []
+        with part(0.0, _TESTED):
+            for name, text in track(texts.items(), len(texts)):
+                own = [family[crc32(str(name).encode())] for family in families]
+                found.append(self._model(name, text, [each[name] for each in samples], own))
+        with part(_TESTED, 1.0):
+            return tuple(found), self._pairs(list(combinations(found, 2)), samples, sizes)
 
     def _model(
         self, name: str, calibrator: str, samples: Sequence[Sample], streams: Sequence[np.random.Generator]
@@ -237,29 +239,27 @@ class Judging:
             for each, rng in track(zip(samples, streams, strict=True), len(samples))
         )
         scores = [_scores(each, self.estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
-        brier, log, calibration, refinement = np.mean(
-            [(each.brier, each.log, each.calibration, each.refinement) for each in scores], axis=0
-        ).tolist()
+        each_score = [(each.brier, each.log, each.calibration, each.refinement) for each in scores]
+        brier, log, calibration, refinement = np.mean(each_score, axis=0).tolist()
         interval = _root_interval(self.estimator, samples[0], self.confidence_level) if len(samples) == 1 else None
         clipped = sum(each.n_clipped for each in scores)
         return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
 
-    def pairs(
+    def _pairs(
         self,
-        chosen: Sequence[tuple[str, str]],
-        models: Mapping[str, CalibratorResult],
+        chosen: Sequence[tuple[CalibratorResult, CalibratorResult]],
         samples: Sequence[Mapping[str, Sample]],
         sizes: tuple[int, int],
     ) -> tuple[PairResult, ...]:
         """Compare each two on the rows of each split, and adjust over all of them."""
         tests = [
-            tuple(self._pair(models[a], models[b], split, each) for split, each in enumerate(samples))
-            for a, b in track(chosen, len(chosen))
+            tuple(self._pair(*both, split, each) for split, each in enumerate(samples))
+            for both in track(chosen, len(chosen))
         ]
         adjusted = holm([pair_pvalue(each) for each in tests])
         return tuple(
-            PairResult(models[a], models[b], each, float(pvalue), self.level, *sizes)
-            for (a, b), each, pvalue in zip(chosen, tests, adjusted, strict=True)
+            PairResult(*both, each, float(pvalue), self.level, *sizes)
+            for both, each, pvalue in zip(chosen, tests, adjusted, strict=True)
         )
 
     def _pair(
