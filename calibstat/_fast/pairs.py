@@ -90,7 +90,7 @@ def _below(laplace, exponents, rows, offsets, factors, start, block, workspace):
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def _powers(exponent, offsets, i, distances, values, width):  # type: ignore[no-untyped-def]
-    """2^(exponent (offset of the row + distance)); 2^-1000 for anything smaller."""
+    """Return 2^(exponent (offset of the row + distance)), at least 2^-1000."""
     wide()
     for r in range(ROWS):
         first, found, value = exponent * offsets[i + r], distances[r][:width], values[r][:width]
@@ -311,7 +311,7 @@ def _add_pair(context: Any, table: Any, spot: Any, first: Any, second: Any) -> t
 
 
 def _fetch(context: Any, column: Any, row: Any) -> tuple[Any, Any]:  # noqa: ARG001
-    """Ask for a row that is needed soon, or that is not there."""
+    """Prefetch a row that is needed soon; it may lie beyond the array."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [_BYTES, _NUMBER, _NUMBER, _NUMBER])
@@ -329,15 +329,15 @@ fetch: Any = intrinsic(_fetch)
 
 @njit(nogil=True, cache=True, inline="always")
 def fetch_ahead(column, start, stop):  # type: ignore[no-untyped-def]
-    """Ask for the rows that come some time after these."""
+    """Prefetch the rows that follow these at some distance."""
     for row in range(start + _AHEAD, stop + _AHEAD, _TOGETHER // column.itemsize):
         fetch(column, row)
 
 
-# Vectors as wide as the processor has them, and memory that begins where they like it to.
+# The widest vectors of the processor, and memory aligned for them.
 
 LINE: Final = 8
-"""Doubles in a line of the cache, and in the widest vectors that there are."""
+"""The number of doubles in a line of the cache, and in the widest vectors."""
 
 
 def _wide(context: Any) -> tuple[Any, Any]:  # noqa: ARG001

@@ -1,4 +1,4 @@
-"""Compiled loops over the rows of one large sample of two classes: what a binned error of it takes.
+"""Compiled loops over the rows of one large sample of two classes, for its binned errors.
 
 Steps of a histogram, from which cells of equal mass are cut without a sort; and counts and sums over cells in one pass,
 in which the cell of each row is found on the way. Neighbouring rows are added to eight tables in turn, so that no
@@ -65,7 +65,7 @@ def _number_and_count(values, low, scale, step, counts):  # type: ignore[no-unty
 def _find(step, chosen, first):  # type: ignore[no-untyped-def]
     rows, size = np.empty(len(step) + 1, dtype=np.intp), 0
     for i in range(len(step)):
-        rows[size] = first + i  # the next row writes over it, if this one is not chosen
+        rows[size] = first + i  # the next row overwrites this one if it is not chosen
         size += chosen[step[i]]
     return rows[:size].copy()
 

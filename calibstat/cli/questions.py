@@ -1,4 +1,4 @@
-"""What a command asks of a sample: lenses, variables that are conditioned on, an estimator, its cells and a null."""
+"""Questions of a command about a sample: lenses, conditions, an estimator, its cells and a null."""
 
 from __future__ import annotations
 

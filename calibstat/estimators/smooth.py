@@ -25,9 +25,9 @@ from calibstat.estimators.base import (
 from calibstat.estimators.tally import ratio
 from calibstat.estimators.walks import Ordered, WalkEvaluator, on_unit_interval
 
-# Numbers held in memory at once by replicates of a mesh.
+# At most this many numbers of replicates on a mesh are held in memory at once.
 _NUMBERS = 2**20
-# A mesh is fine enough when the bandwidth covers that many of its intervals.
+# A mesh is fine enough if the bandwidth covers this many of its intervals.
 _FINE_ENOUGH = 8
 _COARSEST = 1024
 
@@ -168,7 +168,7 @@ class _HeatEvaluator(Evaluator):
         return np.concatenate([self._block(residual[start : start + size], n_nodes) for start in starts])
 
     def _block(self, residual: Floats, n_nodes: int) -> Floats:
-        """Evaluate rows (R, n), those that need it again on a finer mesh."""
+        """Evaluate residuals (R, n); replicates that need a finer mesh are evaluated again on one."""
         mesh = self._mesh(n_nodes)
         if self.bandwidth is not None:
             values = mesh.smoothed(mesh.spread(residual), np.full(len(residual), self.bandwidth))

@@ -1,4 +1,4 @@
-"""What goes into a monitor: rows are checked, counted, and made to wait for their turn."""
+"""Rows that enter a monitor are checked, counted, and wait for their turn."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _twice(names: Sequence[Hashable]) -> Hashable:
     return next(name for name in names if list(names).count(name) > 1)
 
 
-# Rows from outside: sound ones as laws and codes, and what is wrong with the others.
+# Rows are read as probabilities and codes, with a complaint for each bad row.
 
 WAITING = -2
 """The outcome of a row whose label may still arrive."""
@@ -178,7 +178,7 @@ WAITING = -2
 
 @dataclass(frozen=True)
 class Complaint:
-    """What is wrong with a row, numbered within the call from 0."""
+    """The fault of a row, which is numbered within the call from 0."""
 
     row: int
     reason: str
@@ -207,7 +207,7 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
 
 
 def _as_list(given: Any) -> Any:
-    """Take a single value for a list of one."""
+    """Put a single value into a list."""
     return [given] if given is None or isinstance(given, str) or np.ndim(given) == 0 else given
 
 
@@ -272,11 +272,11 @@ class WaitingRows:
 
     @property
     def first(self) -> Hashable:
-        """The row that all others wait for."""
+        """The id of the row that all others wait for."""
         return next(iter(self.entries))
 
     def awaits(self, name: Hashable) -> bool:
-        """Whether a label with this id is waited for."""
+        """Whether the row with this id waits for its label."""
         return name in self.entries and self.entries[name][1] == WAITING
 
     def room_needed(self, outcomes: Ints) -> int:
@@ -358,7 +358,7 @@ def _own(name: Hashable) -> Hashable:
     return None if isinstance(name, tuple) else name
 
 
-# Which rows a monitor was fed, as far as it remembers: to pass over what it has seen, and nothing else.
+# A monitor remembers the rows that it was fed, so that it passes over these and no others.
 
 MOST_REMEMBERED = 10_000
 _SHOWN = 5
@@ -444,7 +444,7 @@ def _never_bet_on(names: list[Any], last: Any) -> str:
     )
 
 
-# What a monitor is given: settings, and names of rows.
+# Settings of a monitor, and ids of rows.
 
 _CHOICES = {"order": ("prediction", "arrival"), "when_full": ("raise", "worst label"), "bad_rows": ("raise", "skip")}
 
@@ -455,7 +455,7 @@ def plain_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def check_settings(monitor: Any) -> None:
-    """Refuse settings that are not what they should be."""
+    """Refuse settings of a wrong type or value."""
     if not isinstance(monitor.lens, Lens):
         raise TypeError(
             f"lens is of type {type(monitor.lens).__name__}, but a lens is expected: for example TopLabel()"
