@@ -341,21 +341,20 @@ class SubgroupAudit(Findings[GroupFinding]):
 
     def _table(self) -> list[list[str]]:
         header = ["group", "n", "predicted", "happened", "error", "expected", "interval", "adjusted p", ""]
-        return [header, *[self._cells(group) for group in self.ranked[:_SHOWN]]]
-
-    def _cells(self, group: GroupFinding) -> list[str]:
-        two = group.mean_outcome == group.mean_outcome
-        return [
-            group.name,
-            str(group.n),
-            f"{group.mean_prediction:.3f}" if two else "",
-            f"{group.mean_outcome:.3f}" if two else "",
-            number_cell(group.statistic),
-            number_cell(group.null_mean),
-            interval_cell(group.confidence_interval),
-            self._pvalue_cell(group),
-            group.direction,
+        rows = [
+            [
+                group.name,
+                str(group.n),
+                *("" if np.isnan(mean) else f"{mean:.3f}" for mean in (group.mean_prediction, group.mean_outcome)),
+                number_cell(group.statistic),
+                number_cell(group.null_mean),
+                interval_cell(group.confidence_interval),
+                self._pvalue_cell(group),
+                group.direction,
+            ]
+            for group in self.ranked[:_SHOWN]
         ]
+        return [header, *rows]
 
     def _details(self) -> list[tuple[str, str]]:
         core, more = self.estimator.core, len(self) - _SHOWN

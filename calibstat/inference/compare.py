@@ -232,6 +232,8 @@ def own_pvalue(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.ran
 
 
 ENOUGH_ROWS = 500
+_GAIN = "Brier score that a linear recalibration would gain"
+_SKILL = "calibration and sharpness together, not a calibration error"
 
 
 @final
@@ -369,8 +371,8 @@ class ComparisonTest(Result):
             *self._value_details(),
             ("null", self.hypothesis),
             ("estimator", repr(self.questions[0].estimator)),
-            *([] if line is None else [("line", self._recalibration_text(line))]),
-            *([] if score is None else [("skill", self._score_text(score))]),
+            *([] if line is None else [("line", f"{self._difference_text(line)}, wrapped likewise): {_GAIN}")]),
+            *([] if score is None else [("skill", f"Brier score {self._difference_text(score)}): {_SKILL}")]),
             *noted(self.notes),
         ]
 
@@ -396,19 +398,10 @@ class ComparisonTest(Result):
             ),
         ]
 
-    def _score_text(self, score: ScoreDifference) -> str:
+    def _difference_text(self, found: ScoreDifference | RecalibrationDifference) -> str:
         first, second = self.names
-        return (
-            f"Brier score {number(score.difference, score.standard_error)} ({first} minus {second}, p "
-            f"{small_pvalue(score.pvalue)}): calibration and sharpness together, not a calibration error"
-        )
-
-    def _recalibration_text(self, line: RecalibrationDifference) -> str:
-        first, second = self.names
-        return (
-            f"{number(line.difference, line.standard_error)} ({first} minus {second}, p {small_pvalue(line.pvalue)}, "
-            "wrapped likewise): Brier score that a linear recalibration would gain"
-        )
+        difference = number(found.difference, found.standard_error)
+        return f"{difference} ({first} minus {second}, p {small_pvalue(found.pvalue)}"
 
     def _rows_text(self) -> str:
         first, second = (asked.n for asked in self.questions)

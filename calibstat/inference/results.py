@@ -363,12 +363,10 @@ class Estimate(Result):
             shown = self.question.details(number(*both), number(*reversed(both)))
         whole = " ".join(repr(self.estimate).split())
         several = not isinstance(self.estimate, float) and len(whole) <= _LONGEST
-        return [*shown, *([("all", whole)] if several else []), ("interval", self._interval_text()), *noted(self.notes)]
-
-    def _interval_text(self) -> str:
-        if self.confidence_interval is None:
-            return f"none: {self.interval_note}"
-        return f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
+        interval = f"none: {self.interval_note}"
+        if self.confidence_interval is not None:
+            interval = f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
+        return [*shown, *([("all", whole)] if several else []), ("interval", interval), *noted(self.notes)]
 
 
 @dataclass(frozen=True, eq=False)

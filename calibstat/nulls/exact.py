@@ -267,9 +267,8 @@ class ExactNull(NullDistribution):
         if threshold <= self._ends[0]:
             return 1.0
         if threshold not in self._tails:
-            self._tails[threshold] = min(
-                1.0, float(self.second.masses @ self.first.tail(threshold - self.second.values))
-            )
+            tail = self.second.masses @ self.first.tail(threshold - self.second.values)
+            self._tails[threshold] = min(1.0, float(tail))
         return self._tails[threshold]
 
     @cached_property
