@@ -77,6 +77,11 @@ def pooled(values: Array, masses: Array) -> Atoms:
     return Atoms(values[last], np.add.reduceat(masses, starts))
 
 
+def pooled_each(terms: Floats, masses: Sequence[Floats]) -> list[Atoms]:
+    """Return the law of the term of each cell: of terms (counts, L), as many of each cell as it has masses."""
+    return [pooled(terms[: len(each), cell], each) for cell, each in enumerate(masses)]
+
+
 def sum_of_two(first: Atoms, second: Atoms, n_atoms: int) -> tuple[Floats, tuple[Floats, Floats]]:
     """Return the values (m, k) of a sum, roughly, of at most so many atoms each, and the masses of either part."""
     one, other = first.compressed(n_atoms), second.compressed(n_atoms)

@@ -24,7 +24,7 @@ from calibstat.nulls._exact_sums import (
     grid_sum,
     lattice_halves,
     maximum,
-    pooled,
+    pooled_each,
     sum_of_two,
 )
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis, tie_slack, typical_size
@@ -166,7 +166,7 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
     if not np.isfinite(terms).all():
         raise _not_exact("some of its terms are not finite")
     step = float(np.abs(np.diff(terms, axis=0)).max(initial=0.0))
-    return [pooled(terms[: len(masses), cell], masses) for cell, (_, masses) in enumerate(laws)], step
+    return pooled_each(terms, [masses for _, masses in laws]), step
 
 
 def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
