@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
-from typing import Any, ClassVar, final
+from typing import Any, final
 from zlib import crc32
 
 import numpy as np
 
 from calibstat._progress import part, track
-from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.comparisons.results import CalibratorComparison, CalibratorResult, PairResult, Scores, pair_pvalue
 from calibstat.comparisons.splits import (
@@ -22,24 +21,23 @@ from calibstat.comparisons.splits import (
     recalibrated_samples,
     sample_from,
 )
-from calibstat.data.arrays import RNG, Floats, as_generator
+from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
-from calibstat.data.sample import Predictions, Sample
+from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.estimators.squared import DebiasedL2
-from calibstat.estimators.tally import ratio
 from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
-from calibstat.inference.differences import MINIMUM_ROWS, normal_interval
+from calibstat.inference.differences import normal_interval
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
+from calibstat.inference.large_cells import with_large_cells
 from calibstat.inference.multiplicity import holm
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
-from calibstat.nulls.multiplier import join
 
 # Shares of the time at which fitting usually ends, of the whole, and testing, of what is left.
 _FITTED, _TESTED = 0.6, 0.75
@@ -292,46 +290,3 @@ def _root_interval(estimator: Estimator, sample: Sample, level: float) -> Confid
     except NoInterval:
         return None
     return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
-
-
-@final
-@dataclass(frozen=True)
-class LargeCells(Binning):
-    """Cells of another binning; neighbours are merged, without labels, until each has enough rows for a variance."""
-
-    binning: Binning
-    rows: float = MINIMUM_ROWS
-    columns: ClassVar[int | None] = None
-
-    def cut(self, predictions: Predictions) -> Cells:
-        """Cut, then go through the cells in order and close one when it holds enough."""
-        cells = self.binning.cut(predictions)
-        joined = join(_weight_sums(cells, predictions), lambda sums: bool(_effective_rows(sums) >= self.rows))
-        return Cells(int(joined.max()) + 1, joined[cells.index], "data")
-
-
-def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[Estimator, str]:
-    """Return the estimator and a note; cells are merged where a cell of a sample is too small for a variance."""
-    core = estimator.core
-    binning = core.cut_by
-    if binning is None or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):
-        return estimator, ""
-    merged = estimator.lens | core.recut(LargeCells(binning))
-    return merged, f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows"
-
-
-def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
-    """(L, 2) sums of weights and of their squares."""
-    mass = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
-    return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
-
-
-def _effective_rows(sums: Floats) -> Floats:
-    """Return the effective number of rows (...,) (Kish 1965)."""
-    return np.asarray(ratio(sums[..., 0] ** 2, sums[..., 1]))
-
-
-def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:
-    predictions = estimator.lens.look(sample.predictions).predictions
-    rows = _effective_rows(_weight_sums(binning.cut(predictions), predictions))
-    return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

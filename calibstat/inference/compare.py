@@ -16,7 +16,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Headline
-from calibstat.inference.arguments import behind, look_through
+from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
@@ -30,6 +30,7 @@ from calibstat.inference.differences import (
     wrapped_pvalue,
 )
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
+from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.results import (
     CalibrationTest,
     Inquiry,
@@ -131,6 +132,9 @@ def comparison_test(
     if isinstance(names, str) or len(names) != 2 or names[0] == names[1]:
         raise ValueError(f"names is {names!r}; it must be two different names, for example ('raw', 'calibrated').")
     estimator = comparable(behind(lens, estimator))
+    check_sample(a)
+    check_sample(b)
+    estimator, _ = with_large_cells(estimator, (a, b))
     looked = look_through(a, estimator), look_through(b, estimator)
     seen = looked[0][1], looked[1][1]
     same_labels(a, b)
@@ -331,7 +335,8 @@ class ComparisonTest(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
-        found = []
+        merged = merging_note(self.questions[0].estimator)
+        found = [merged] if merged else []
         if min(asked.n for asked in self.questions) < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
         low, high = self.confidence_interval

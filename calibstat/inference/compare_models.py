@@ -20,6 +20,7 @@ from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized
+from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, single_step
 from calibstat.inference.results import Inquiry, Result, counted, noted, number, picked
 from calibstat.lenses.base import Lens
@@ -101,6 +102,7 @@ def compare_models(
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_resamples", n_resamples)
+    estimator, _ = with_large_cells(estimator, models.values())
     seen = [estimator.lens(models[name]) for name in names]
     questions = tuple(look_through(models[name], estimator)[0] for name in names)
     values = [expanded(estimator, each, "compare_models") for each in seen]
@@ -364,7 +366,8 @@ class ModelComparison(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
-        found = []
+        merged = merging_note(self.questions[0].estimator)
+        found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
         if self.own_pvalues is None and self.adjust != "max-t":

@@ -81,7 +81,6 @@ def test_columns_with_commas_and_a_lens(run, models):
         ([*THREE, "--lens", "class-wise"], "name the class, as in class-wise:LABEL"),
         ([*THREE, "--lens", "top"], "there is no lens 'top'"),
         ([*THREE, "--lens", "top-label", "--lens", "canonical"], "--lens is there more than once"),
-        ([*THREE, "--bins", "1000"], "too few for its variance"),
         ([*THREE, "--adjust", "fdr"], "--adjust is 'fdr'; it must be one of 'max-t', 'holm', 'fdr_by'"),
         ([*THREE, "--adjust", "fdr_bh"], "--adjust is 'fdr_bh', but differences of pairs that share a model"),
         (["--model", "raw=raw_*", "--model", "x=flat_dog,flat_cat,flat_emu"], "different labels"),

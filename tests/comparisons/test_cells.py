@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.comparisons.compare import LargeCells, with_large_cells
+from calibstat.inference.compare import expanded
+from calibstat.inference.large_cells import LargeCells, with_large_cells
 
 
 def effective(weights):
@@ -48,3 +51,26 @@ def test_large_cells_stay_as_they_are():
 def test_too_few_rows_are_one_cell():
     sample = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9])
     assert LargeCells(cs.UniqueValues()).cut(sample.predictions).size == 1
+
+
+TIED = np.repeat([0.1, 0.3, 0.32, 0.6, 0.9], [60, 3, 40, 5, 42])
+
+
+@pytest.mark.parametrize("binning", [cs.EqualMass(60), cs.UniqueValues(), cs.EqualWidth(100)])
+def test_comparisons_merge_small_cells_of_tied_predictions(binning):
+    rng = np.random.default_rng(3)
+    y = (rng.random(150) < TIED).astype(int)
+    first, second = cs.Sample(y, TIED), cs.Sample(y, rng.permutation(TIED))
+    estimator = cs.DebiasedL2(binning)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", cs.SmallCellsWarning)
+        with pytest.raises(ValueError, match="too few for its variance"):  # the negative control: cells as they are
+            expanded(estimator, first)
+        two = cs.comparison_test(first, second, estimator, n_resamples=199, rng=0)
+        three = cs.compare_models({"a": first, "b": second, "c": first}, estimator, n_resamples=199, rng=0)
+    assert three.pairs[0].pvalue == two.pvalue < 0.05
+    assert two.difference < 0
+    for found in (two, three):
+        assert "neighbouring cells are merged until each holds 8 rows" in found.notes
+    coarse = cs.comparison_test(first, second, cs.DebiasedL2(LargeCells(binning)), n_resamples=199, rng=0)
+    assert coarse.pvalue == two.pvalue
