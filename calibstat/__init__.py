@@ -26,7 +26,7 @@ _MODULES = {
     "lenses.restrict": ["Given", "Region"],
     "binnings.base": ["Binning", "Cells"],
     "binnings.values": ["Categories", "UniqueValues"],
-    "binnings.intervals": ["EqualMass", "EqualWidth", "FixedEdges"],
+    "binnings.intervals": ["EqualMass", "EqualWidth", "FixedEdges", "Quantiles"],
     "binnings.simplex": ["SimplexGrid", "VarianceTree"],
     "estimators.base": ["Estimator", "Evaluator"],
     "estimators.tally": ["BinnedEstimator", "CellwiseEstimator", "Tally"],

@@ -17,6 +17,7 @@ from calibstat.binnings.base import Cells as Cells
 from calibstat.binnings.intervals import EqualMass as EqualMass
 from calibstat.binnings.intervals import EqualWidth as EqualWidth
 from calibstat.binnings.intervals import FixedEdges as FixedEdges
+from calibstat.binnings.intervals import Quantiles as Quantiles
 from calibstat.binnings.simplex import SimplexGrid as SimplexGrid
 from calibstat.binnings.simplex import VarianceTree as VarianceTree
 from calibstat.binnings.values import Categories as Categories

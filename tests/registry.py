@@ -62,6 +62,8 @@ BINNINGS = [
     Entry(cs.EqualMass(4), TWO, "weights"),
     Entry(cs.EqualMass(1)),
     Entry(cs.FixedEdges([0, 0.25, 0.5, 0.8, 1]), empty_cells=True),
+    Entry(cs.FixedEdges([0, 0.25, 0.5, 0.8, 1], closed="right"), empty_cells=True),
+    Entry(cs.Quantiles(4), TWO, "weights"),
     Entry(cs.SimplexGrid(3), ANY),
     Entry(cs.VarianceTree(6), ANY, "repeats"),
     Entry(cs.VarianceTree(4, "median"), ANY, "repeats"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.parameters import Count, check_kind, keep
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
+
+Side: TypeAlias = Literal["left", "right"]
 
 # From this many rows on, a histogram finds the same cells faster than a partial sort.
 _ROWS_FOR_HISTOGRAM = 5000
@@ -126,6 +128,47 @@ def _without_empty(cells: Cells, edges: Floats) -> Cells:
     return replace(cells, size=int(filled.sum()), placed=index, edges=edges)
 
 
+@final
+@dataclass(frozen=True)
+class Quantiles(Binning):
+    """Cut one column at its quantiles, (low, high], as ``pandas.qcut`` and scikit-learn's ``calibration_curve`` do.
+
+    The edges are ``numpy.quantile(values, i / n_bins)``, interpolated between rows, where those of `EqualMass` lie
+    half-way between two rows. Equal edges count once, empty cells are removed. With unequal weights the edges are those
+    of `EqualMass`.
+
+    Parameters
+    ----------
+    n_bins : int
+        Number of cells asked for; ties, or fewer rows than cells, give fewer.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If `n_bins` is not an integer of at least 1.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.1, 0.2, 0.4, 0.8])
+    >>> cs.Quantiles(3).cut(sample.predictions).edges.round(6)
+    array([0. , 0.2, 0.4, 1. ])
+    """
+
+    n_bins: Count
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut the one conditioned column."""
+        values = one_column(self, predictions)
+        if predictions.weights is not None or not len(values):
+            return EqualMass(self.n_bins).cut(predictions)
+        warn_of_small_cells(self, self.n_bins, len(values))
+        low, high = borders(predictions)
+        inner = np.unique(np.quantile(values, np.linspace(0, 1, self.n_bins + 1)[1:-1]))
+        edges = np.concatenate([[low], inner, [high]])
+        return _without_empty(Cells(len(edges) - 1, closed_right(values, edges), "data", edges), edges)
+
+
 # Each cell is divided into 2**bits steps, as many as rounding allows; only values in a step beside an edge are compared
 # with the edges. If fewer than 2**6 steps are possible, all values are compared.
 _MOST_BITS, _FEWEST_BITS, _ALL_BITS = 20, 6, 30
@@ -225,12 +268,14 @@ def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
 @final
 @dataclass(frozen=True)
 class FixedEdges(Binning):
-    """Cut one column at given edges: [edge_i, edge_i+1), the last cell closed.
+    """Cut one column at given edges: [edge_i, edge_i+1), the last cell closed; or (edge_i, edge_i+1], the first closed.
 
     Parameters
     ----------
     edges : sequence of at least two increasing numbers
         They must cover the values.
+    closed : {"left", "right"}
+        The side on which a cell is closed: the left one as in ``numpy.histogram``, the right one as in ``pandas.cut``.
 
     Raises
     ------
@@ -246,13 +291,18 @@ class FixedEdges(Binning):
     """
 
     edges: tuple[float, ...]
+    closed: Side = "left"
 
-    def __init__(self, edges: Sequence[float] | Floats) -> None:
+    def __init__(self, edges: Sequence[float] | Floats, closed: Side = "left") -> None:
         check_kind("edges", edges, Sequence[float])
+        check_kind("closed", closed, Side)
         given = tuple(float(edge) for edge in edges)
         if len(given) < 2 or not all(np.diff(given) > 0):
             raise ValueError(f"edges are {given!r}; give at least two strictly increasing numbers.")
-        keep(self, edges=given)
+        keep(self, edges=given, closed=closed)
+
+    def __repr__(self) -> str:
+        return f"FixedEdges(edges={self.edges!r}{'' if self.closed == 'left' else ', closed=' + repr(self.closed)})"
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""
@@ -265,4 +315,5 @@ class FixedEdges(Binning):
                 f"{values[outside[0]]:g} ({outside.size} rows lie outside); widen the first or the last edge."
             )
         edges = np.array(self.edges)
-        return Cells(len(edges) - 1, closed_left(values, edges), "fixed", edges)
+        placed = (closed_left if self.closed == "left" else closed_right)(values, edges)
+        return Cells(len(edges) - 1, placed, "fixed", edges)

@@ -464,7 +464,8 @@ class Headline(_Forwarding):
     @property
     def estimand(self) -> Estimator:
         """The headline of the inner estimand."""
-        return Headline(self.inner.estimand)
+        found = self.inner.estimand
+        return found if isinstance(found, Headline) else Headline(found)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator; if its value is a number, it is the headline."""

@@ -60,6 +60,8 @@ class CoxFit:
         Statistics of intercept = 0 and slope = 1, with two degrees of freedom.
     statistic : {"score", "likelihood_ratio", "slope"}
         The one of the numbers that is tested.
+    intercept_in_the_large_error, intercept_error, slope_error : float
+        Standard errors; with weights those of the sandwich variance.
     """
 
     intercept_in_the_large: float
@@ -71,6 +73,9 @@ class CoxFit:
     likelihood_ratio: float
     score: float
     statistic: Statistic = "score"
+    intercept_in_the_large_error: float = float("nan")
+    intercept_error: float = float("nan")
+    slope_error: float = float("nan")
 
     @property
     def likelihood_ratio_pvalue(self) -> float:
@@ -169,7 +174,9 @@ class _CoxEvaluator(Evaluator):
         large, intercept, slope = (
             (float(m), (float(m - z * se), float(m + z * se))) for m, se in value[:6].reshape(3, 2)
         )
-        return CoxFit(*large, *intercept, *slope, float(value[6]), float(value[7]), self.estimator.statistic)
+        errors = [float(error) for error in value[1:6:2]]
+        score, statistic = float(value[7]), self.estimator.statistic
+        return CoxFit(*large, *intercept, *slope, float(value[6]), score, statistic, *errors)
 
     @property
     def capabilities(self) -> Capabilities:

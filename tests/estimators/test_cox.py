@@ -178,3 +178,12 @@ def test_the_expansion_of_a_slope_that_does_not_exist():
     expansion = Cox(statistic="slope").prepare(sample.predictions).capabilities.expansion(sample.outcomes)
     assert np.isnan(expansion.value)
     assert np.isnan(expansion.influence).all()
+
+
+def test_standard_errors_are_those_of_the_intervals():
+    rng = np.random.default_rng(3)
+    p = rng.random(300)
+    fit = cs.Cox()(cs.Sample((rng.random(300) < p).astype(int), p))
+    for name in ("intercept_in_the_large", "intercept", "slope"):
+        low, high = getattr(fit, f"{name}_interval")
+        assert getattr(fit, f"{name}_error") == pytest.approx((high - low) / 2 / 1.959963985, rel=1e-9)

@@ -102,7 +102,8 @@ def _equal_width(binning: cs.EqualWidth, points: Any, low: float, high: float, w
 
 
 def _fixed_edges(binning: cs.FixedEdges, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
-    return [left_closed(point[0], list(binning.edges)) for point in points]
+    placed = left_closed if binning.closed == "left" else right_closed
+    return [placed(point[0], list(binning.edges)) for point in points]
 
 
 def equal_mass_edges(values: list[float], n_bins: int, low: float, high: float) -> list[Any]:
@@ -137,6 +138,23 @@ def _equal_mass(binning: cs.EqualMass, points: Any, low: float, high: float, wei
     else:
         edges = weighted_edges(values, weights, binning.n_bins, low, high)
     return [right_closed(value, edges) for value in values]
+
+
+def _quantiles(binning: cs.Quantiles, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
+    """Interpolate between sorted values at (n - 1) i / n_bins; unclear where a value is near an edge."""
+    if weights is not None:
+        return _equal_mass(cs.EqualMass(binning.n_bins), points, low, high, weights)
+    values = sorted(point[0] for point in points)
+    edges: set[Fraction] = set()
+    for i in range(1, binning.n_bins):
+        place = Fraction((len(values) - 1) * i, binning.n_bins)
+        below, above = (Fraction(values[round_(place)]) for round_ in (math.floor, math.ceil))
+        edge = below + (place - math.floor(place)) * (above - below)
+        tied = below == above and place.denominator > 1
+        if not tied and any(abs(x - edge) < 1e-12 for x in values):
+            raise UnclearError
+        edges.add(edge)
+    return [right_closed(point[0], [low, *sorted(edges), high]) for point in points]
 
 
 def _simplex_grid(binning: cs.SimplexGrid, points: Any, low: float, high: float, weights: Any) -> list[Hashable]:
@@ -201,6 +219,7 @@ BINNINGS = {
     cs.EqualWidth: _equal_width,
     cs.EqualMass: _equal_mass,
     cs.FixedEdges: _fixed_edges,
+    cs.Quantiles: _quantiles,
     cs.SimplexGrid: _simplex_grid,
     cs.VarianceTree: _variance_tree,
     cs.UniqueValues: _unique,
