@@ -51,6 +51,9 @@ class SKCE(Estimator):
     :math:`2 / (n(n-1))^2 \sum_{i \ne j} k_{ij}^2\, \mathrm{tr}(V_i V_j)` with V the covariance of one label, and
     results show the standardised value. With weights n (n - 1) becomes :math:`W^2 - \sum w^2`.
 
+    The distribution-free bounds of p-values by Widmann et al. (2019) are left out, for they have no power: that of the
+    unbiased kind, exp(-floor(n / 2) t^2 / 8), is 0.9994 for a value t of 0.001 in 10 000 rows, and 0.94 for 0.01.
+
     Cost: O(n log n) with the Laplace kernel on one column, O(n^2 K) otherwise, with at most half a gigabyte of memory
     beyond O(n). Weaknesses: weak against errors that are spread thinly over many classes (K >= 10), for which
     parametric scores such as `VectorScalingScore` have more power; the value has no direct meaning for decisions; a
