@@ -13,6 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 
 from calibstat.data.arrays import Array, Floats, Ints, as_generator
 from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
+from calibstat.data.parameters import check_arguments
 from calibstat.data.rounding import ROUNDING, SAME
 
 
@@ -71,6 +72,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         ValueError
             If X does not hold probabilities, or labels and columns do not fit.
         """
+        check_arguments(type(self).__init__, type(self).__name__, **self.get_params(deep=False))
         X, y = validate_data(self, as_column(X), y, dtype=np.float64)
         check_classification_targets(y)
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

@@ -140,6 +140,8 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _classifier(self) -> Any:
         if self.classifier is not None:
+            if isinstance(self.classifier, type) or not hasattr(self.classifier, "fit"):
+                raise TypeError(f"classifier is {self.classifier!r}; it must be a classifier with fit")
             return self.classifier
         if self._prefit:
             raise ValueError('cv="prefit" needs a fitted classifier: pass one')

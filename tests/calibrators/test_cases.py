@@ -157,7 +157,7 @@ def test_a_class_that_does_not_occur():
 @pytest.mark.parametrize(
     ("calibrator", "message"),
     [
-        (cal.Platt(input="logit"), "'probability' or 'logits' or 'score' is expected"),
+        (cal.Platt(input="logit"), "must be 'probability', 'logits' or 'score'"),
         (cal.Dirichlet(off_diagonal=-1), "pass at least 0"),
         (cal.Smooth(penalty=-1), "penalty is -1"),
         (cal.Spline(n_knots=0), "n_knots is 0"),

@@ -161,7 +161,7 @@ def test_forms_of_beta_by_their_parameters(two):
 
     assert loss(full) <= min(loss(line), loss(half)) + 1e-12
     assert max(loss(line), loss(half)) <= loss(one) + 1e-12
-    with pytest.raises(ValueError, match="'abm', 'am', 'ab' or 'a' is expected"):
+    with pytest.raises(ValueError, match="must be 'abm', 'am', 'ab' or 'a'"):
         cal.Beta(parameters="m").fit(p, y)
 
 
@@ -254,3 +254,16 @@ def test_zeros_of_votes_do_not_pass_for_certainty(made):
     assert loss() <= loss(smallest=0.02) + 0.01
     assert loss(smallest=1e-300) > loss() + 0.05
     assert made().fit(votes, y).smallest_ == 0.025
+
+
+@pytest.mark.parametrize(
+    ("calibrator", "message"),
+    [
+        (cal.HistogramBinning(10), "HistogramBinning: binning is 10, a number; it must be a binning"),
+        (cal.Platt(smoothing=3), "Platt: smoothing is 3, a number; it must be True or False"),
+        (cal.Calibrated(5, 5), "classifier is 5; it must be a classifier with fit"),
+    ],
+)
+def test_parameters_of_the_wrong_kind_are_refused_when_fitted(calibrator, message):
+    with pytest.raises(TypeError, match=message):
+        calibrator.fit(np.linspace(0.1, 0.9, 20)[:, None], np.arange(20) % 2)
