@@ -69,7 +69,8 @@ OTHERS = [
     Rate(cal.Isotonic(), constant=1, squared=True),
     Rate(cal.CenteredIsotonic(), constant=1, squared=True),
     Rate(cal.HistogramBinning(), lambda k: 10, cells=10, squared=True),
-    Rate(cal.DecisionTree(), lambda k: 20 * (k - 1), cells=10, squared=True),
+    # Of twenty leaves, each with its share and a border that was searched for (Ye 1998).
+    Rate(cal.DecisionTree(), lambda k: 60 * (k - 1), cells=10, squared=True),
 ]
 UNPENALISED = [
     Rate(cal.MatrixScaling(penalty=0), lambda k: k * k - 1),
@@ -133,8 +134,9 @@ def cases(rates):
 
 def quick(case):
     rate, world, n = case
-    trees = isinstance(rate.calibrator, (cal.CalibrationTree, cal.VariableBased))
-    return n == 200 and world in ("two", "three") and not (trees and world == "three")
+    if isinstance(rate.calibrator, (cal.CalibrationTree, cal.VariableBased)):
+        return False
+    return n == 200 and world in ("two", "three")
 
 
 @pytest.mark.parametrize(("rate", "world", "n"), slow_but(quick, cases(PARAMETRIC + OTHERS)), ids=str)
