@@ -12,6 +12,9 @@ from registry import ESTIMATORS, LABELS, Entry, every, make_sample
 from strategies import counts, fitting
 from suites import examples
 
+# Whole weights are drawn on purpose; the warning has a test of its own.
+pytestmark = pytest.mark.filterwarnings("ignore:sample_weight holds whole numbers")
+
 
 def weighted(sample: cs.Sample, weights: np.ndarray | None) -> cs.Sample:
     seen = sample.predictions
