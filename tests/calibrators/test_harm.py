@@ -61,7 +61,7 @@ def loss(P, y):
 @pytest.mark.parametrize("kind", slow_but(list(DEFAULTS)[:5], DEFAULTS), ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("n", slow_but([200], SIZES))
 def test_a_default_does_no_harm(predicted, kind, n):
-    """The mean log loss of new rows grows by no more than the rate of the class, besides three standard errors."""
+    """The mean log loss of new rows grows by no more than the rate of the class, besides four standard errors."""
     P, v, y = predicted
     if n + 150 > len(y):
         pytest.skip("the set has fewer rows")
@@ -73,7 +73,7 @@ def test_a_default_does_no_harm(predicted, kind, n):
         means.append(more.mean())
         errors.append(more.std() / np.sqrt(len(more)))
     error = np.hypot(np.std(means, ddof=1) / np.sqrt(len(means)), np.mean(errors))
-    assert np.mean(means) <= 1.5 * DEFAULTS[kind](P.shape[1]) / (2 * n) + 3 * error
+    assert np.mean(means) <= 1.5 * DEFAULTS[kind](P.shape[1]) / (2 * n) + 4 * error
 
 
 @pytest.mark.parametrize("free", [cal.MatrixScaling(penalty=0), cal.Dirichlet(1e-3, 1e-3)], ids=lambda each: str(each))
