@@ -68,7 +68,7 @@ def test_a_model_is_calibrated_only_if_its_chances_are_the_predictions():
             return gen.population_of(score, score + self.shift, np.ones(10))
 
     gen.check_generator(Boast(0.0), [CANONICAL], [WIDTH])
-    with pytest.raises(AssertionError, match="calibrated: it says"):
+    with pytest.raises(AssertionError, match="calibrated: it is True, but"):
         gen.check_generator(Boast(0.02), [CANONICAL])
 
 

@@ -196,7 +196,7 @@ def test_weighted_samples(calibrated):
     """Weights count in the statistic and in the null; a common factor changes nothing."""
     weights = np.where(calibrated.y_prob[:, 1] > 0.5, 3.0, 1.0)
     tests = {}
-    for name, factor in (("weighted", weights), ("scaled", 7 * weights), ("equal", np.ones(400))):
+    for name, factor in (("weighted", weights), ("scaled", 0.7 * weights), ("equal", np.ones(400))):
         sample = cs.Sample(calibrated.y_true, calibrated.y_prob, sample_weight=factor, labels=["no", "yes"])
         tests[name] = cs.calibration_test(sample, cs.ECE(cs.EqualWidth(5)), null=DRAWN, rng=8)
     plain = cs.calibration_test(calibrated, cs.ECE(cs.EqualWidth(5)), null=DRAWN, rng=8)
