@@ -220,6 +220,10 @@ STEPS = [
 ]
 
 
+# On many rows: trees, smoothing, and penalties that are chosen by cross-validation.
+SLOWEST = (cal.CalibrationTree, cal.Smooth, cal.VectorScaling, cal.MatrixScaling, cal.Dirichlet)
+
+
 @pytest.fixture(scope="module")
 def world():
     sample = generators.BetaPredictions(1, 1, generators.LogitShift(0.5)).sample(200_000, rng=4)
@@ -229,7 +233,7 @@ def world():
 
 @pytest.mark.parametrize(
     "calibrator",
-    slow_but(lambda each: not isinstance(each, (cal.CalibrationTree, cal.Smooth)), PARAMETRIC + SMOOTH + STEPS),
+    slow_but(lambda each: not isinstance(each, SLOWEST), PARAMETRIC + SMOOTH + STEPS),
     ids=lambda each: type(each).__name__,
 )
 def test_a_logistic_truth_is_recovered(calibrator, world):
