@@ -34,7 +34,7 @@ class Isotonic(Calibrator):
         self.scores_, self.values_ = wrapped.X_thresholds_, wrapped.y_thresholds_
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(np.interp(probabilities[:, 1], self.scores_, self.values_))
+        return both(_between_corners(probabilities[:, 1], self.scores_, self.values_))
 
 
 @final
@@ -66,7 +66,15 @@ class CenteredIsotonic(Calibrator):
         self.scores_, self.values_ = corners[kept], np.repeat(np.clip(means, 0, 1), 2)[kept]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(np.interp(probabilities[:, 1], self.scores_, self.values_))
+        return both(_between_corners(probabilities[:, 1], self.scores_, self.values_))
+
+
+def _between_corners(points: Floats, scores: Floats, values: Floats) -> Floats:
+    """Interpolate an increasing map; between corners so close that the slope overflows, stay between their values."""
+    above = np.minimum(np.searchsorted(scores, points), len(scores) - 1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.interp(points, scores, values)
+    return np.clip(found, values[np.maximum(above - 1, 0)], values[above])
 
 
 def pool_ties(scores: Floats, targets: Ints, weights: Floats) -> tuple[Floats, Floats, Floats]:

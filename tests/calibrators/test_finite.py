@@ -41,6 +41,13 @@ def test_hostile_rows_give_probabilities(calibrator, start):
         np.testing.assert_allclose(said.sum(axis=1), 1, rtol=1e-9)
 
 
+def test_corners_that_nearly_touch():
+    p, weights = np.array([0.0, 0, 4e-323, 4e-323, 1, 1]), np.array([3.0, 1, 1, 3, 1, 1])
+    found = cal.CenteredIsotonic().fit(p, np.array([0, 1, 0, 1, 1, 1]), weights).predict_proba([0, 2e-323, 4e-323, 1])
+    assert (np.diff(found[:, 1]) >= 0).all()
+    np.testing.assert_allclose(found[[0, 2], 1], [0.25, 0.75])
+
+
 def test_bbq_of_saturated_predictions():
     p = np.repeat([0.0, 1.0, 0.4], 30)
     y = (np.arange(90) % 10 < np.repeat([1, 9, 5], 30)).astype(int)
