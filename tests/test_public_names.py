@@ -106,7 +106,8 @@ def test_every_name_has_a_numpydoc_docstring(name):
     names = [] if issubclass(type(found), type) and issubclass(found, BaseException) else parameters(found)
     if names:
         section = text.partition("Parameters\n----------\n")[2].split("\n\n")[0]
-        unnamed = [each for each in names if not re.search(rf"\b{each}\b", section)]
+        heads = " ".join(re.findall(r"^([\w*, ]+?)(?: :.*)?$", section, re.MULTILINE))
+        unnamed = [each for each in names if not re.search(rf"\b{each}\b", heads)]
         assert not unnamed, f"parameters that are not in the section Parameters: {', '.join(unnamed)}"
 
 

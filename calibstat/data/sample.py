@@ -26,9 +26,10 @@ class Sample:
     ----------
     y_true : (n,) integers, booleans or strings
         The labels.
-    Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
-    float32 with three or more classes is kept, and converted only where all probabilities are needed; results equal
-    those of the same numbers in double precision, bit for bit.
+    y_prob : (n,) or (n, K) floats
+        Predicted probabilities. One dimension means P(the last label); otherwise one column for each class.
+        float32 with three or more classes is kept, and converted only where all probabilities are needed; results equal
+        those of the same numbers in double precision, bit for bit.
     variables : mapping or data frame, optional
         What else is known of each row, by name: numbers, or names of categories, (n,) each.
     sample_weight : (n,) non-negative floats, optional
