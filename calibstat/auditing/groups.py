@@ -10,10 +10,11 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from scipy.special import ndtri
 
-from calibstat.binnings.base import Binning, Cells, expect_binning
+from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
 from calibstat.data.checks import as_variable, named_columns
+from calibstat.data.parameters import check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.walks import WorstInterval
 from calibstat.inference.arguments import check_sample, refuse_empty
@@ -183,7 +184,8 @@ def _further(argument: str, name: str, found: Any, n: int, missing: str) -> Part
 
 def cut_levels(name: str, column: PartlyKnown, predictions: Predictions, binning: Binning) -> Levels:
     """Cut a variable into levels: numbers of many values by the binning, anything else into its distinct values."""
-    found = _cut_known(name, column.variable, predictions, column.known, expect_binning(binning))
+    check_kind("binning", binning, Binning)
+    found = _cut_known(name, column.variable, predictions, column.known, binning)
     if column.known.all():
         return found
     index = np.full(len(column.known), found.size)

@@ -142,13 +142,6 @@ def occupied(index: Ints, moves: Moves) -> Cells:
     return Cells(max(1, len(found)), inverse.astype(np.intp, copy=False), moves)
 
 
-def expect_binning(value: object) -> Binning:
-    """Return a binning; raise a TypeError if something else was passed."""
-    if not isinstance(value, Binning):
-        raise TypeError(f"binning is {value!r}, but a binning is expected: for example EqualMass(15).")
-    return value
-
-
 def one_column(binning: Binning, predictions: Predictions) -> Floats:
     """Return the only conditioned column; raise an error that names a lens if there are more."""
     if len(predictions.keys) == 1:

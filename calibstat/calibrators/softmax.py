@@ -301,8 +301,29 @@ class Temperature(Softmax):
         return softmax(self.inverse_temperature_ * self._logs(probabilities), axis=1)
 
 
+class Shrunk(Softmax):
+    """Shrunk towards temperature scaling; subclasses say whether the map is a matrix, `crossed`, or a vector."""
+
+    needs_every_class: ClassVar[bool] = True
+    crossed: ClassVar[bool]
+
+    def __init__(
+        self,
+        input: Literal["probability", "logits"] = "probability",  # noqa: A002
+        smallest: float | None = None,
+        penalty: float | None = None,
+    ) -> None:
+        self.input = input
+        self.smallest = smallest
+        self.penalty = penalty
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        found = fit_scaling(self._fitted_logs(probabilities), targets, weights, self.penalty, crossed=self.crossed)
+        self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
+
+
 @final
-class VectorScaling(Softmax):
+class VectorScaling(Shrunk):
     """softmax(w * log p + b), with a factor and a shift for each class (Guo et al. 2017).
 
     It is shrunk towards temperature scaling.
@@ -326,28 +347,14 @@ class VectorScaling(Softmax):
         Infinite for temperature scaling alone.
     """
 
-    needs_every_class: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        input: Literal["probability", "logits"] = "probability",  # noqa: A002
-        smallest: float | None = None,
-        penalty: float | None = None,
-    ) -> None:
-        self.input = input
-        self.smallest = smallest
-        self.penalty = penalty
-
-    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        found = fit_scaling(self._fitted_logs(probabilities), targets, weights, self.penalty, crossed=False)
-        self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
+    crossed: ClassVar[bool] = False
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return softmax(self.coef_ * self._logs(probabilities) + self.intercept_, axis=1)
 
 
 @final
-class MatrixScaling(Softmax):
+class MatrixScaling(Shrunk):
     """softmax(log p @ W + b), multinomial logistic regression on log p (Guo et al. 2017).
 
     It is shrunk towards temperature scaling.
@@ -368,21 +375,7 @@ class MatrixScaling(Softmax):
         Infinite for temperature scaling alone.
     """
 
-    needs_every_class: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        input: Literal["probability", "logits"] = "probability",  # noqa: A002
-        smallest: float | None = None,
-        penalty: float | None = None,
-    ) -> None:
-        self.input = input
-        self.smallest = smallest
-        self.penalty = penalty
-
-    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        found = fit_scaling(self._fitted_logs(probabilities), targets, weights, self.penalty, crossed=True)
-        self.coef_, self.intercept_, self.penalty_ = found.coef, found.intercept, found.penalty
+    crossed: ClassVar[bool] = True
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return softmax(self._logs(probabilities) @ self.coef_ + self.intercept_, axis=1)
