@@ -28,6 +28,9 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     binary: ClassVar[bool] = False  # two classes only
     needs_every_class: ClassVar[bool] = False
     inputs: ClassVar[tuple[str, ...]] = ("probability",)
+    # Parameters of some calibrators, and what holds for the others.
+    input: str = "probability"
+    normalize: bool = True
 
     @abstractmethod
     def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
@@ -49,10 +52,9 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     @property
     def _input(self) -> str:
         """What X holds."""
-        given = getattr(self, "input", "probability")
-        if given not in self.inputs:
-            raise ValueError(f"input is {given!r}, but {' or '.join(map(repr, self.inputs))} is expected")
-        return str(given)
+        if self.input not in self.inputs:
+            raise ValueError(f"input is {self.input!r}, but {' or '.join(map(repr, self.inputs))} is expected")
+        return str(self.input)
 
     @final
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -101,7 +103,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         """Return calibrated rows of an array, or raise an error where they are no probabilities."""
         rows = self._calibrate(*self._split(X))
         wrong = ~((rows >= 0) & (rows <= 1 + SAME)).all(axis=1)  # also where it is NaN
-        if getattr(self, "normalize", True):
+        if self.normalize:
             wrong |= ~(np.abs(rows.sum(axis=1) - 1) <= VALUE_TOLERANCE)
         if wrong.any():
             row = int(np.argmax(wrong))
