@@ -16,7 +16,7 @@ from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import LEVEL, at_least_one, check_number
+from calibstat.data.parameters import LEVEL, Count, NotNegative, Share, check_arguments
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import replicate
@@ -36,11 +36,11 @@ def equal_curves_test(
     *,
     lens: Lens | None = None,
     binning: Binning = EqualMass(4),
-    min_size: int = 50,
-    min_expected: float = MIN_EXPECTED,
+    min_size: Count = 50,
+    min_expected: NotNegative = MIN_EXPECTED,
     missing: str = "raise",
-    level: float = LEVEL,
-    n_resamples: int = 999,
+    level: Share = LEVEL,
+    n_resamples: Count = 999,
     rng: RNG = None,
 ) -> EqualCurvesTest:
     r"""Test whether the chance of the event at a prediction is equal in all groups: P(Y = 1 | p, G) = P(Y = 1 | p).
@@ -104,7 +104,8 @@ def equal_curves_test(
     >>> equal_curves_test(apart, by="sex", rng=0).pvalue <= 0.002
     True
     """
-    _check_numbers(n_resamples, min_size, min_expected)
+    asked = {"n_resamples": n_resamples, "min_size": min_size, "min_expected": min_expected, "level": level}
+    check_arguments(equal_curves_test, "", **asked)
     lens = check_lens(lens)
     levels, seen = _one_variable(sample, by, lens, binning, missing)
     event, happened = seen.predictions.event, seen.outcomes.astype(float)
@@ -135,16 +136,6 @@ def equal_curves_test(
         source=seen.predictions.source,
         level=level,
     )
-
-
-def _check_numbers(n_resamples: int, min_size: int, min_expected: float) -> None:
-    at_least_one("n_resamples", n_resamples)
-    at_least_one("min_size", min_size)
-    check_number("min_expected", min_expected, "10")
-    if not min_expected >= 0:
-        raise ValueError(
-            f"min_expected is {min_expected!r}; it must be a number of events, at least 0: for example 10."
-        )
 
 
 def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing: str) -> tuple[Levels, Sample]:

@@ -6,14 +6,9 @@ import csv
 import io
 from typing import Any
 
-import numpy as np
-
-from calibstat.data.arrays import Array, Ints
-
 BLOCK = 1 << 20
 LONGEST = 1 << 26
 TOO_LONG = f"line {{}} is longer than {LONGEST >> 20} MiB: it is no table, or a value in quotation marks does not end"
-NEWLINE, QUOTE = ord("\n"), ord('"')
 
 
 class CountedLines(io.RawIOBase):
@@ -54,9 +49,8 @@ class LineCounter:
 
     def __init__(self, delimiter: str, n_columns: int, line: int) -> None:
         self._delimiter = delimiter
-        self._mark = ord(delimiter)
         self._n = n_columns
-        self._others = bytes(set(range(256)) - {NEWLINE, QUOTE, self._mark})
+        self._others = bytes(set(range(256)) - set(b'\n"' + delimiter.encode()))
         self._record = delimiter.encode() * (n_columns - 1) + b"\n"
         self._line = self._first = line
         self._held = b""
@@ -91,41 +85,7 @@ class LineCounter:
         if kinds == self._record * n_lines:
             self._line += n_lines
             return b""
-        data = np.frombuffer(text, np.uint8)
-        marks = np.flatnonzero((data == NEWLINE) | (data == self._mark))
-        if b'"' in text:
-            quotes = np.flatnonzero(data == QUOTE)
-            if not self._plain(data, quotes):
-                return self._count_by_record(text, last=last)
-            marks = marks[np.searchsorted(quotes, marks) % 2 == 0]
-        self._judge(text, data, marks)
-        self._line += text.count(b"\n")
-        return b""
-
-    def _plain(self, data: Array, quotes: Ints) -> bool:
-        """Whether every quotation mark opens or closes a whole value."""
-        if len(quotes) % 2:
-            return False
-        before, after = data[quotes[::2] - 1], data[quotes[1::2] + 1]
-        # If the first mark opens the text, index -1 reads the newline that ends the text, which is a border too.
-        return bool(np.isin(before, (self._mark, NEWLINE)).all() and np.isin(after, (self._mark, NEWLINE)).all())
-
-    def _judge(self, text: bytes, data: Array, marks: Ints) -> None:
-        ends = np.flatnonzero(data[marks] == NEWLINE)
-        counts = np.diff(ends, prepend=-1)
-        stops = marks[ends]
-        # One delimiter at the end of a line is common and does no harm.
-        closed = (counts == self._n + 1) & (data[stops - 1] == self._mark)
-        for row in np.flatnonzero((counts != self._n) & ~closed):
-            start = int(stops[row - 1]) + 1 if row else 0
-            if counts[row] > self._n or not self.short:
-                line = self._line + text.count(b"\n", 0, start)
-                self._judge_record(self._values(text[start : stops[row]]), line)
-
-    def _values(self, record: bytes) -> list[str]:
-        # Latin-1 maps each byte to one character; only ASCII marks matter here.
-        text = io.StringIO(record.decode("latin-1"), newline="\n")
-        return next(csv.reader(text, delimiter=self._delimiter, skipinitialspace=True), [])
+        return self._count_by_record(text, last=last)
 
     def _judge_record(self, values: list[str], line: int) -> None:
         what = f"line {line} has {len(values)} value{'' if len(values) == 1 else 's'}, {self._n} expected"

@@ -260,9 +260,13 @@ def _kind_of(hint: Any) -> _Kind:
     if origin in (tuple, get_origin(Sequence[Any])):
         return _several(origin, arguments)
     if origin is get_origin(Mapping[str, Any]):
-        each = _kind_of(arguments[1])
+        name, each = map(_kind_of, arguments)
         words = "a mapping of names" + ("" if each is _ANYTHING else f", each {each.words}")
-        return _kind(lambda value: isinstance(value, Mapping) and all(map(each.test, value.values())), words)
+
+        def test(value: Any) -> bool:
+            return isinstance(value, Mapping) and all(map(name.test, value)) and all(map(each.test, value.values()))
+
+        return _kind(test, words)
     if inspect.isclass(hint) and origin is None and hint is not Any and not _only_for_type_checkers(hint):
         words = getattr(hint, "in_messages", "") or f"a {hint.__name__}"
         return _kind(lambda value: isinstance(value, hint) and not isinstance(value, type), words)
@@ -302,9 +306,8 @@ def _several(origin: Any, arguments: tuple[Any, ...]) -> _Kind:
     each = _kind_of(arguments[0])
 
     def listed(value: Any) -> bool:
-        return (
-            hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, (str, Mapping, type))
-        )
+        has_items = hasattr(value, "__len__") and hasattr(value, "__getitem__") and getattr(value, "ndim", 1) != 0
+        return has_items and not isinstance(value, (str, Mapping, type))
 
     def test(value: Any) -> bool:
         if not listed(value) or (length is not None and len(value) != length):

@@ -26,6 +26,9 @@ class Recalibration(HasParameters, ABC):
 
     in_messages: ClassVar[str] = "a recalibration, such as Slope(0.8)"
 
+    def __post_init__(self) -> None:
+        check_map(self)
+
     @abstractmethod
     def __call__(self, p: Floats) -> Floats:
         """Return the chances (m,) of the event where p (m,) is announced."""
@@ -118,9 +121,6 @@ class Cubic(Recalibration):
 
     a: Finite
 
-    def __post_init__(self) -> None:
-        check_map(self)
-
     def __call__(self, p: Floats) -> Floats:
         """Evaluate the polynomial."""
         return p + self.a * p * (1 - p) * (1 - 2 * p)
@@ -142,9 +142,6 @@ class Wiggle(Recalibration):
     cycles: Finite
     amplitude: Finite
 
-    def __post_init__(self) -> None:
-        check_map(self)
-
     def __call__(self, p: Floats) -> Floats:
         """Add a damped sine."""
         return p + self.amplitude * np.sin(2 * np.pi * self.cycles * p) * np.minimum(1, 4 * p * (1 - p))
@@ -164,9 +161,6 @@ class Bump(Recalibration):
     centre: Finite
     width: Positive
     height: Finite
-
-    def __post_init__(self) -> None:
-        check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
         """Add the bell to the probabilities."""
@@ -225,9 +219,6 @@ class HoelderBumps(Recalibration):
     smoothness: Positive
     n_bumps: Count
     scale: Finite
-
-    def __post_init__(self) -> None:
-        check_map(self)
 
     def __call__(self, p: Floats) -> Floats:
         """Add the bumps."""

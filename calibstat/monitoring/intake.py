@@ -14,10 +14,9 @@ import numpy as np
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
 from calibstat.data.columns import as_array
-from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
-from calibstat.monitoring.base import UNKNOWN, Bets
+from calibstat.monitoring.base import UNKNOWN
 
 _MOST_REASONS = 100
 
@@ -446,29 +445,13 @@ def _never_bet_on(names: list[Any], last: Any) -> str:
 
 # Settings of a monitor, and ids of rows.
 
-_CHOICES = {"order": ("prediction", "arrival"), "when_full": ("raise", "worst label"), "bad_rows": ("raise", "skip")}
-
 
 def plain_labels(labels: Sequence[Any]) -> tuple[Any, ...]:
-    """Return labels as integers, booleans and texts of Python, whatever array they come from."""
-    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
-
-
-def check_settings(monitor: Any) -> None:
-    """Refuse settings of a wrong type or value."""
-    if not isinstance(monitor.lens, Lens):
-        raise TypeError(
-            f"lens is of type {type(monitor.lens).__name__}, but a lens is expected: for example TopLabel()"
-        )
-    if monitor.bets is not None and not isinstance(monitor.bets, Bets):
-        raise TypeError(f"bets is of type {type(monitor.bets).__name__}, but KernelBets() or another is expected")
-    check_share("level", monitor.level, LEVEL)
-    for name, choices in _CHOICES.items():
-        if getattr(monitor, name) not in choices:
-            raise ValueError(f"{name} is {getattr(monitor, name)!r}, but it must be one of {choices}")
-    labels = list(monitor.labels)
-    if len(labels) < 2 or len(set(labels)) < len(labels) or not all(isinstance(each, (int, str)) for each in labels):
-        raise ValueError(f"labels is {labels!r}, but at least two different integers, booleans or texts are expected")
+    """Return labels as integers, booleans and texts of Python, whatever array they come from; they must differ."""
+    plain = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+    if len(plain) < 2 or len(set(plain)) < len(plain) or not all(isinstance(each, (int, str)) for each in plain):
+        raise ValueError(f"labels is {plain!r}, but at least two different integers, booleans or texts are expected")
+    return plain
 
 
 def induced_classes(lens: Lens, labels: Sequence[Hashable]) -> int:

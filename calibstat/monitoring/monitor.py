@@ -13,21 +13,13 @@ import numpy as np
 
 from calibstat._text import safe
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import LEVEL, at_least_one
+from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
 from calibstat.inference.results import counted
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute
-from calibstat.monitoring.intake import (
-    Intake,
-    Ready,
-    WaitingRows,
-    check_settings,
-    induced_classes,
-    plain_labels,
-    read_ids,
-)
+from calibstat.monitoring.intake import Intake, Ready, WaitingRows, induced_classes, plain_labels, read_ids
 from calibstat.monitoring.kernel_bets import KernelBets
 from calibstat.monitoring.likelihood_ratio import LikelihoodRatioBets
 from calibstat.monitoring.state import expect_same, made_of, read_state, write_state
@@ -38,7 +30,7 @@ if TYPE_CHECKING:
 
 @final
 @dataclass(eq=False, repr=False)
-class Monitor:
+class Monitor(HasParameters):
     """Monitor a model: rows are fed in as they come, and E measures the evidence against calibration.
 
     The null: given the past, each label seen through the lens follows its prediction. E starts at 1, and under the
@@ -95,17 +87,15 @@ class Monitor:
     lens: Lens = field(default_factory=Canonical)
     labels: Sequence[Hashable] = (0, 1)
     bets: Bets | None = None
-    level: float = LEVEL
+    level: Share = LEVEL
     order: Literal["prediction", "arrival"] = "prediction"
-    max_waiting: int = 100_000
+    max_waiting: Count = 100_000
     when_full: Literal["raise", "worst label"] = "raise"
     bad_rows: Literal["raise", "skip"] = "raise"
     name: str = ""
 
     def __post_init__(self) -> None:
         self.labels = plain_labels(self.labels)
-        check_settings(self)
-        at_least_one("max_waiting", self.max_waiting)
         self.n_classes = induced_classes(self.lens, self.labels)
         if self.bets is None:
             self.bets = LikelihoodRatioBets() if self.n_classes == 2 else KernelBets()

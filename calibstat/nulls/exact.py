@@ -266,15 +266,7 @@ class ExactNull(NullDistribution):
         """Return P(sum >= threshold)."""
         if threshold <= self._ends[0]:
             return 1.0
-        if threshold not in self._tails:
-            tail = self.second.masses @ self.first.tail(threshold - self.second.values)
-            self._tails[threshold] = min(1.0, float(tail))
-        return self._tails[threshold]
-
-    @cached_property
-    def _tails(self) -> dict[float, float]:
-        """What was found: a p-value and its bounds ask the same."""
-        return {}
+        return min(1.0, float(self.second.masses @ self.first.tail(threshold - self.second.values)))
 
     def _reached(self, total: float) -> float:
         """Return P(sum <= total)."""
@@ -282,16 +274,7 @@ class ExactNull(NullDistribution):
 
     def _threshold(self, value: float) -> float:
         """Return the smallest sum whose value is at least as extreme, up to the tolerance for ties."""
-        if value not in self._thresholds:
-            self._thresholds[value] = self._found_threshold(value - tie_slack(value, self.typical))
-        return self._thresholds[value]
-
-    @cached_property
-    def _thresholds(self) -> dict[float, float]:
-        """Those that were found: a p-value and its bounds ask for the same."""
-        return {}
-
-    def _found_threshold(self, target: float) -> float:
+        target = value - tie_slack(value, self.typical)
         low, high = self._ends
         sums = np.array([low, high])
         ends = self.link(sums)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
 
 from calibstat.binnings.base import Binning
-from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges
+from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges, group_ranks
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.sample import Sample
 from calibstat.draws.moments import Moments, PowerSums, degree_for, power_terms
@@ -133,16 +132,23 @@ def _add_below(sums: Floats, rows: Array, happened: Array, prediction: Floats, s
         sums[:, SQUARE] = np.nan
 
 
-class RepeatData(ABC):
-    """The data set of one repeat, which all estimators and tests share; it is looked at once through each lens."""
+@final
+class RepeatData:
+    """The data set of one repeat, which all estimators and tests share; it is looked at once through each lens.
 
-    def __init__(self) -> None:
+    `rows` draws it in random order, once an estimator needs that. `in_order` are all scores of the event in increasing
+    order, and whether it happened at each, where they are known without a sort.
+    """
+
+    def __init__(self, rows: Callable[[], Sample], in_order: tuple[Floats, Bools] | None = None) -> None:
+        self._rows = rows
+        self._in_order = in_order
         self._seen: list[tuple[Lens, Sample]] = []
 
-    @property
-    @abstractmethod
+    @cached_property
     def sample(self) -> Sample:
         """All rows, in random order."""
+        return self._rows()
 
     def through(self, lens: Lens) -> Sample:
         """Return the sample as seen through a lens."""
@@ -156,6 +162,9 @@ class RepeatData(ABC):
 
     def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
         """Return `Cuts.sums` for unweighted rows of two outcomes that are cut by the prediction, otherwise None."""
+        if self._in_order is not None and not lens.parts:
+            scores, happened = self._in_order
+            return cuts.sums(scores, scores[happened])
         seen = self.through(lens)
         predictions = seen.predictions
         if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
@@ -166,62 +175,34 @@ class RepeatData(ABC):
         return cuts.sums(np.sort(event), np.sort(event[seen.outcomes == 1]))
 
 
-@final
-class RandomRows(RepeatData):
-    """A sample of the model's own random rows."""
-
-    def __init__(self, sample: Sample) -> None:
-        RepeatData.__init__(self)
-        self._sample = sample
-
-    @property
-    def sample(self) -> Sample:
-        """The sample."""
-        return self._sample
-
-
-@final
-class SortedScores(RepeatData):
-    """Scores in increasing order, with their outcomes; they are shuffled only if an estimator needs rows."""
-
-    def __init__(self, scores: Floats, happened: Bools, classes: tuple[Any, ...], rng: np.random.Generator) -> None:
-        RepeatData.__init__(self)
-        self.scores = scores
-        self.happened = happened
-        self.classes = classes
-        self.rng = rng
-
-    @cached_property
-    def sample(self) -> Sample:
-        """The rows in random order, shuffled by the stream of the repeat."""
-        order = self.rng.permutation(len(self.scores))
-        rows = population_of(self.scores[order], self.scores[order], classes=self.classes)
-        return Sample.of(rows.predictions, self.happened[order].astype(np.intp))
-
-    def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
-        """Look up the borders; sort only what is seen through a lens."""
-        return RepeatData.sums(self, lens, cuts) if lens.parts else cuts.sums(self.scores, self.scores[self.happened])
-
-
 def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Any]:
     """Return for each model a function of n and a Generator that draws from it, or a `CellLaw`.
 
     `draws` is "rows", "sorted" or "cells"; the last two need models that know the quantiles of their predictions.
     """
     made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": _rows, "sorted": _sorted_rows, "cells": CellLaw}
-    if draws not in made:
-        raise ValueError(f"draws is {draws!r}, but it must be 'rows', 'sorted' or 'cells'.")
     return {name: made[draws](model) for name, model in models.items()}
 
 
 def _rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatData]:
-    return lambda n, rng: RandomRows(model.sample(n, rng))
+    return lambda n, rng: RepeatData(partial(model.sample, n, rng))
 
 
 def _sorted_rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatData]:
     """Draw scores in increasing order from exponential spacings, through a table of quantiles."""
     table, classes = quantile_table(model), model.quantiles(np.array([0.5])).predictions.classes
-    return lambda n, rng: SortedScores(*table.draw_sorted(n, rng), classes, rng)
+
+    def draw(n: int, rng: np.random.Generator) -> RepeatData:
+        scores, happened = table.draw_sorted(n, rng)
+
+        def shuffled() -> Sample:
+            order = rng.permutation(n)
+            rows = population_of(scores[order], scores[order], classes=classes)
+            return Sample.of(rows.predictions, happened[order].astype(np.intp))
+
+        return RepeatData(shuffled, (scores, happened))
+
+    return draw
 
 
 # One sort gives the cells for many numbers of bins: all borders are looked up at once, and the sum of a cell is a
@@ -245,8 +226,12 @@ class Cuts:
 
     def __init__(self, binnings: Iterable[Binning], n: int, *, squares: bool = True) -> None:
         each = list(dict.fromkeys(binnings))
-        groups = {binning: _equal_groups(n, binning.n_bins) for binning in each if isinstance(binning, EqualMass)}
-        widths = {binning: _inner_edges(binning.n_bins) for binning in each if isinstance(binning, EqualWidth)}
+        groups = {
+            binning: np.concatenate([[0], group_ranks(n, binning.n_bins), [n]])
+            for binning in each
+            if isinstance(binning, EqualMass)
+        }
+        widths = {b: np.linspace(0, 1, b.n_bins + 1)[1:-1] for b in each if isinstance(b, EqualWidth)}
         self.n = n
         self.squares = squares
         self.ranks = np.unique(np.concatenate([[0, n], *groups.values()])).astype(np.intp)
@@ -305,16 +290,3 @@ def _running(values: Floats) -> Floats:
     found[0] = 0
     np.cumsum(values, out=found[1:])
     return found
-
-
-@lru_cache
-def _inner_edges(n_bins: int) -> Floats:
-    return np.linspace(0, 1, n_bins + 1)[1:-1]
-
-
-@lru_cache
-def _equal_groups(n: int, n_bins: int) -> Ints:
-    """Return where the groups of numpy.array_split begin, and n; the first n % n_bins have one row more."""
-    n_groups = min(n_bins, n)
-    groups = np.arange(n_groups + 1)
-    return groups * (n // n_groups) + np.minimum(groups, n % n_groups)

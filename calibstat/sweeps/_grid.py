@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import product
 from types import CodeType, FunctionType, MethodType
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -26,6 +26,9 @@ from calibstat.nulls.consistency import Consistency
 from calibstat.sweeps._draws import Cuts, RepeatData, cut_by_one_sort, ways_to_draw
 
 Plain: TypeAlias = Callable[[Ints, Floats], Any]
+Named: TypeAlias = Annotated[
+    Mapping[str, Any], "a dict of names, such as {'ECE': lambda n_bins: ECE(EqualMass(n_bins))}, or left out"
+]
 IntervalOf: TypeAlias = Callable[[Sample, Estimator, np.random.Generator], tuple[float, float] | None]
 # The last keys of the streams of one repeat, which name their purpose.
 SAMPLE, TEST, INTERVAL, GROUP = range(4)
@@ -211,7 +214,6 @@ def items_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kin
     `given` maps names to things, or to functions of the number of bins that return things; `kind` checks a thing, given
     its name and the thing; `argument` is for messages.
     """
-    expect_names(argument, given)
     found: list[Item] = []
     where = np.zeros((len(given), len(n_bins)), dtype=np.intp)
     for row, (name, thing) in enumerate(given.items()):
@@ -221,15 +223,6 @@ def items_of(argument: str, given: Mapping[str, Any], n_bins: Sequence[int], kin
                 found.append(item)
             where[row, column] = found.index(item)
     return Items(tuple(given), tuple(found), where)
-
-
-def expect_names(argument: str, given: Any) -> None:
-    """Refuse anything but a mapping of names."""
-    if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-        raise TypeError(
-            f"{argument} is {given!r}, but a dict of names is expected: {argument}={{'ECE': lambda n_bins: "
-            "ECE(EqualMass(n_bins))}; leave it out if there are none."
-        )
 
 
 def _item(argument: str, name: str, thing: Any, n_bins: int, kind: Callable[[str, Any], Any]) -> Item:

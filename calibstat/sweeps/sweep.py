@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -12,11 +12,11 @@ import numpy as np
 
 from calibstat._progress import TerminalBar, listener_of_this_thread
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import at_least_one, keep, true_or_false
+from calibstat.data.parameters import Count, HasParameters, at_least_one, keep, true_or_false
 from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
 from calibstat.sweeps._compute import BlockValues
-from calibstat.sweeps._grid import IntervalOf, Study, all_units, as_swept, as_test, expect_names, items_of
+from calibstat.sweeps._grid import IntervalOf, Named, Study, all_units, as_swept, as_test, items_of
 from calibstat.sweeps.schedule import bundles, connected, measure_pace, on_cluster, on_threads, repeats_in_a_block
 from calibstat.sweeps.store import Blocks, expect_told, in_memory, in_zarr, lazily
 
@@ -30,7 +30,7 @@ _LAYOUT = "{desc}: {percentage:3.0f}%|{bar:30}| {n_fmt}/{total_fmt} blocks, {ela
 
 @final
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(HasParameters):
     """Evaluate estimators and tests on repeated samples from synthetic models.
 
     All numbers of bins, estimators and tests of a repeat see the same sample (common random numbers). Each repeat has
@@ -90,30 +90,28 @@ class Sweep:
 
     models: SyntheticModel | Sequence[SyntheticModel] | Mapping[str, SyntheticModel]
     _: KW_ONLY
-    n: Sequence[int]
-    n_bins: Sequence[int] = (15,)
-    estimators: Mapping[str, Any] = field(default_factory=dict)
-    tests: Mapping[str, Any] = field(default_factory=dict)
+    n: Sequence[Count]
+    n_bins: Sequence[Count] = (15,)
+    estimators: Named = field(default_factory=dict)
+    tests: Named = field(default_factory=dict)
     interval: IntervalOf | None = None
-    n_repeats: int = 100
+    n_repeats: Count = 100
     rng: RNG = None
     draws: Literal["rows", "sorted", "cells"] = "rows"
     study: Study = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        expect_names("estimators", self.estimators)
-        expect_names("tests", self.tests)
         if not self.estimators and not self.tests:
             raise ValueError("nothing to sweep: give estimators={'ECE': lambda n_bins: ECE(EqualMass(n_bins))}.")
-        n_bins = _whole_numbers("n_bins", self.n_bins)
+        n_bins = _different("n_bins", self.n_bins)
         study = Study(
             _named_models(self.models),
-            _whole_numbers("n", self.n),
+            _different("n", self.n),
             n_bins,
             items_of("estimators", self.estimators, n_bins, as_swept),
             items_of("tests", self.tests, n_bins, as_test),
             self.interval,
-            at_least_one("n_repeats", self.n_repeats),
+            int(self.n_repeats),
             tuple(Streams(as_generator(self.rng)).entropy),
             self.draws,
             None if isinstance(self.rng, np.random.Generator) or self.rng is None else int(self.rng),
@@ -200,27 +198,15 @@ class Sweep:
 
 
 def _named_models(models: Any) -> dict[str, SyntheticModel]:
-    if isinstance(models, SyntheticModel):
-        models = [models]
-    if isinstance(models, str) or not isinstance(models, Iterable):
-        raise TypeError(
-            f"models is {models!r}, but synthetic models are expected: GaussianMixture(1, 1), or a dict of names to "
-            "them."
-        )
-    models = models if isinstance(models, Mapping) else list(models)
+    models = [models] if isinstance(models, SyntheticModel) else models
     found = dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
     if len(found) != len(models) or not found:
         raise ValueError("models have no names, or two have the same repr; pass a dict of names to models.")
-    for name, model in found.items():
-        if not isinstance(model, SyntheticModel):
-            raise TypeError(f"models[{name!r}] is {model!r}, but a synthetic model is expected: GaussianMixture(1, 1).")
     return found
 
 
-def _whole_numbers(name: str, values: Sequence[int]) -> tuple[int, ...]:
-    if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable) or np.ndim(values) == 0:
-        raise TypeError(f"{name} is {values!r}, but a list of integers is expected: {name}=[100, 1000].")
-    found = tuple(at_least_one(name, value) for value in values)
+def _different(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    found = tuple(map(int, values))
     if not found or len(set(found)) != len(found):
         raise ValueError(f"{name} is {values!r}, but different integers are expected, at least one.")
     return found

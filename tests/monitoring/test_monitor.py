@@ -175,7 +175,7 @@ def test_an_id_of_a_waiting_row_is_taken():
         ({"level": 0}, "level is 0"),
         ({"order": "label"}, "order is 'label'"),
         ({"labels": (1, 1)}, "two different"),
-        ({"lens": cs.ECE()}, "a lens is expected"),
+        ({"lens": cs.ECE()}, "it must be a lens"),
         ({"bets": 3}, "KernelBets"),
         ({"lens": cs.Given("age")}, "age"),
         ({"labels": (0, 1, 2), "bets": LikelihoodRatioBets()}, "look through TopLabel"),

@@ -12,7 +12,7 @@ import threadpoolctl
 
 import calibstat as cs
 from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
-from calibstat.sweeps._draws import Cuts, RandomRows
+from calibstat.sweeps._draws import Cuts, RepeatData
 from calibstat.sweeps._grid import shares_the_sort
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import same_bits
@@ -218,10 +218,10 @@ def test_progress_counts_failures(capsys):
         ({"n": [10, 10]}, "different"),
         ({"n": [0]}, "at least 1"),
         ({"n_repeats": 0}, "at least 1"),
-        ({"n": 100}, "n is 100, but a list of integers is expected"),
-        ({"n_bins": None}, "n_bins is None, but a list of integers is expected"),
-        ({"tests": None}, "tests is None, but a dict of names is expected"),
-        ({"estimators": None}, "estimators is None, but a dict of names is expected"),
+        ({"n": 100}, "n is 100, a number; it must be a list of values, each an integer of at least 1"),
+        ({"n_bins": None}, "n_bins is None; it must be a list of values, each an integer of at least 1"),
+        ({"tests": None}, "tests is None; it must be a dict of names"),
+        ({"estimators": None}, "estimators is None; it must be a dict of names"),
         (
             {"estimators": {"b": lambda y, p: 0.0}},
             r"estimators\['b'\] is a function of \(y, p\), but one of the number",
@@ -249,7 +249,7 @@ MODELS = {"continuous": CALIBRATED, "ties": TIES, "extreme": EXTREME}
 
 def sums_of(sample, binnings):
     cuts = Cuts(binnings, len(sample))
-    return cuts, *RandomRows(sample).sums(cs.Canonical(), cuts)
+    return cuts, *RepeatData(lambda: sample).sums(cs.Canonical(), cuts)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 50, 501])
@@ -278,11 +278,11 @@ def test_nested_sums_are_refused_where_they_do_not_serve():
     three = DirichletPredictions([1, 1, 1]).sample(3, rng=0)
     weighted = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9], sample_weight=[1, 2, 3])
     two = cs.Sample([0, 1, 1], [0.2, 0.5, 0.9])
-    assert RandomRows(three).sums(cs.Canonical(), cuts) is None
-    assert RandomRows(weighted).sums(cs.Canonical(), cuts) is None
-    assert RandomRows(two).sums(cs.Region(lambda rows: rows.event > 0.3), cuts) is None
-    assert RandomRows(two).sums(cs.Canonical(), cuts) is not None
-    assert RandomRows(three).sums(cs.TopLabel(), cuts) is not None
+    assert RepeatData(lambda: three).sums(cs.Canonical(), cuts) is None
+    assert RepeatData(lambda: weighted).sums(cs.Canonical(), cuts) is None
+    assert RepeatData(lambda: two).sums(cs.Region(lambda rows: rows.event > 0.3), cuts) is None
+    assert RepeatData(lambda: two).sums(cs.Canonical(), cuts) is not None
+    assert RepeatData(lambda: three).sums(cs.TopLabel(), cuts) is not None
     assert shares_the_sort(cs.TopLabel() | cs.ECE(cs.EqualMass(3)))
     assert not shares_the_sort(cs.ECE(cs.FixedEdges([0, 0.5, 1])))
     assert not shares_the_sort(cs.PDE(cs.EqualMass(3)))
@@ -350,7 +350,7 @@ def test_nothing_of_another_unit_is_subtracted_from_a_test_statistic():
 
 @pytest.mark.parametrize("models", ["GaussianMixture(1, 1)", None, 3])
 def test_something_else_than_models_is_refused(models):
-    with pytest.raises(TypeError, match="synthetic models are expected"):
+    with pytest.raises(TypeError, match="it must be a synthetic model"):
         Sweep(models, n=[10], estimators={"ECE": cs.ECE()})
 
 
