@@ -21,6 +21,11 @@ def shown(value: object, most: int = MOST_OF_A_NAME) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
+def counted(n: int, noun: str) -> str:
+    """Write a number with its noun: "1 pair", "3 pairs"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def _escaped(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
 

@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.auditing.groups import Group
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
@@ -18,7 +19,6 @@ from calibstat.estimators.combined import Family, SeveralEvaluator
 from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, simultaneous_half_widths
-from calibstat.inference.results import counted
 from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count
 from calibstat.nulls.base import Null
 from calibstat.nulls.multiplier import Multiplier, signed_values

@@ -38,7 +38,7 @@ from calibstat.cli.questions import (
 )
 from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show
 from calibstat.data.files import file_arguments
-from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices
+from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
 from calibstat.inference.results import small_pvalue
 
 _CAUTION = (
@@ -166,14 +166,10 @@ def cautioned(found: object) -> str:
     return "\n".join([str(found), *beside("caution", _CAUTION)])
 
 
-# Each column is tested on draws of its own.
-_OWN_DRAWS = dict.fromkeys(("max-t", "step-down"), "--curves tests each column on draws of its own")
-
-
 def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:
     """Test each column on draws of its own, with p-values adjusted over all of them, by default as Holm (1979) does."""
     adjust = arguments.adjust or "holm"
-    check_choices(adjust, missing=_OWN_DRAWS)
+    check_choices(adjust, missing=joint_only("--curves tests each column on draws of its own"))
     more = shared(arguments, 4)
     more["n_resamples"] = more["n_resamples"] or 999
     del more["adjust"], more["confidence_level"]

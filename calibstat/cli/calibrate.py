@@ -31,14 +31,13 @@ import numpy as np
 
 import calibstat as cs
 from calibstat._files import written_whole
-from calibstat._text import guarded, unguarded
+from calibstat._text import counted, guarded, unguarded
 from calibstat.cli import options
 from calibstat.cli.questions import ROW_OF_FILE, examined_with_rows, sample_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings, say
 from calibstat.data.arrays import Ints
 from calibstat.data.files import COMPRESSIONS, READERS, file_arguments, header, opened, read_delimited
 from calibstat.data.frames import Selection, select
-from calibstat.inference.results import counted
 
 # The name on the command line, and the class: every calibrator that can be made without arguments.
 NAMES = {

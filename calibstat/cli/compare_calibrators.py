@@ -49,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     redraws = "redraws of the labels (default: 999, or as many as pairs need)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
+    options.add_one(
+        parser, "--adjust", default="holm", help="how p-values of pairs are adjusted: holm (the default) or fdr_by"
+    )
     options.add(parser, "--level", "--confidence-level", "--seed", "--format")
 
 
@@ -59,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
         raise ValueError(f"--calibrators {','.join(names)}: name each once, such as platt,beta,isotonic")
     variables = arguments.variables or ()
     refuse_unused("--calibrators", names, variables)
-    with plain_warnings():
+    with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
         numeric_variables(sample)  # or an error
@@ -75,6 +78,7 @@ def run(arguments: argparse.Namespace) -> None:
                 test_size=arguments.test_size,
                 cv=arguments.cv,
                 n_splits=arguments.n_splits,
+                adjust=arguments.adjust,
                 level=arguments.level,
                 confidence_level=arguments.confidence_level,
                 n_resamples=arguments.n_resamples,

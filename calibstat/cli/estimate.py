@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import calibstat as cs
+from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show
-from calibstat.inference.results import counted, layout, number, picked
+from calibstat.inference.results import layout, number, picked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

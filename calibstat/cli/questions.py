@@ -21,7 +21,8 @@ from calibstat.data.arrays import Ints
 from calibstat.data.files import file_arguments
 from calibstat.inference.arguments import NULLS
 
-Names: TypeAlias = tuple[str | EllipsisType, ...]
+Condition: TypeAlias = tuple[str | EllipsisType, ...]
+
 # With more classes, as many class-wise tests would drown the others in Holm's correction.
 CLASS_WISE_UP_TO = 30
 CLASS_WISE = "class-wise"
@@ -48,7 +49,7 @@ class Question:
     """
 
     view: NamedLens
-    given: Names
+    given: Condition
     core: cs.Estimator
 
     @property
@@ -83,7 +84,7 @@ class Question:
         }
 
 
-def in_words(given: Names) -> str:
+def in_words(given: Condition) -> str:
     """Return what is conditioned on, as ``--given`` takes it; nothing for the prediction alone."""
     return ":".join("prediction" if name is ... else name for name in given)
 
@@ -220,7 +221,7 @@ class Measure:
             return self._build("ECE", self._interval(15))
         return self._build("ExpectedMiscalibration", self._simplex(n))
 
-    def given(self, names: Names, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:
+    def given(self, names: Condition, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:
         """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
         if self.estimator is not None and self.of(2, len(predictions)).unconditional:
             raise ValueError(
@@ -302,7 +303,7 @@ OF_NULLS = {"n_resamples is ": "--n-resamples is ", "null=": "--null ", "null is
 # The panel of questions.
 
 
-def read_given(options: Iterable[Sequence[str]] | None) -> list[Names]:
+def read_given(options: Iterable[Sequence[str]] | None) -> list[Condition]:
     """Read what is conditioned on, ``prediction`` beside a variable being the prediction itself.
 
     >>> read_given([["age"], ["prediction", "sex"]])
@@ -314,7 +315,7 @@ def read_given(options: Iterable[Sequence[str]] | None) -> list[Names]:
 
 
 def panel(
-    predictions: cs.Predictions, names: Sequence[str] | None, given: Sequence[Names], measure: Measure
+    predictions: cs.Predictions, names: Sequence[str] | None, given: Sequence[Condition], measure: Measure
 ) -> list[Question]:
     """List what to ask: every lens given the prediction, then every lens given each of the variables.
 
@@ -367,7 +368,7 @@ def _look(view: NamedLens, further: cs.Lens, predictions: cs.Predictions) -> Nam
     return NamedLens(kind, lens, view.label, lens.look(predictions).predictions.n_classes)
 
 
-def _expand(given: Sequence[Names], predictions: cs.Predictions) -> Iterator[Names]:
+def _expand(given: Sequence[Condition], predictions: cs.Predictions) -> Iterator[Condition]:
     """Write out a pattern that stands alone as the variables it was read for."""
     for names in given:
         alone = names[0] if len(names) == 1 else ...
@@ -377,7 +378,7 @@ def _expand(given: Sequence[Names], predictions: cs.Predictions) -> Iterator[Nam
             yield names
 
 
-def variables_asked(names: str | Sequence[str] | None, given: Sequence[Names], measure: Measure) -> list[str]:
+def variables_asked(names: str | Sequence[str] | None, given: Sequence[Condition], measure: Measure) -> list[str]:
     """Return the variables that are named by lenses, by ``--given``, and by the estimator."""
     asked = [names] if isinstance(names, str) else names or ()
     expressions = [made("--lens", name, cs.Lens) for name in asked if is_expression(name)]

@@ -22,6 +22,7 @@ from textwrap import fill
 from typing import Any
 
 import calibstat as cs
+from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
@@ -46,7 +47,8 @@ from calibstat.cli.text import (
     show,
     width,
 )
-from calibstat.inference.results import at_floor, counted, layout, number, picked
+from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
+from calibstat.inference.results import at_floor, layout, number, picked
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,6 +61,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="test with several statistics at once through each lens (default lens: canonical): one p-value for each, "
         "and the kind of miscalibration it points to",
     )
+    options.add_one(
+        parser,
+        "--adjust",
+        default="holm",
+        help="how p-values of several tests are adjusted: holm (the default), fdr_bh or fdr_by",
+    )
     redraws = "draw p-values by so many redraws of the labels (default: computed exactly where possible, else 999)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
     options.add(parser, "--null", "--level", "--seed", "--format", null="labels drawn from the predictions")
@@ -66,6 +74,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Read the sample, ask the panel, print what was found."""
+    with options.named_options({"adjust is ": "--adjust is "}):
+        check_choices(arguments.adjust, missing=joint_only("each question is tested on draws of its own"))
     if arguments.omnibus:
         _run_omnibus(arguments)
         return
@@ -79,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
             notice(
                 f"class-wise is left out, as there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
-        records = ask(sample, questions, null, arguments.n_resamples, arguments.seed)
+        records = ask(sample, questions, null, arguments.n_resamples, arguments.seed, arguments.adjust)
         _tell_floors(records, arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
     show(arguments.format, [record.to_dict() for record in records], text)
@@ -101,15 +111,15 @@ def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
 
 def _tell_floors(records: Sequence[Record], level: float) -> None:
     """Say where resamples are too few to reject anything."""
-    n_tests = len(records)
+    n_tests, adjust = len(records), records[0].adjust
     highest = max((record.test.null_distribution for record in records), key=lambda each: each.floor)
-    floor = n_tests * highest.floor
+    floor = float(adjust_pvalues([highest.floor] * n_tests, adjust).min())
     if floor > level:
         enough = int(n_tests / level) * 5 - 1
-        adjusted = "" if n_tests == 1 else "after Holm's correction "
+        adjusted = "" if n_tests == 1 else f"adjusted {_method(adjust)}, "
         notice(
             f"{adjusted}{counted(n_tests, 'test')} of {highest.description} cannot give a p-value below "
-            f"{min(floor, 1):.2g}; take --n-resamples {enough} or ask less"
+            f"{floor:.2g}; take --n-resamples {enough} or ask less"
         )
 
 
@@ -133,9 +143,11 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
 
         found = ProgressBar().each(answer, views)
     records, texts = [], []
-    for view, test, adjusted in zip(views, found, cs.holm([each.pvalue for each in found]), strict=True):
-        records.append({"lens": None, "class": view.label, "pvalue_adjusted": float(adjusted)} | test.to_dict())
-        more = f"\n  adjusted p = {adjusted:.3g} (Holm's correction over {len(found)} lenses)"
+    pvalues = adjust_pvalues([each.pvalue for each in found], arguments.adjust)
+    for view, test, adjusted in zip(views, found, pvalues, strict=True):
+        over_lenses = {"pvalue_adjusted": float(adjusted), "pvalue_adjusted_by": arguments.adjust}
+        records.append({"lens": None, "class": view.label} | over_lenses | test.to_dict())
+        more = f"\n  adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
         texts.append(narrow(test) + (more if len(found) > 1 else ""))
     show(arguments.format, records, "\n\n".join(texts))
 
@@ -150,6 +162,7 @@ class Record:
     question: Question
     test: cs.CalibrationTest
     pvalue_adjusted: float
+    adjust: str = "holm"
 
     @property
     def at_floor(self) -> bool:
@@ -168,29 +181,35 @@ class Record:
             **self.question.to_dict(),
             **picked(test.question, "n n_classes"),
             **picked(test, "statistic null_mean pvalue"),
-            "pvalue_adjusted": self.pvalue_adjusted,
+            **picked(self, "pvalue_adjusted adjust"),
             "hypothesis": test.hypothesis,
             "source": test.question.source,
         }
 
 
 def ask(
-    sample: cs.Sample, questions: Sequence[Question], null: cs.Null | str | None, n_resamples: int | None, seed: int
+    sample: cs.Sample,
+    questions: Sequence[Question],
+    null: cs.Null | str | None,
+    n_resamples: int | None,
+    seed: int,
+    adjust: str = "holm",
 ) -> list[Record]:
-    """Test each question, and adjust the p-values over all of them (Holm 1979).
+    """Test each question, and adjust the p-values over all of them.
 
-    Without a null p-values are computed where they can be. Each question begins at the seed, as the same call in
-    Python does, so that asking more does not change what the others answer (Holm's method holds however the tests
-    depend on each other).
+    Without a null, p-values are computed exactly where that is possible. Each test starts at the seed, as the same call
+    in Python does, so that a further question does not change the p-values of the others (Holm's method holds however
+    the tests depend on each other).
     """
 
     def answer(question: Question) -> cs.CalibrationTest:
         return cs.calibration_test(sample, question.estimator, null=null, n_resamples=n_resamples, rng=seed)
 
     tests = ProgressBar().each(answer, questions)
-    adjusted = cs.holm([test.pvalue for test in tests])
+    adjusted = adjust_pvalues([test.pvalue for test in tests], adjust)
     return [
-        Record(question, test, float(pvalue)) for question, test, pvalue in zip(questions, tests, adjusted, strict=True)
+        Record(question, test, float(pvalue), adjust)
+        for question, test, pvalue in zip(questions, tests, adjusted, strict=True)
     ]
 
 
@@ -221,7 +240,7 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         f"{law.description}, seed {seed}" if law.monte_carlo else "computed, no Monte Carlo error" for law in laws
     ]
     expected = each_once((each.question.place, how) for each, how in zip(records, computed, strict=True))
-    holm = f"Holm's correction over the tests above; * rejects at {100 * level:g} %"
+    adjusted = f"{ADJUSTMENTS[records[0].adjust]} over the tests above; * at most {100 * level:g} %"
     lines = [
         fill(headline(records, level), width()),
         "",
@@ -229,7 +248,7 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         "",
         *each_beside("value", each_once((each.place, f"{each.core.quantity}, {each.core!r}") for each in questions)),
         *beside("expected", f"{EXPECTED} ({'; '.join(expected)})"),
-        *(beside("adjusted p", holm) if len(records) > 1 else ()),
+        *(beside("adjusted p", adjusted) if len(records) > 1 else ()),
         *each_beside("null", nulls),
         *beside("data", f"n = {first.n}; {first.source}"),
         *beside("caution", CAUTION.format(these="p-values")),
@@ -253,9 +272,15 @@ def headline(records: Sequence[Record], level: float) -> str:
     if len(records) == 1:
         return f"Evidence of miscalibration (n = {n}, {largest.equation}). Its size, {name}: {found}."
     return (
-        f"Evidence of miscalibration: {len(rejected)} of {len(records)} tests reject at {100 * level:g} % after Holm's "
-        f"correction (n = {n}). The largest excess over noise, {name}: {found} (adjusted {largest.equation})."
+        f"Evidence of miscalibration: {len(rejected)} of {len(records)} tests reject at {100 * level:g} %, adjusted "
+        f"{_method(records[0].adjust)} (n = {n}). The largest excess over noise, {name}: {found} (adjusted "
+        f"{largest.equation})."
     )
+
+
+def _method(adjust: str) -> str:
+    """Return the name of a method of adjustment without what it controls: "by Holm's method"."""
+    return ADJUSTMENTS[adjust].partition(" (")[0]
 
 
 def table(records: Sequence[Record], level: float) -> list[str]:

@@ -30,10 +30,11 @@ from calibstat.estimators.scores import BrierScore, LogScore
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
+from calibstat.inference.compare_models import NOT_FOR_PAIRS
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
 from calibstat.inference.large_cells import with_large_cells
-from calibstat.inference.multiplicity import holm
+from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, joint_only
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
@@ -41,6 +42,7 @@ from calibstat.nulls.consistency import Consistency
 
 # Shares of the time at which fitting usually ends, of the whole, and testing, of what is left.
 _FITTED, _TESTED = 0.6, 0.75
+_MISSING = NOT_FOR_PAIRS | joint_only("each pair of calibrators is tested by itself")
 
 
 def compare_calibrators(
@@ -58,6 +60,7 @@ def compare_calibrators(
     cv: int | None = None,
     n_splits: int = 1,
     fitted_rows: Mapping[str, Any] | None = None,
+    adjust: Adjust = "holm",
     level: float = LEVEL,
     confidence_level: float = CONFIDENCE_LEVEL,
     n_resamples: int | None = None,
@@ -69,8 +72,8 @@ def compare_calibrators(
     law of the labels of the test rows. There the predictions as given ("uncalibrated") and those of every calibrator
     are tested for calibration, each under its own exact null, and each two are compared as by `comparison_test`: the
     difference of debiased squared errors, each binned by its own cells, with a p-value that holds also where both are
-    calibrated, adjusted by Holm's method over all pairs. Proper scores stand beside it, with the part that is
-    calibration and the rest (refinement), so that lost sharpness is seen.
+    calibrated, adjusted over all pairs. Proper scores stand beside it, with the part that is calibration and the rest
+    (refinement), so that lost sharpness is seen.
 
     P-values belong to one split that is chosen beforehand by `rng`; do not draw another when you do not like them.
     With several splits they are twice the median over splits (Rueger 1978), and standard errors widened for the shared
@@ -101,6 +104,9 @@ def compare_calibrators(
     fitted_rows : mapping of str to ints, optional
         Calibrators that are fitted already, and the rows of the sample that they were fitted on (empty for none). They
         are not fitted again, and none of these rows is tested on.
+    adjust : {"holm", "fdr_by"}
+        How the p-values of pairs are adjusted: by Holm's method, or for the share of false discoveries (Benjamini &
+        Yekutieli 2001).
     level : float
         From which adjusted p-value on two are told apart; p-values do not depend on it.
     confidence_level : float
@@ -135,6 +141,7 @@ def compare_calibrators(
     (True, True)
     """
     check_calibrators(calibrators)
+    check_choices(adjust, missing=_MISSING)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_splits", n_splits)
@@ -152,17 +159,18 @@ def compare_calibrators(
     n_resamples = enough_resamples(n_pairs, n_splits) if n_resamples is None else n_resamples
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
     with part(_FITTED, 1.0):
-        models, pairs = Judging(wanted, level, confidence_level, n_resamples)(texts, seen, streams, sizes)
+        models, pairs = Judging(wanted, adjust, level, confidence_level, n_resamples)(texts, seen, streams, sizes)
     return CalibratorComparison(
         models=models,
         pairs=pairs,
         splits=tuple(split for plan in plans for split in plan),
         estimator=wanted,
+        adjust=adjust,
         level=level,
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         cross_fitted=cv is not None,
-        notes=tuple(note for note in (merged, floor_note(n_pairs, n_splits, n_resamples, level)) if note),
+        notes=tuple(note for note in (merged, floor_note(n_pairs, n_splits, n_resamples, level, adjust)) if note),
     )
 
 
@@ -186,13 +194,14 @@ def enough_resamples(n_pairs: int, n_splits: int) -> int:
     return max(999, 100 * n_pairs * (2 if n_splits > 1 else 1) - 1)
 
 
-def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float) -> str:
+def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float, adjust: str) -> str:
     """Say if the resamples are too few to tell any two calibrators apart, otherwise return ""."""
-    floor = 2 * n_pairs * (2 if n_splits > 1 else 1) / (1 + n_resamples)
+    own = min(1.0, 2 * (2 if n_splits > 1 else 1) / (1 + n_resamples))
+    floor = float(adjust_pvalues([own] * n_pairs, adjust).min())
     if floor <= level:
         return ""
     return (
-        f"{n_resamples} resamples cannot give an adjusted p-value below {min(1.0, floor):.2g}; take n_resamples="
+        f"{n_resamples} resamples cannot give an adjusted p-value below {floor:.2g}; take n_resamples="
         f"{enough_resamples(n_pairs, n_splits)}"
     )
 
@@ -203,6 +212,7 @@ class Judging:
     """How models are judged on rows that they were not fitted on: tests, scores, and comparisons of each two."""
 
     estimator: Estimator
+    adjust: str
     level: float
     confidence_level: float
     n_resamples: int
@@ -254,7 +264,7 @@ class Judging:
             tuple(self._pair(*both, split, each) for split, each in enumerate(samples))
             for both in track(chosen, len(chosen))
         ]
-        adjusted = holm([pair_pvalue(each) for each in tests])
+        adjusted = adjust_pvalues([pair_pvalue(each) for each in tests], self.adjust)
         return tuple(
             PairResult(*both, each, float(pvalue), self.level, *sizes)
             for both, each, pvalue in zip(chosen, tests, adjusted, strict=True)

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.comparisons.splits import Split
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import CalibrationTest, Result, counted, frame, interval_text, noted, number, picked
+from calibstat.inference.multiplicity import ADJUSTMENTS
+from calibstat.inference.results import CalibrationTest, Result, frame, interval_text, noted, number, picked
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ class CalibratorComparison(Result):
         Which rows were fitted on, and which were tested on.
     estimator : Estimator
         With its lens.
+    adjust : str
+        How the p-values of pairs are adjusted.
     level : float
         From which adjusted p-value on two are told apart.
     confidence_level : float
@@ -54,6 +58,7 @@ class CalibratorComparison(Result):
     pairs: tuple[PairResult, ...]
     splits: tuple[Split, ...]
     estimator: Estimator
+    adjust: str
     level: float
     confidence_level: float
     n_resamples: int
@@ -107,7 +112,7 @@ class CalibratorComparison(Result):
             "n_fit": len(self.splits[0].fit_rows),
             "n_test": self._n_test,
             "n_splits": 1 if self.cross_fitted else len(self.splits),
-            **picked(self, "cross_fitted level confidence_level n_resamples models pairs"),
+            **picked(self, "cross_fitted adjust level confidence_level n_resamples models pairs"),
             "hypothesis": own,
             "pair_hypothesis": pair,
             "notes": self.all_notes,
@@ -169,7 +174,7 @@ class CalibratorComparison(Result):
         twice = "twice the median over splits, then " if several else ""
         return (
             "p is the larger of a normal one and of twice the smaller p of the two by themselves, "
-            f"{twice}adjusted by Holm's method over {len(self.pairs)}"
+            f"{twice}adjusted {ADJUSTMENTS[self.adjust]} over {len(self.pairs)}"
         )
 
 
@@ -239,7 +244,7 @@ class CalibratorResult(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResult(Result):
-    """Two calibrators on the same test rows, a test for each split; `pvalue_adjusted` is over all pairs (Holm)."""
+    """Two calibrators on the same test rows, a test for each split; `pvalue_adjusted` is over all pairs."""
 
     first: CalibratorResult
     second: CalibratorResult

@@ -18,6 +18,12 @@ RNG: TypeAlias = int | np.random.Generator | None
 ROWS_IN_CACHE: Final = 2**15
 """Rows that are gone through at once, so that a few columns of them stay in the cache of most processors."""
 
+NUMBERS_IN_CACHE: Final = 2**16
+"""Numbers that are handled together, so that they stay in the cache."""
+
+NUMBERS_IN_MEMORY: Final = 2**21
+"""Numbers of a batch of replicates that are held in memory at once."""
+
 
 def as_generator(rng: RNG) -> np.random.Generator:
     """Turn what a user passes as ``rng`` into a Generator; below the public functions a Generator is required.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibstat.data._classes import as_labels, classes_of_columns
-from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, two_columns
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Variable, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
 from calibstat.data.parameters import warn
 
@@ -247,8 +247,6 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
 # Tolerances for single precision: how far values may leave [0, 1], and how far row sums may miss one.
 VALUE_TOLERANCE = 1e-6
 ROW_TOLERANCE = 1e-4 + 1e-12
-# This many numbers are added up at once, so that they stay in the cache.
-_NUMBERS = 2**16
 
 
 def as_rows(y_prob: Any) -> Array:
@@ -323,7 +321,7 @@ def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
 
 def _sums(rows: Array) -> Floats:
     """(n,) sums in double precision; a product with ones is many times faster than a sum over short rows."""
-    ones, step = np.ones(rows.shape[1]), max(1, _NUMBERS // rows.shape[1])
+    ones, step = np.ones(rows.shape[1]), max(1, NUMBERS_IN_CACHE // rows.shape[1])
     parts = [rows[start : start + step].astype(np.float64, copy=False) @ ones for start in range(0, len(rows), step)]
     return np.concatenate(parts)
 

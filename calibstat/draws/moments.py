@@ -14,7 +14,7 @@ from typing import final
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.data.rounding import above_rounding
 from calibstat.draws.streams import draw_blocks
 from calibstat.estimators.tally import Tally, ratio
@@ -138,9 +138,6 @@ def _variance(mean_square: Floats, mean: Floats) -> Floats:
 
 # Sums of powers of the predictions in cells: all that draws of whole cells need to know of rows.
 
-# Rows that are added up at once, so that they stay in the cache.
-_ROWS = 2**14
-
 
 @final
 @dataclass(frozen=True, eq=False)
@@ -201,8 +198,8 @@ def add_up_terms(
     """Return the sums of `power_terms` of each cell, (k - 1, L), some rows at a time; those of p may be known."""
     sums: list[Floats] = []
     known = 0 if chance is None or chance is prediction else 1
-    for start in range(0, max(len(index), 1), _ROWS):
-        rows = slice(start, start + _ROWS)
+    for start in range(0, max(len(index), 1), ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
         p = prediction[rows]
         c = None if chance is None else p if chance is prediction else chance[rows]
         terms = power_terms(p, c, degree)

@@ -13,14 +13,12 @@ from typing import Protocol, final
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.rounding import RANK, ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, numeric_column
 from calibstat.estimators.tally import TallyPlan, ratio
 
-# Numbers of a block of points and cells: they stay in the cache of most processors.
-_NUMBERS = 2**16
 # Points of a block at most: those that are near one another reach few of the cells.
 _POINTS = 32
 # With a larger determinant, in units of the weight, no direction is below RANK: d <= 3, and 1e-8 / 3^3 > 1e-10.
@@ -55,7 +53,7 @@ class LocalOperator:
 
     def _blocks(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         """Yield points in blocks, the cells they reach, and tricube weights times powers of the relative distance."""
-        size = max(1, min(_POINTS, _NUMBERS // max(len(self.centres), 1)))
+        size = max(1, min(_POINTS, NUMBERS_IN_CACHE // max(len(self.centres), 1)))
         rounding = ROUNDING * (self.centres[-1] - self.centres[0])
         for start in range(0, len(self.points), size):
             part = slice(start, start + size)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE
 from calibstat.data.parameters import at_least_one, keep, numbers
@@ -301,8 +302,8 @@ def checked_targets(given: Sequence[Hashable] | None, locations: int | Locations
     expected = locations if isinstance(locations, int) else len(locations)
     if len(found) != expected:
         raise ValueError(
-            f"there {'is' if len(found) == 1 else 'are'} {_counted(len(found), 'target')} for "
-            f"{_counted(expected, 'location')}; give one class for each location."
+            f"there {'is' if len(found) == 1 else 'are'} {counted(len(found), 'target')} for "
+            f"{counted(expected, 'location')}; give one class for each location."
         )
     return found
 
@@ -345,14 +346,14 @@ def _points(estimator: Estimator, predictions: Predictions, rows: Floats, given:
     if variables and len(predictions.keys) > 1:
         advice = f"leave their choice to the estimator by a number: locations={len(given)}"
     else:
-        advice = f"give {_counted(width, 'number')} for each location"
+        advice = f"give {counted(width, 'number')} for each location"
         advice += ", or a single one" if on_a_line(predictions) else ""
         if points.shape[1] == 1 and not variables:
             advice += ", or look through a lens first, for example TopLabel() or ClassWise(label)"
     verb = "is" if len(predictions.given) == 1 else "are"
     raise ValueError(
-        f"{estimator!r} has locations of {_counted(points.shape[1], 'number')}, but {predictions.condition} {verb} "
-        f"conditioned on, in {_counted(width, 'column')}; {advice}."
+        f"{estimator!r} has locations of {counted(points.shape[1], 'number')}, but {predictions.condition} {verb} "
+        f"conditioned on, in {counted(width, 'column')}; {advice}."
     )
 
 
@@ -372,10 +373,6 @@ def _refuse_off_simplex(estimator: Estimator, points: Floats, *, whole: bool) ->
         f"{estimator!r} looks at predictions, but location {worst} (counting from 0) is {shown}{wrong}. "
         "For locations of a variable look through a lens first, for example Given('age')."
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _target_codes(

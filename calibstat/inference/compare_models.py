@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import ndtr
 
+from calibstat._text import counted
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
@@ -22,10 +23,8 @@ from calibstat.inference.differences import Expanded, difference_error, same_lab
 from calibstat.inference.intervals import standardized
 from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, single_step
-from calibstat.inference.results import Inquiry, Result, counted, noted, number, picked
+from calibstat.inference.results import Inquiry, Result, noted, number, picked
 from calibstat.lenses.base import Lens
-
-Pairs: TypeAlias = list[tuple[int, int]]
 
 
 def compare_models(
@@ -142,7 +141,7 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
             f"compare_models needs at least two models by name, got {found}: for example "
             "{'raw': sample, 'calibrated': other}."
         )
-    check_choices(adjust, missing=_MISSING)
+    check_choices(adjust, missing=NOT_FOR_PAIRS)
     names = tuple(models)
     first = models[names[0]]
     check_sample(first)
@@ -168,7 +167,7 @@ def _worse(estimator: Estimator) -> int:
 
 
 def _joint_draws(
-    values: Sequence[Expanded], pairs: Pairs, errors: Floats, n_resamples: int, rng: np.random.Generator
+    values: Sequence[Expanded], pairs: list[tuple[int, int]], errors: Floats, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
     """(R, pairs) standardised differences of influences with random signs: noise about equal errors, signs kept.
 
@@ -189,7 +188,7 @@ def _joint_draws(
     return np.where(known, noise / np.where(known, scale, 1.0), 0.0)
 
 
-def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: Pairs) -> Floats:
+def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> Floats:
     """Adjust for pairs of equal errors by the largest difference, and for pairs of calibrated models by Bonferroni.
 
     Let C be the calibrated models. A pair outside C of equal errors is rejected by the largest difference over the
@@ -237,7 +236,7 @@ _METHODS = {
     "max-t": "the largest difference of all pairs (random signs), Bonferroni over models",
     "fdr_by": "Benjamini and Yekutieli's method over pairs (share of false discoveries)",
 }
-_MISSING = {
+NOT_FOR_PAIRS = {
     "step-down": "the part for models that may all be calibrated is not known to hold with pairs left out one by one",
     "fdr_bh": "differences of pairs that share a model need not depend positively on each other",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
@@ -209,8 +209,6 @@ def _clusters(multiplier: Multiplier, seen: Sample) -> int | None:
     return count
 
 
-# Numbers held in memory at once by the jackknife.
-_NUMBERS = 2**21
 REFUSED = (
     "a bootstrap interval of a calibration error does not cover: resampled rows add noise to an error that noise has "
     "already made too large (percentile: 0 to 9 % instead of 95 % for nearly calibrated models); the default interval "
@@ -271,5 +269,5 @@ def leaving_one_out(evaluator: Evaluator, seen: Sample) -> Floats:
 
 
 def _parts(n: int, width: int) -> list[Ints]:
-    size = max(1, _NUMBERS // width)
+    size = max(1, NUMBERS_IN_MEMORY // width)
     return [np.arange(start, min(start + size, n)) for start in range(0, n, size)]

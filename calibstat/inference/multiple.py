@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
@@ -15,7 +16,7 @@ from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, refuse_empty
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
-from calibstat.inference.results import Inquiry, Result, counted, number, picked
+from calibstat.inference.results import Inquiry, Result, number, picked
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.multiplier import Restating

@@ -311,7 +311,6 @@ ADJUSTMENTS: Final[dict[str, str]] = {
     "fdr_bh": "by Benjamini and Hochberg's method (share of false discoveries, for positive dependence)",
     "fdr_by": "by Benjamini and Yekutieli's method (share of false discoveries, for any dependence)",
 }
-_NONE: Final[Mapping[str, str]] = {}
 _ON_DRAWS: dict[str, Callable[[ArrayLike, ArrayLike], Floats]] = {"max-t": single_step, "step-down": step_down}
 _ON_PVALUES: dict[str, Callable[[ArrayLike], Floats]] = {
     "holm": holm,
@@ -335,8 +334,14 @@ class JointTest:
     pvalue: float
 
 
-def check_choices(adjust: str, standardize: str = "moments", missing: Mapping[str, str] = _NONE) -> None:
+def joint_only(why: str) -> dict[str, str]:
+    """Say why methods that need joint draws are missing in a verb, for `check_choices`."""
+    return dict.fromkeys(_ON_DRAWS, why)
+
+
+def check_choices(adjust: str, standardize: str = "moments", missing: Mapping[str, str] | None = None) -> None:
     """Refuse the name of a method that there is not, or that is `missing` in a verb, which says why."""
+    missing = missing or {}
     for name, value, known in (("adjust", adjust, ADJUSTMENTS), ("standardize", standardize, STANDARDIZATIONS)):
         if value not in known:
             offered = ", ".join(repr(each) for each in known if each not in missing)

@@ -454,11 +454,6 @@ def number(value: float, *beside: float) -> str:
     return f"{0.0 if abs(value) < max(noise, _SMALLEST_NOISE) else value:.4g}"
 
 
-def counted(n: int, noun: str) -> str:
-    """Write a number with its noun: "1 pair", "3 pairs"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def interval_text(interval: tuple[float, float], level: float) -> str:
     """Write an interval out with its level: "95 %: 0 to 0.071"."""
     return f"{100 * level:g} %: {number(*interval)} to {number(*reversed(interval))}"

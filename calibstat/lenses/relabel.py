@@ -8,14 +8,13 @@ from typing import final
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats, Ints, two_columns
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, two_columns
 from calibstat.data.parameters import Count, check_kind, keep
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens, Listed, Ranked, Relabelling, View
 
-# This many numbers are handled together, so that they stay in the cache. Finding a single maximum needs no copy of the
-# rows; then at least this many rows are handled together.
-_NUMBERS, _ROWS = 2**16, 128
+# Finding a single maximum needs no copy of the rows; then at least this many rows are handled together.
+_ROWS = 128
 # Up to this many largest entries are searched for one by one, which is faster than a sort.
 _SEARCHES = 8
 
@@ -79,7 +78,7 @@ def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
     """Return the columns (n, k) of the k largest entries of each row and the entries, a block of rows at a time."""
     n, n_classes = rows.shape
     columns, largest = np.empty((n, k), dtype=np.intp), np.empty((n, k))
-    step = max(_ROWS if k == 1 else 1, _NUMBERS // n_classes)
+    step = max(_ROWS if k == 1 else 1, NUMBERS_IN_CACHE // n_classes)
     each = np.arange(step)[:, None]
     for start in range(0, n, step):
         block = rows[start : start + step]

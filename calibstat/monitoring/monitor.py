@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
-from calibstat._text import safe
+from calibstat._text import counted, safe
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
-from calibstat.inference.results import counted
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import Canonical
 from calibstat.monitoring.base import UNKNOWN, Bets, Part, collect, distribute

@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints
 from calibstat.data.parameters import Count, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate, spread
@@ -18,9 +18,6 @@ from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
 from calibstat.nulls.consistency import Consistency
-
-# How many numbers are held in memory at once where residuals are passed as chances.
-_NUMBERS = 2**21
 
 
 @final
@@ -123,7 +120,7 @@ def signed_values(evaluator: Evaluator, sample: Sample, signs: Floats) -> Floats
         return signed(sample.outcomes, signs)
     predicted = sample.predictions.probabilities
     residual = np.eye(sample.predictions.n_classes)[sample.outcomes] - predicted
-    size = max(1, _NUMBERS // max(1, predicted.size))
+    size = max(1, NUMBERS_IN_MEMORY // max(1, predicted.size))
     parts = [signs[start : start + size, :, None] for start in range(0, len(signs), size)]
     return np.concatenate([evaluator(predicted + part * residual) for part in parts])
 

@@ -10,6 +10,7 @@ import pytest
 import calibstat as cs
 from calibstat import calibrators as cal
 from calibstat.comparisons.compare import compare_calibrators
+from calibstat.inference.multiplicity import benjamini_yekutieli
 
 
 @pytest.fixture
@@ -49,6 +50,16 @@ def test_json(compare, binary):
     assert (found["n_test"], found["n_fit"], found["n_splits"], len(found["pairs"])) == (240, 360, 2, 6)
     assert "VariableBased(variable='age')" in out
     assert all(np.isfinite(each["difference"]) for each in found["pairs"])
+
+
+def test_pvalues_of_pairs_are_adjusted_as_asked(compare, binary):
+    options = ("--calibrators", "platt,beta", "--adjust", "fdr_by", "--format", "json")
+    found = json.loads(compare(binary, *BINARY, *options)[1])
+    wanted = benjamini_yekutieli([pair["pvalue"] for pair in found["pairs"]])
+    assert [pair["pvalue_adjusted"] for pair in found["pairs"]] == pytest.approx(list(wanted))
+    assert found["adjust"] == "fdr_by"
+    code, _, err = compare(binary, *BINARY, *options[:2], "--adjust", "max-t")
+    assert (code, "--adjust is 'max-t', but each pair of calibrators is tested by itself" in err) == (2, True)
 
 
 def test_cross_fitting_is_marked(compare, binary):

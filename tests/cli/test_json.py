@@ -47,7 +47,7 @@ def test_the_default_panel_of_three_classes(records, off):
 
 def test_keys_come_in_the_documented_order(records, off):
     for record in records(off):
-        assert list(record) == [*KEYS, "hypothesis", "source"]
+        assert list(record) == [*KEYS, "adjust", "hypothesis", "source"]
 
 
 def test_values_are_those_of_the_library(records, off):

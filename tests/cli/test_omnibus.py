@@ -8,7 +8,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.inference.multiple import omnibus_test
-from calibstat.inference.multiplicity import holm
+from calibstat.inference.multiplicity import benjamini_hochberg, holm
 
 FEW = ("--omnibus", "--n-resamples", "99")
 
@@ -25,11 +25,12 @@ def test_values_are_those_of_the_library(pets, off):
         assert record["panel"][name]["value"] == pytest.approx(value)
 
 
-def test_lenses_are_adjusted_together(pets, off):
-    options = ("--lens", "top-label", "--lens", "class-wise")
+@pytest.mark.parametrize(("more", "adjust"), [((), holm), (("--adjust", "fdr_bh"), benjamini_hochberg)])
+def test_lenses_are_adjusted_together(pets, off, more, adjust):
+    options = ("--lens", "top-label", "--lens", "class-wise", *more)
     records = json.loads(pets(off, *FEW, *options, "--format", "json")[1])
     assert [record["class"] for record in records] == [None, "cat", "dog", "eel"]
-    adjusted = holm([record["pvalue"] for record in records])
+    adjusted = adjust([record["pvalue"] for record in records])
     assert [record["pvalue_adjusted"] for record in records] == pytest.approx(list(adjusted))
     alone = json.loads(pets(off, *FEW, "--lens", "class-wise:dog", "--format", "json")[1])
     assert alone[0]["panel"] == records[2]["panel"]
@@ -39,7 +40,7 @@ def test_text(pets, off, fair):
     code, out, err = pets(off, *FEW, "--lens", "top-label", "--lens", "canonical")
     assert (code, err) == (0, "")
     assert out.count("Evidence of miscalibration through") == 2
-    assert out.count("Holm's correction over 2 lenses") == 2
+    assert out.count("by Holm's method over 2 lenses") == 2
     assert max(map(len, out.splitlines())) <= 100
     out = pets(fair, *FEW)[1]
     assert out.startswith("No evidence of miscalibration through Canonical() (n = 600,")

@@ -10,6 +10,7 @@ import pytest
 
 from calibstat.cli.test import Record, _n_decimals, headline
 from calibstat.cli.text import narrow
+from calibstat.inference.multiplicity import benjamini_yekutieli
 
 
 def table(out):
@@ -22,7 +23,9 @@ def test_a_rejection_comes_with_its_size(pets, off):
     code, out, err = pets(off)
     assert (code, err) == (0, "")
     text = " ".join(out.split("\n\n")[0].split())
-    assert text.startswith("Evidence of miscalibration: 5 of 5 tests reject at 5 % after Holm's correction (n = 600).")
+    assert text.startswith(
+        "Evidence of miscalibration: 5 of 5 tests reject at 5 %, adjusted by Holm's method (n = 600)."
+    )
     values = {row[0]: row for row in table(out)}
     size = re.search(r"excess over noise, (\S+): (\S+), where (\S+) is expected", text)
     assert float(size[2]) == pytest.approx(float(values[size[1]][1]), rel=0.01)
@@ -54,6 +57,19 @@ def test_columns_are_aligned(pets, fair):
     block = pets(fair, "--given", "sex")[1].split("\n\n")[1].splitlines()
     ends = {line.rstrip(" *").__len__() for line in block}
     assert len(ends) == 1
+
+
+def test_the_way_of_adjusting_is_chosen_and_said(pets, off):
+    records = json.loads(pets(off, "--adjust", "fdr_by", "--format", "json")[1])
+    wanted = benjamini_yekutieli([record["pvalue"] for record in records])
+    assert [record["pvalue_adjusted"] for record in records] == pytest.approx(list(wanted))
+    assert {record["adjust"] for record in records} == {"fdr_by"}
+    out = " ".join(pets(off, "--adjust", "fdr_by")[1].split())
+    assert "5 of 5 tests reject at 5 %, adjusted by Benjamini and Yekutieli's method (n = 600)" in out
+    assert "(share of false discoveries, for any dependence) over the tests above; * at most 5 %" in out
+    code, _, err = pets(off, "--adjust", "max-t")
+    assert code == 2
+    assert "--adjust is 'max-t', but each question is tested on draws of its own: take 'holm' or" in err
 
 
 def test_the_smallest_pvalue_of_draws_is_no_bound(pets, off):
