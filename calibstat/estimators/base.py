@@ -281,6 +281,10 @@ class Estimator(HasParameters, ABC):
     """The position of the tested number among several, if it is one of them."""
     extreme: ClassVar[Extreme] = "large"
     """Which values of the headline are evidence of miscalibration."""
+    interval_about: ClassVar[str] = ""
+    """What an interval is for, where that is not the estimand, in words; results print it."""
+    no_interval: ClassVar[str] = ""
+    """Why there is no interval, or which estimator has one instead, in words; results print it."""
     residual_form: ClassVar[ResidualForm] = "none"
     """How the value depends on the residuals outcome - prediction, given the predictions.
 
@@ -307,6 +311,14 @@ class Estimator(HasParameters, ABC):
     def squared_form(self) -> Estimator | None:
         """The debiased squared error in the same cells, which comparisons use; None if there is none."""
         return None
+
+    @property
+    def noise_form(self) -> Estimator | None:
+        """What bounds the noise e(y) - e(q) of labels y with chances q, evaluated on y - q; None if nothing does.
+
+        For a seminorm it is the estimator itself, by the triangle inequality.
+        """
+        return self if self.residual_form == "seminorm" else None
 
     def largest_value(self, n_classes: int) -> float:
         """Return an upper bound of the headline for that number of classes, at which intervals end."""

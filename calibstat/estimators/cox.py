@@ -36,9 +36,10 @@ from calibstat.estimators.base import (
 from calibstat.estimators.recalibration_scores import logit_score
 from calibstat.estimators.tally import ratio
 
-Statistic: TypeAlias = Literal["score", "likelihood_ratio", "slope"]
-# The place of each statistic among the eight numbers of a fit.
-_PLACES = {"score": 7, "likelihood_ratio": 6, "slope": 4}
+Statistic: TypeAlias = Literal["score", "likelihood_ratio", "slope", "intercept_in_the_large"]
+# The place of each statistic among the eight numbers of a fit, and the value of each coefficient under calibration.
+_PLACES = {"score": 7, "likelihood_ratio": 6, "slope": 4, "intercept_in_the_large": 0}
+_CALIBRATED = {"slope": 1.0, "intercept_in_the_large": 0.0}
 
 
 @final
@@ -58,7 +59,7 @@ class CoxFit:
         Wald intervals. NaN where outcomes are separated or the predictions are all equal.
     likelihood_ratio, score : float
         Statistics of intercept = 0 and slope = 1, with two degrees of freedom.
-    statistic : {"score", "likelihood_ratio", "slope"}
+    statistic : {"score", "likelihood_ratio", "slope", "intercept_in_the_large"}
         The one of the numbers that is tested.
     intercept_in_the_large_error, intercept_error, slope_error : float
         Standard errors; with weights those of the sandwich variance.
@@ -88,7 +89,7 @@ class CoxFit:
         return exp(-self.score / 2)
 
     def __float__(self) -> float:
-        return {"score": self.score, "likelihood_ratio": self.likelihood_ratio, "slope": self.slope}[self.statistic]
+        return float(getattr(self, self.statistic))
 
 
 @final
@@ -110,8 +111,9 @@ class Cox(Estimator):
     ----------
     confidence_level : float
         Of the intervals, between 0 and 1.
-    statistic : {"score", "likelihood_ratio", "slope"}
-        The one that is tested. The slope is tested on both sides of one; it has intervals and can be compared.
+    statistic : {"score", "likelihood_ratio", "slope", "intercept_in_the_large"}
+        The one that is tested. A coefficient is tested on both sides of its value under calibration; it has intervals
+        and can be compared.
 
     Raises
     ------
@@ -132,11 +134,15 @@ class Cox(Estimator):
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
+    no_interval: ClassVar[str] = (
+        "Cox(statistic='slope') and Cox(statistic='intercept_in_the_large') have one, as has each coefficient of the "
+        "value"
+    )
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]
-        """Whether one of the statistics is tested, and not the slope."""
-        return self.statistic != "slope"
+        """Whether one of the statistics is tested, and not a coefficient."""
+        return self.statistic not in _CALIBRATED
 
     @property
     def estimand(self) -> Estimator:
@@ -149,12 +155,12 @@ class Cox(Estimator):
         return _CoxEvaluator(self, predictions)
 
     def headline(self, values: Floats) -> Floats:
-        """Return the statistic of intercept 0 and slope 1, or the slope."""
+        """Return the statistic of intercept 0 and slope 1, or the coefficient."""
         return values[..., _PLACES[self.statistic]]
 
     def evidence(self, values: Floats) -> Floats:
-        """Larger statistics are stronger evidence, and slopes further from one on either side."""
-        return np.abs(values - 1) if self.statistic == "slope" else values
+        """Larger statistics are stronger evidence, and coefficients further from calibration on either side."""
+        return values if self.test_statistic else np.abs(values - _CALIBRATED[self.statistic])
 
 
 class _CoxEvaluator(Evaluator):
@@ -180,19 +186,21 @@ class _CoxEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """The slope has an expansion: a row adds its score times the inverse of the information."""
-        return Capabilities(expansion=self._expanded if self.estimator.statistic == "slope" else None)
+        """Coefficients have an expansion: a row adds its score times the inverse of the information."""
+        return Capabilities(expansion=None if self.estimator.test_statistic else self._expanded)
 
     def _expanded(self, outcomes: Array) -> Expansion:
-        value, none = self(outcomes), np.full(len(self.logits), np.nan)
-        if not np.isfinite(value[4]):
+        values, none, alone = self(outcomes), np.full(len(self.logits), np.nan), self.estimator.statistic != "slope"
+        value = float(self.estimator.headline(values))
+        if not np.isfinite(value):
             return Expansion(np.nan, none, none[:, None])
         masses = all_weights(self.predictions, None)
         design = np.stack([np.ones(len(self.logits)), self.logits])
-        chances = expit(value[2] + value[4] * self.logits)
+        chances = expit(value + self.logits if alone else values[2] + values[4] * self.logits)
+        design = design[:1] if alone else design
         information = (design * masses * chances * (1 - chances)) @ design.T
-        toward = np.linalg.pinv(information, hermitian=True)[1] @ design
-        return Expansion(float(value[4]), masses * (happened(outcomes) - chances) * toward, (masses * toward)[:, None])
+        toward = np.linalg.pinv(information, hermitian=True)[-1] @ design
+        return Expansion(value, masses * (happened(outcomes) - chances) * toward, (masses * toward)[:, None])
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         event = happened(outcomes)

@@ -60,6 +60,13 @@ class PDE(Estimator):
     placement: Literal["cell", "row"] = "cell"
     quantity: ClassVar[str] = "mean distance of predictions from cell means of outcomes (binned)"
     largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    interval_about: ClassVar[str] = "the *binned* error, in these cells"
+    no_interval: ClassVar[str] = ", for p other than 1"
+
+    @property
+    def noise_form(self) -> ECE | None:
+        """The error of the same cells: a mean distance moves at most as far as the mean outcomes do."""
+        return ECE(self.binning) if self.p == 1 else None
 
     @property
     def estimand(self) -> PDE:
@@ -139,6 +146,7 @@ class ECESweep(Estimator):
     p: Order = 1
     quantity: ClassVar[str] = "calibration error of cell means, with as many cells as keep mean outcomes increasing"
     two_outcomes: ClassVar[bool] = True
+    no_interval: ClassVar[str] = ", whose number of cells the outcomes choose"
 
     @property
     def estimand(self) -> Estimator:

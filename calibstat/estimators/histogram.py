@@ -16,6 +16,7 @@ from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator
 from calibstat.estimators.scores import BrierScore
+from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import Tally, TallyPlan, full_vector, ratio
 
 
@@ -147,6 +148,11 @@ class _Decomposition(Estimator):
     def estimand(self) -> BrierDecomposition:
         """The unbinned decomposition."""
         return BrierDecomposition(UniqueValues())
+
+    @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic of the calibration in the same cells."""
+        return DebiasedL2(self.binning)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells."""

@@ -80,6 +80,9 @@ class CORP(Estimator):
     quantity: ClassVar[str] = "score and its parts: miscalibration (isotonic), discrimination, uncertainty"
     headline_place: ClassVar[int | None] = 1
     two_outcomes: ClassVar[bool] = True
+    no_interval: ClassVar[str] = (
+        ": percentile bootstrap intervals held the truth in 0 to 2 % of simulated samples, basic ones in 46 to 98 %"
+    )
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows, and compute the loss of each prediction."""

@@ -98,6 +98,7 @@ class SKCE(Estimator):
     multiples: Sequence[float] | None = None
     quantity: ClassVar[str] = "squared kernel calibration error (all classes)"
     residual_form: ClassVar[ResidualForm] = "function"
+    no_interval: ClassVar[str] = ", but for its root, KCE()"
 
     def __post_init__(self) -> None:
         keep(self, bandwidth=_bandwidth(self.bandwidth))

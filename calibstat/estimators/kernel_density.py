@@ -56,7 +56,13 @@ class LpCE(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     p: Order = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error of cell means (plug-in, binned)"
-    residual_form: ClassVar[ResidualForm] = "function"
+    largest: ClassVar[tuple[float, float]] = (2.0, 2.0)
+    no_interval: ClassVar[str] = ", for p other than 1"
+
+    @property
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
+        """A power of a seminorm of the residuals."""
+        return "seminorm" if self.p == 1 else "function"
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the powers of gaps by the shares of cells."""

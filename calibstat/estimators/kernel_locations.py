@@ -233,6 +233,7 @@ class CME(Estimator):
     kernel: Kernel = field(default_factory=LaplaceKernel)
     covariance: Literal["exact", "sample"] = "exact"
     test_statistic: ClassVar[bool] = True
+    no_interval: ClassVar[str] = "KCE(), an error by a kernel, has one"
     quantity: ClassVar[str] = "mean residuals near test locations in units of their covariance (CME statistic)"
 
     def __post_init__(self) -> None:

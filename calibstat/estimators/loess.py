@@ -20,13 +20,16 @@ from calibstat.estimators._local_fits import (
     error_scales,
     nearest_widths,
 )
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, two_classes
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, two_classes
 from calibstat.estimators.combined import NoRows, leading_shape
-from calibstat.estimators.tally import Tally, TallyPlan, ratio
+from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
 from calibstat.lenses.restrict import Given
 
 if TYPE_CHECKING:
     from calibstat.estimators._local_fits import Pooled
+
+# What intervals are for: a local polynomial of the errors is linear in the residuals.
+SMOOTHED = "the error of the *smoothed* curve, with this smoother"
 
 
 @final
@@ -100,6 +103,8 @@ class LOESS(Estimator):
     band: Literal["outcome", "null"] = "outcome"
     by_rows: ClassVar[str] = "its neighbourhoods are made of rows"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+    interval_about: ClassVar[str] = SMOOTHED
     two_outcomes: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -424,6 +429,18 @@ class ICI(Estimator):
     quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
+    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    no_interval: ClassVar[str] = ", whose curve is not linear in the outcomes as that of ICI() is"
+
+    @property
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
+        """A seminorm where the curve is linear in the outcomes."""
+        return "seminorm" if isinstance(self.curve, (LOESS, CellMeans)) else "none"
+
+    @property
+    def interval_about(self) -> str:  # type: ignore[override]
+        """The error of the curve."""
+        return BinnedEstimator.interval_about if isinstance(self.curve, CellMeans) else SMOOTHED
 
     @property
     def estimand(self) -> Estimator:

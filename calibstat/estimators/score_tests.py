@@ -38,6 +38,11 @@ class _ScoreTest(Estimator):
     extreme: ClassVar[Extreme] = "either"
 
     @property
+    def no_interval(self) -> str:  # type: ignore[override]
+        """Name what it is in units of the score."""
+        return f"{self.estimand!r}, the same excess in units of the score, has one"
+
+    @property
     def estimand(self) -> ScoreExcess:
         """The excess of the mean score, whose size decides how large this grows, with the same sign."""
         return ScoreExcess(self.score)

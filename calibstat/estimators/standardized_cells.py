@@ -34,6 +34,7 @@ class _StandardizedErrors(Estimator):
     denominator: Denominator
     test_statistic: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
+    no_interval: ClassVar[str] = "DebiasedL2(), the size of the error, has one"
 
     @property
     def estimand(self) -> SquaredCE:

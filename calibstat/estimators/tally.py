@@ -290,6 +290,7 @@ class BinnedEstimator(Estimator):
 
     binning: Binning
     needs: ClassVar[tuple[str, ...]] = ()
+    interval_about: ClassVar[str] = "the *binned* error, in these cells (a lower bound of the unbinned one)"
 
     @property
     def estimand(self) -> Estimator:

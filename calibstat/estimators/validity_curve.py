@@ -80,7 +80,14 @@ class AUCV(BinnedEstimator):
     binning: Binning = UniqueValues()
     quantity: ClassVar[str] = "area under the validity curve of cell means (higher is better)"
     largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    smallest_value: ClassVar[float] = 0.0
     extreme: ClassVar[Extreme] = "small"
+    interval_about: ClassVar[str] = "the *binned* area, in these cells (an upper bound of the unbinned one)"
+
+    @property
+    def noise_form(self) -> ECE:
+        """The error that this is one minus of: noise moves both alike."""
+        return ECE(self.binning)
 
     def functional(self, tally: Tally) -> Floats:
         """Subtract the mean deviation from one."""
@@ -135,6 +142,7 @@ class NeighborAUCV(Estimator):
     quantity: ClassVar[str] = "area under the validity curve of nearest neighbours (higher is better)"
     two_outcomes: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"
+    no_interval: ClassVar[str] = ", but for AUCV(EqualMass(15)), with cells for neighbours"
 
     @property
     def estimand(self) -> AUCV:

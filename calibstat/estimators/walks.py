@@ -228,6 +228,7 @@ class WorstInterval(Estimator):
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
+    no_interval: ClassVar[str] = ", whose interval the outcomes choose, but for its size, Kuiper()"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows."""
@@ -343,6 +344,7 @@ class BrownianBridge(Estimator):
     """
 
     test_statistic: ClassVar[bool] = True
+    no_interval: ClassVar[str] = "MeanAndBridge(), its parts in probability units, has one"
     quantity: ClassVar[str] = "mean residual, distance of the walk from its line, and Fisher's combination of both"
     headline_place: ClassVar[int | None] = 2
     two_outcomes: ClassVar[bool] = True

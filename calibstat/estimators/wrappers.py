@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -49,6 +49,7 @@ class Jackknifed(Estimator):
     """
 
     estimator: Estimator
+    no_interval: ClassVar[str] = ": the correction moves with the outcomes"
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
@@ -146,6 +147,7 @@ class Generic(Estimator):
     """
 
     function: Callable[[Sample], Any] | Estimator
+    no_interval: ClassVar[str] = ", a function of which nothing is known"
 
     @property
     def quantity(self) -> str:  # type: ignore[override]

@@ -208,13 +208,11 @@ def _interval_source(
     core: Estimator, seen: Sample, multiplier: Multiplier, n_resamples: int, rng: np.random.Generator
 ) -> Interval:
     """Return the law behind the interval; labels are also redrawn, except for rows in clusters."""
-    if core.residual_form != "seminorm":
-        found = interval_of(core, seen, multiplier, None, rng)
-        if not found.of_error:
-            raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
-        return found
-    whole = Headline(core)
+    whole, clustered = Headline(core), multiplier.groups is not None
     evaluator = whole.prepare(seen.predictions)
-    clustered = multiplier.groups is not None
-    redraws = None if clustered else Consistency(n_resamples).draw(whole, seen, rng, evaluator).samples
-    return interval_of(core, seen, multiplier, redraws, rng, evaluator)
+    drawn = core.noise_form is not None and not clustered
+    redraws = Consistency(n_resamples).draw(whole, seen, rng, evaluator).samples if drawn else None
+    found = interval_of(core, seen, multiplier, redraws, rng, evaluator)
+    if not found.of_error:
+        raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
+    return found

@@ -43,14 +43,14 @@ def estimate(
 ) -> Estimate:
     """Estimate a calibration error, with an interval where one is known to cover, and show what noise alone would give.
 
-    Seminorms of the residuals (ECE, RMSCE and other binned errors, Kuiper, smooth errors) get the uniform interval:
-    by the triangle inequality the error of the value is at most the same seminorm of the noise, whose law comes from
-    multiplying centred signs into the residuals; the half-width is the larger of that quantile and the one of exactly
-    redrawn labels. So it covers at zero, and excludes zero only where the exact test rejects at the same level; it is
-    wider than need be for large errors. `DebiasedL2` gets the total-variance interval, and stands for other squared
-    errors in the same cells. Means of rows (`BrierScore`, `LogScore`, `ZeroOneLoss`), `RMSE`, `AUC` (DeLong et al.
-    1988) and the slope of `Cox` get normal intervals by the influence of each row, for many rows. All others get none,
-    and ``interval_note`` says why.
+    Seminorms of the residuals (ECE, RMSCE and other binned errors, Kuiper, smooth errors, `ICI`) get the uniform
+    interval: by the triangle inequality the error of the value is at most the same seminorm of the noise, whose law
+    comes from multiplying centred signs into the residuals; the half-width is the larger of that quantile and the one
+    of exactly redrawn labels. So it covers at zero, and excludes zero only where the exact test rejects at the same
+    level; it is wider than need be for large errors. `AUCV`, one minus the ECE, has the same. `DebiasedL2` gets the
+    total-variance interval, and stands for other squared errors in the same cells. Means of rows (`BrierScore`,
+    `LogScore`, `ZeroOneLoss`), `RMSE`, `AUC` (DeLong et al. 1988) and the coefficients of `Cox` get normal intervals
+    by the influence of each row, for many rows. All others get none, and ``interval_note`` says why.
 
     Parameters
     ----------
@@ -148,12 +148,25 @@ def _interval(
         return None, str(reason), ()
 
 
-_NONE = (
-    "no theory gives an interval that covers for {} here: percentile bootstrap intervals of calibration errors hold "
-    "the truth 0 to 9 % of the time where it is small. Those of ECE, RMSCE, MaximumMiscalibration, DebiasedL2 or "
-    "Kuiper cover; read this value against its null mean"
-)
-_BINNED = "for the *binned* error, in these cells (a lower bound of the unbinned one); "
+def _why_none(core: Estimator) -> str:
+    """Say why an estimator has no interval, and what has one instead."""
+    if not core.has_headline:
+        return f"{core!r} gives several numbers, and an interval is for one; calibration_band bounds a whole curve"
+    if core.test_statistic:
+        reason = (
+            f"{core!r} is a test statistic: it grows with the number of rows where the model is off, so that there is "
+            "no true value that an interval could hold"
+        )
+        return f"{reason}; {core.no_interval or 'an error, such as ECE() or Kuiper(), has one'}"
+    return (
+        f"no interval is known to cover for {core!r}{core.no_interval}. Those of ECE, RMSCE, DebiasedL2, Kuiper, "
+        "SmoothECE and ICI cover; read this value against its null mean"
+    )
+
+
+def _about(core: Estimator) -> str:
+    """Say what the interval is for, if that is not the estimand; of a combination, as its first member says it."""
+    return core.interval_about or next(filter(None, map(_about, core.members)), "")
 
 
 def interval_of(
@@ -170,18 +183,24 @@ def interval_of(
     clusters; `redraws` (R,) are headline values under exact redraws of the labels, None where labels cannot be redrawn.
     An evaluator of the headline is taken where it is prepared already.
     """
-    whole = Headline(core)
+    whole, moving = Headline(core), core.noise_form
     evaluator = evaluator or whole.prepare(seen.predictions)
-    if core.residual_form != "seminorm" and core.squared_form is None and not evaluator.capabilities.expansion:
-        raise NoInterval(_NONE.format(repr(core)))
+    if moving is None and core.squared_form is None and not evaluator.capabilities.expansion:
+        raise NoInterval(_why_none(core))
     count = _clusters(multiplier, seen)
-    if core.residual_form != "seminorm":
+    if moving is None:
         return normal_interval(core, seen, evaluator, multiplier.groups)
+    value = float(evaluator(seen.outcomes))
+    if moving != core:
+        whole = Headline(moving)
+        evaluator = whole.prepare(seen.predictions)
+        if redraws is not None:
+            redraws = Consistency(len(redraws)).draw(whole, seen, rng, evaluator).samples
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
     noise = centred.draw(whole, seen, rng, evaluator).samples
     if not noise.any() and (redraws is None or not redraws.any()):
         raise NoInterval(NO_NOISE)
-    binned = "" if evaluator.capabilities.tally is None else _BINNED
+    about = _about(core)
     how = (
         "the larger of the multiplier quantile and the exact label-redraw quantile"
         if redraws is not None
@@ -190,10 +209,11 @@ def interval_of(
         "is too short near zero)"
     )
     return UniformInterval(
-        float(evaluator(seen.outcomes)),
+        value,
         [noise] if redraws is None else [noise, redraws],
-        f"{binned}uniform: half-width {how}",
-        core.largest_value(seen.predictions.n_classes),
+        f"{about and f'for {about}; '}uniform: half-width {how}",
+        max(value, core.largest_value(seen.predictions.n_classes)),
+        of_error=core.extreme == "large",
     )
 
 

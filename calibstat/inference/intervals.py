@@ -60,7 +60,7 @@ class Interval(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class UniformInterval(Interval):
-    """A seminorm of residuals: the distance is at most the seminorm of the noise (triangle inequality).
+    """A value that noise moves by at most a seminorm of the noise (triangle inequality).
 
     `noises` are values of the seminorm on noise alone (R,), drawn in different ways; the half-width is their largest
     quantile. No bound exceeds `largest`, the largest possible value.
@@ -70,6 +70,7 @@ class UniformInterval(Interval):
     noises: Sequence[Floats]
     method: str
     largest: float = np.inf
+    of_error: bool = True
 
     def half_width(self, confidence_level: float) -> float:
         """Return the largest of the quantiles of rank ceil(level * (R + 1))."""
@@ -77,12 +78,13 @@ class UniformInterval(Interval):
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus the half-width, the lower end at least zero."""
-        half = self.half_width(confidence_level)
-        return ConfidenceInterval(lower_end(self.value, half), min(self.value + half, self.largest))
+        low = lower_end(self.value, self.half_width(confidence_level))
+        return ConfidenceInterval(low, self.upper(confidence_level))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus the half-width, which is the same for one side as for two."""
-        return min(self.value + self.half_width(confidence_level), self.largest)
+        end = self.value + self.half_width(confidence_level)
+        return end if end < self.largest - tie_slack(end, self.value) else self.largest
 
     def pvalue_above(self, margin: float) -> float:
         """Return the Monte Carlo p-value of the distance from the value to the margin, among the noises."""

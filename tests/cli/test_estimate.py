@@ -58,10 +58,10 @@ def test_level_and_seed(estimated, off):
 
 
 def test_no_interval_is_null_and_said(estimated, off):
-    options = (off, "--lens", "top-label", "--estimator", "PDE")
+    options = (off, "--lens", "top-label", "--estimator", "PDE(EqualMass(15), p=2)")
     (record,) = records_of(estimated(*options, "--format", "json"))
     assert record["confidence_interval"] is None
-    assert record["interval_note"].startswith("no theory gives an interval that covers")
+    assert record["interval_note"].startswith("no interval is known to cover for PDE")
     _, text, _ = estimated(*options)
     assert "none" in text.splitlines()[1]
 

@@ -61,8 +61,8 @@ def test_margins_outside_the_range(margin):
 
 
 def test_an_estimator_without_interval():
-    with pytest.raises(ValueError, match=r"equivalence_test: no theory gives an interval.*Those of ECE"):
-        equivalence_test(world(), cs.PDE(cs.EqualMass(10)), 0.1)
+    with pytest.raises(ValueError, match=r"equivalence_test: no interval is known to cover.*Those of ECE"):
+        equivalence_test(world(), cs.CORP(), 0.1)
     with pytest.raises(ValueError, match="9 resamples are too few"):
         equivalence_test(world(), ECE, 0.1, n_resamples=9)
 

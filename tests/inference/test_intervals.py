@@ -149,12 +149,15 @@ def test_clusters_are_drawn_whole_and_the_redraw_is_left_out():
 @pytest.mark.parametrize(
     ("estimator", "reason"),
     [
-        (cs.PDE(cs.EqualMass(5)), "no theory gives an interval"),
-        (cs.HistogramRegression(cs.EqualMass(5)), "no theory gives an interval"),
-        (cs.CORP(), "no theory gives an interval"),
+        (cs.PDE(cs.EqualMass(5), p=2), "no interval is known to cover .* for p other than 1"),
+        (cs.HistogramRegression(cs.EqualMass(5)), "gives several numbers, .*; calibration_band bounds a whole curve"),
+        (cs.CORP(), r"no interval is known to cover for CORP\("),
+        (cs.Spiegelhalter(), r"is a test statistic: it grows .*; ScoreExcess\(score='brier'\), the same excess"),
+        (cs.Cox(), r"is a test statistic: .*; Cox\(statistic='slope'\) and .* have one"),
+        (cs.ICI(cs.LogisticSpline(3)), r"whose curve is not linear in the outcomes as that of ICI\(\) is"),
         (cs.DebiasedL2(cs.EqualMass(100)), r"holds 4 of 400 rows.*take fewer cells, for example EqualMass\(20\)"),
     ],
-    ids=["PDE", "HistogramRegression", "CORP", "small cells"],
+    ids=["PDE", "HistogramRegression", "CORP", "Spiegelhalter", "Cox", "ICI", "small cells"],
 )
 def test_no_interval_and_the_reason(calibrated, estimator, reason):
     found = cs.estimate(calibrated, estimator, n_resamples=99, rng=0)
@@ -163,6 +166,49 @@ def test_no_interval_and_the_reason(calibrated, estimator, reason):
     with pytest.raises(NoInterval, match=reason):
         raise NoInterval(found.interval_note)
     assert "interval  none: " in str(found)
+
+
+# Values that a seminorm of the noise moves at most as far
+
+
+@pytest.fixture
+def off(miscalibrated):
+    return cs.TopLabel()(miscalibrated)
+
+
+def test_the_area_under_the_validity_curve_has_the_interval_of_its_error_mirrored(off):
+    area, error = (cs.estimate(off, each(cs.EqualMass(10)), rng=0) for each in (cs.AUCV, cs.ECE))
+    assert area.estimate == pytest.approx(1 - error.estimate)
+    mirrored = [1 - end for end in error.confidence_interval[::-1]]
+    assert area.confidence_interval == pytest.approx(mirrored, abs=0.005)  # each has draws of its own
+    assert "*binned* area, in these cells (an upper bound" in area.interval_note
+    with pytest.raises(ValueError, match="is no error: zero does not mean that nothing is wrong"):
+        cs.equivalence_test(off, cs.AUCV(cs.EqualMass(10)), 0.1, n_resamples=99, rng=0)
+
+
+def test_an_area_of_one_is_excluded_only_where_the_exact_test_rejects():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        p = rng.random(150)
+        sample = cs.Sample(rng.random(150) < p**1.3, p)
+        low, high = cs.estimate(sample, cs.AUCV(cs.EqualMass(10)), n_resamples=99, rng=1).confidence_interval
+        pvalue = cs.calibration_test(sample, cs.AUCV(cs.EqualMass(10)), null=cs.Consistency(99), rng=1).pvalue
+        assert low < high <= 1
+        assert high == 1 or pvalue <= 0.07  # the draws are not the same
+
+
+def test_a_deviation_moves_as_far_as_the_error_of_its_cells(off):
+    found, error = (cs.estimate(off, each(cs.EqualMass(10)), rng=0) for each in (cs.PDE, cs.ECE))
+    reach = error.confidence_interval.high - error.estimate
+    assert found.confidence_interval.high - found.estimate == pytest.approx(reach, abs=0.005)
+
+
+@pytest.mark.parametrize("estimator", [cs.ICI(), cs.LOESS(n_points=50), cs.SmoothECE()], ids=repr)
+def test_smoothed_errors_have_intervals(off, estimator):
+    found = cs.estimate(off, estimator, n_resamples=199, rng=0)
+    low, high = found.confidence_interval
+    assert 0 < low < found.headline < high
+    assert ("*smoothed* curve" in found.interval_note) == (estimator != cs.SmoothECE())
 
 
 def test_weights(calibrated):

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import calibstat as cs
 from calibstat.draws.labels import LabelLaw
+from calibstat.estimators.base import Headline
 from calibstat.nulls.multiplier import signed_values
 from registry import ESTIMATORS, every
 from strategies import fitting, labelled
@@ -122,6 +123,20 @@ def test_functions_of_residuals_know_what_a_sign_does(entry):
     np.testing.assert_allclose(value, entry.thing.headline(evaluate(sample.outcomes)), rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(opposite, -value if entry.odd else value, rtol=1e-9, atol=1e-12)
     assert not np.isclose(double, value, rtol=1e-3, atol=0)
+
+
+@every([each for each in ESTIMATORS if each.thing.core.noise_form and each.thing.residual_form != "seminorm"])
+@examples(5)
+@given(data=st.data())
+def test_noise_moves_a_value_at_most_as_far_as_its_noise_form_says(entry, data):
+    sample = data.draw(fitting(entry, max_rows=12))
+    labels = data.draw(labelled(sample, 1))[0]
+    core, seen = entry.thing.core, entry.thing.lens(sample)
+    other = entry.thing.lens(cs.Sample.of(sample.predictions, labels))
+    value, noise = (Headline(each).prepare(seen.predictions) for each in (core, core.noise_form))
+    rows = np.eye(seen.predictions.n_classes)
+    gap = noise(seen.predictions.probabilities + rows[seen.outcomes] - rows[other.outcomes])
+    assert abs(value(seen.outcomes) - value(other.outcomes)) <= gap + 1e-6
 
 
 @every([entry for entry in ESTIMATORS if entry.thing.residual_form == "seminorm"])
