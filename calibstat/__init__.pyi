@@ -77,7 +77,6 @@ from calibstat.estimators.loess import CalibrationIndices as CalibrationIndices
 from calibstat.estimators.loess import CellMeans as CellMeans
 from calibstat.estimators.loess import LocalCurve as LocalCurve
 from calibstat.estimators.logistic_spline import LogisticSpline as LogisticSpline
-from calibstat.estimators.miscalibration import ECE as ECE
 from calibstat.estimators.miscalibration import VECE as VECE
 from calibstat.estimators.miscalibration import ExpectedMiscalibration as ExpectedMiscalibration
 from calibstat.estimators.miscalibration import Lp as Lp
@@ -104,6 +103,7 @@ from calibstat.estimators.scores import SphericalScore as SphericalScore
 from calibstat.estimators.scores import ZeroOneLoss as ZeroOneLoss
 from calibstat.estimators.smooth import SmoothCE as SmoothCE
 from calibstat.estimators.smooth import SmoothECE as SmoothECE
+from calibstat.estimators.squared import ECE as ECE
 from calibstat.estimators.squared import RMSCE as RMSCE
 from calibstat.estimators.squared import DebiasedCE as DebiasedCE
 from calibstat.estimators.squared import DebiasedL2 as DebiasedL2

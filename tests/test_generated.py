@@ -53,5 +53,5 @@ def test_marks_and_words_that_are_not_there_are_named(generate):
 
 
 def test_papers_are_read_from_docstrings(generate):
-    assert generate.papers(cs.ECE) == "Naeini et al. 2015; Guo et al. 2017"
+    assert generate.papers(cs.ECE) == "Naeini et al. 2015; Guo et al. 2017; Kumar et al. 2019; Lee et al. 2023"
     assert generate.papers(cs.CORP) == "Dimitriadis, Gneiting & Jordan 2021"

@@ -22,7 +22,7 @@ from calibstat.binnings.base import (
 )
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
-from calibstat.data.parameters import Count, check_kind, keep
+from calibstat.data.parameters import Count, check_kind, keep, without_defaults
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -301,8 +301,7 @@ class FixedEdges(Binning):
             raise ValueError(f"edges are {given!r}; give at least two strictly increasing numbers.")
         keep(self, edges=given, closed=closed)
 
-    def __repr__(self) -> str:
-        return f"FixedEdges(edges={self.edges!r}{'' if self.closed == 'left' else ', closed=' + repr(self.closed)})"
+    __repr__ = without_defaults
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut the one conditioned column."""

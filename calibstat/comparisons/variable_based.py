@@ -26,7 +26,8 @@ from calibstat.comparisons.splits import (
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
-from calibstat.estimators.miscalibration import ECE, VECE
+from calibstat.estimators.miscalibration import VECE
+from calibstat.estimators.squared import ECE
 from calibstat.inference.results import Result
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens

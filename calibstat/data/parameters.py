@@ -92,6 +92,12 @@ def keep(instance: object, **parameters: Any) -> None:
         object.__setattr__(instance, name, value)
 
 
+def without_defaults(instance: Any) -> str:
+    """Write an object with its binning, and with those of its other parameters that are not the default ones."""
+    own = [each for each in fields(instance) if each.name == "binning" or getattr(instance, each.name) != each.default]
+    return f"{type(instance).__name__}({', '.join(f'{each.name}={getattr(instance, each.name)!r}' for each in own)})"
+
+
 # The kind of a parameter is its annotation. Limits stand in the annotation too, beside the type.
 
 

@@ -279,6 +279,8 @@ class Estimator(HasParameters, ABC):
     """What depends on how many rows there are, or on how they are listed, so that there is no true value; in words."""
     headline_place: ClassVar[int | None] = None
     """The position of the tested number among several, if it is one of them."""
+    root: bool = False
+    """Whether the value is the signed root of its `squared_form`; ends of intervals are then roots too."""
     extreme: ClassVar[Extreme] = "large"
     """Which values of the headline are evidence of miscalibration."""
     interval_about: ClassVar[str] = ""

@@ -16,8 +16,7 @@ from calibstat.data.parameters import Order
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.estimators.miscalibration import ECE
-from calibstat.estimators.squared import RMSCE
+from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import TallyPlan, ratio, replicates
 from calibstat.estimators.walks import Ordered
 
@@ -151,9 +150,7 @@ class ECESweep(Estimator):
     @property
     def estimand(self) -> Estimator:
         """The unbinned error, where cells are level sets of the prediction."""
-        if self.p == 1:
-            return ECE(UniqueValues())
-        return RMSCE(UniqueValues()) if self.p == 2 else PDE(UniqueValues(), self.p)
+        return ECE(UniqueValues(), self.p)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows, and compute the weight below each."""

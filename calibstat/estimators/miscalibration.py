@@ -14,7 +14,7 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import HasParameters, Norm
 from calibstat.estimators.base import Estimator, ResidualForm
-from calibstat.estimators.squared import DebiasedL2
+from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector
 from calibstat.lenses.restrict import Given
 
@@ -213,45 +213,6 @@ class MaximumMiscalibration(_Miscalibration):
     def terms(self, tally: Tally) -> Floats:
         """Return the distances, 0 in empty cells."""
         return np.where(tally.weight > 0, _distances(tally, self.distance), 0.0)
-
-
-@final
-@dataclass(frozen=True)
-class ECE(CellwiseEstimator):
-    r"""Expected calibration error, binned: the total variation case of `ExpectedMiscalibration`.
-
-    .. math:: \sum_b \frac{n_b}{n}\, \tfrac12 \lVert \bar y_b - \bar p_b \rVert_1,
-       \quad\text{for two classes}\quad \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
-
-    (Naeini et al. 2015; Guo et al. 2017 through ``TopLabel()``), in probability units. Biased upward: under calibration
-    by about :math:`\sum_b \sqrt{2 \bar v_b n_b / \pi} / n`, v = p(1 - p). O(n) after cutting.
-
-    Parameters
-    ----------
-    binning : Binning
-
-    Examples
-    --------
-    >>> import calibstat as cs
-    >>> sample = cs.Sample([0, 2, 1], [[0.1, 0.3, 0.6], [0.2, 0.2, 0.6], [0.1, 0.8, 0.1]])
-    >>> round((cs.TopLabel() | cs.ECE(cs.FixedEdges([0, 1])))(sample), 6)
-    0.0
-    """
-
-    binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "expected calibration error of cell means (total variation, binned)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
-    residual_form: ClassVar[ResidualForm] = "seminorm"
-
-    @property
-    def squared_form(self) -> DebiasedL2:
-        """The U-statistic of squared errors in the same cells."""
-        return DebiasedL2(self.binning)
-
-    def terms(self, tally: Tally) -> Floats:
-        """Divide absolute residual sums by the total weight."""
-        gaps = np.abs(tally.outcome - tally.prediction)
-        return tally.over_total(gaps[..., 0] if gaps.shape[-1] == 1 else 0.5 * gaps.sum(axis=-1))
 
 
 def _distances(tally: Tally, distance: Distance) -> Floats:

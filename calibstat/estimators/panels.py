@@ -10,9 +10,10 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.combined import EachClass, Family
 from calibstat.estimators.kernel import SKCE
-from calibstat.estimators.miscalibration import ECE, MaximumMiscalibration
+from calibstat.estimators.miscalibration import MaximumMiscalibration
 from calibstat.estimators.recalibration_scores import CubicScore, VectorScalingScore
 from calibstat.estimators.score_tests import LogLossZ, Spiegelhalter
+from calibstat.estimators.squared import ECE
 from calibstat.estimators.standardized_cells import MultiscaleL2
 from calibstat.estimators.walks import BrownianBridge, KolmogorovSmirnov, Kuiper
 from calibstat.lenses.relabel import TopLabel

@@ -1,4 +1,7 @@
-"""Squared calibration errors: plug-in, root, debiased; of the event for two classes, of the whole vector otherwise."""
+"""Calibration errors of cell means: of any order, squared, and debiased.
+
+They are errors of the event for two classes, and of the whole vector otherwise.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +16,138 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import Norm, without_defaults
 from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import Expansion, PairsInCells, ResidualForm, all_weights
 from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, over_components, ratio
 
 Denominator: TypeAlias = Literal["pairs", "counts"]
-
-
-class _SquaredErrors(CellwiseEstimator):
-    """Functions of squared errors in cells."""
-
-    binning: Binning
-
-    @property
-    def squared_form(self) -> DebiasedL2:
-        """The U-statistic in the same cells."""
-        return DebiasedL2(self.binning)
+_ROOT = "signed root of the "
+# Squared errors that are smaller may be rounding errors, of which a root would make something.
+_ROUNDED = 1e-15
 
 
 @final
 @dataclass(frozen=True)
-class SquaredCE(_SquaredErrors):
+class ECE(CellwiseEstimator):
+    r"""Expected calibration error, binned, of any order: the mean error of cells, their root mean square, the largest.
+
+    .. math:: \sum_b \frac{n_b}{n}\, \tfrac12 \lVert \bar y_b - \bar p_b \rVert_1,
+       \quad\text{for two classes}\quad \sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|
+
+    (Naeini et al. 2015; Guo et al. 2017 through ``TopLabel()``), the total variation case of `ExpectedMiscalibration`;
+    and of order p > 1 the plug-in lp calibration error (Kumar et al. 2019, Definition 2.1; Lee et al. 2023 for vectors)
+
+    .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_p^p\Big)^{1/p}, \quad\text{for two classes}
+       \quad \Big(\sum_b \frac{n_b}{n} |\bar y_b - \bar p_b|^p\Big)^{1/p}
+
+    which is the p or the norm of other packages: 2 is `RMSCE`, inf `MaximumMiscalibration` (for more than two classes
+    with ``Lp(inf)``). In probability units. Biased upward: under calibration the first order is about
+    :math:`\sum_b \sqrt{2 \bar v_b n_b / \pi} / n`, v = p(1 - p); show it beside its null mean. O(n) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+    p : float
+        p >= 1; ``numpy.inf`` for the largest error of a cell.
+
+    Raises
+    ------
+    ValueError
+        If `p` is below 1.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 2, 1], [[0.1, 0.3, 0.6], [0.2, 0.2, 0.6], [0.1, 0.8, 0.1]])
+    >>> round((cs.TopLabel() | cs.ECE(cs.FixedEdges([0, 1])))(sample), 6)
+    0.0
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> [round(cs.ECE(cs.FixedEdges([0, 0.5, 1]), p)(sample), 4) for p in (1, 2, float("inf"))]
+    [0.25, 0.255, 0.3]
+    """
+
+    binning: Binning = EqualMass(15)
+    p: Norm = 1
+    residual_form: ClassVar[ResidualForm] = "seminorm"
+    __repr__ = without_defaults
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return _QUANTITIES.get(self.p, f"calibration error of order {self.p:g} of cell means (plug-in, binned)")
+
+    @property
+    def combine(self) -> Literal["sum", "max"]:  # type: ignore[override]
+        """The maximum for the order inf."""
+        return "max" if np.isinf(self.p) else "sum"
+
+    @property
+    def squared_form(self) -> DebiasedL2 | None:
+        """The U-statistic of squared errors in the same cells; none of a maximum."""
+        return None if np.isinf(self.p) else DebiasedL2(self.binning)
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return one, or the distance of opposite corners of the simplex."""
+        return 1.0 if n_classes == 2 or self.p == 1 else 2.0 ** (1 / self.p)
+
+    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:
+        """Expand the root of the squared error, for the order two."""
+        squared = SquaredCE(self.binning).expansion(plan)
+        return (lambda outcomes: squared(outcomes).root()) if self.p == 2 else None
+
+    def terms(self, tally: Tally) -> Floats:
+        """Divide absolute residual sums by the total weight; of other orders, weigh powers of gaps by shares."""
+        if self.p == 1:
+            gaps = np.abs(tally.outcome - tally.prediction)
+            return tally.over_total(gaps[..., 0] if gaps.shape[-1] == 1 else 0.5 * gaps.sum(axis=-1))
+        gaps = np.abs(tally.mean_outcome - tally.mean_prediction)
+        if np.isinf(self.p):
+            return np.where(tally.weight > 0, gaps.max(axis=-1), 0.0)
+        return tally.share * over_components(gaps**self.p)
+
+    def link(self, combined: Floats) -> Floats:
+        """Take the root of the order."""
+        if self.p == 1 or np.isinf(self.p):
+            return combined
+        return np.sqrt(combined) if self.p == 2 else np.power(combined, 1 / self.p)
+
+
+_QUANTITIES = {
+    1: "expected calibration error of cell means (total variation, binned)",
+    2: "root mean squared calibration error of cell means (plug-in, binned)",
+    np.inf: "maximum calibration error of cell means (plug-in, binned)",
+}
+
+
+def RMSCE(binning: Binning = EqualMass(15)) -> ECE:  # noqa: N802 (an estimator's name)
+    r"""Root mean squared calibration error, plug-in and binned (Kumar et al. 2019): ``ECE(binning, p=2)``.
+
+    .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
+
+    The root of `SquaredCE`, biased upward; show it beside its null mean.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Returns
+    -------
+    ECE
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.RMSCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.254951
+    """
+    return ECE(binning, p=2)
+
+
+@final
+@dataclass(frozen=True)
+class SquaredCE(CellwiseEstimator):
     r"""Squared calibration error, plug-in and binned (Kumar et al. 2019, Definition 3.1).
 
     .. math:: \sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2
@@ -58,56 +172,51 @@ class SquaredCE(_SquaredErrors):
     largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "function"
 
+    @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic in the same cells."""
+        return DebiasedL2(self.binning)
+
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
         """Expand in the mean residuals of cells."""
         return lambda outcomes: _expanded(plan, outcomes, self.functional(plan(outcomes)), plan.fixed.weight)
 
     def terms(self, tally: Tally) -> Floats:
         """Weigh the squared norms of cells by their shares."""
-        return tally.share * _squared_gaps(tally)
+        return tally.share * over_components((tally.mean_outcome - tally.mean_prediction) ** 2)
+
+
+class _Debiased(CellwiseEstimator):
+    """Debiased squared errors of cells, or their signed roots."""
+
+    binning: Binning
+    root: bool
+
+    @property
+    def estimand(self) -> ECE | SquaredCE:
+        """The unbinned squared error, or its root."""
+        return ECE(UniqueValues(), p=2) if self.root else SquaredCE(UniqueValues())
+
+    @property
+    def squared_form(self) -> DebiasedL2:
+        """The U-statistic in the same cells."""
+        return DebiasedL2(self.binning)
+
+    def largest_value(self, n_classes: int) -> float:
+        """Return the squared distance of opposite corners of the simplex, or its root."""
+        largest = 1.0 if n_classes == 2 else 2.0
+        return math.sqrt(largest) if self.root else largest
+
+    def link(self, combined: Floats) -> Floats:
+        """Take the root of the size, and keep the sign; sizes within rounding of zero are zero."""
+        if not self.root:
+            return combined
+        return np.where(np.abs(combined) > _ROUNDED, np.copysign(np.sqrt(np.abs(combined)), combined), 0.0)
 
 
 @final
 @dataclass(frozen=True)
-class RMSCE(_SquaredErrors):
-    r"""Root mean squared calibration error, plug-in and binned: the root of `SquaredCE`.
-
-    .. math:: \Big(\sum_b \frac{n_b}{n} \lVert \bar y_b - \bar p_b \rVert_2^2\Big)^{1/2}
-
-    Kumar et al. (2019) call it the plug-in l2 calibration error. Biased upward; show it beside its null mean. O(n K)
-    after cutting.
-
-    Parameters
-    ----------
-    binning : Binning
-
-    Examples
-    --------
-    >>> import calibstat as cs
-    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
-    >>> round(cs.RMSCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
-    0.254951
-    """
-
-    binning: Binning = EqualMass(15)
-    link: ClassVar[np.ufunc] = np.sqrt
-    quantity: ClassVar[str] = "root mean squared calibration error of cell means (plug-in, binned)"
-    largest: ClassVar[tuple[float, float]] = (1.0, math.sqrt(2))
-    residual_form: ClassVar[ResidualForm] = "seminorm"
-
-    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
-        """Expand the root of the squared error."""
-        squared = SquaredCE(self.binning).expansion(plan)
-        return lambda outcomes: squared(outcomes).root()
-
-    def terms(self, tally: Tally) -> Floats:
-        """Weigh the squared norms of cells by their shares."""
-        return tally.share * _squared_gaps(tally)
-
-
-@final
-@dataclass(frozen=True)
-class DebiasedCE(_SquaredErrors):
+class DebiasedCE(_Debiased):
     r"""Debiased squared calibration error, signed (Kumar et al. 2019, Definition 4.1).
 
     .. math:: \sum_b \frac{n_b}{n}\Big[\lVert \bar y_b - \bar p_b \rVert_2^2
@@ -123,11 +232,14 @@ class DebiasedCE(_SquaredErrors):
     binning : Binning
     single_rows : {"zero", "plugin", "raise"}
         What a cell of one row adds: nothing (as in the authors' code), its plug-in square, or an error.
+    root : bool
+        Whether to take the signed root, :math:`\operatorname{sign}(v) \sqrt{|v|}`, in probability units. The authors'
+        ``calibration`` package gives the root too, of negative values 0. A root is not unbiased.
 
     Raises
     ------
-    ValueError
-        If `single_rows` is none of these.
+    ValueError, TypeError
+        If `single_rows` is none of these, or `root` is not a boolean.
 
     Examples
     --------
@@ -141,14 +253,14 @@ class DebiasedCE(_SquaredErrors):
 
     binning: Binning = EqualMass(15)
     single_rows: Literal["zero", "plugin", "raise"] = "zero"
+    root: bool = False
     needs: ClassVar[tuple[str, ...]] = ("weight2",)
-    quantity: ClassVar[str] = "squared calibration error of cell means (debiased, signed, binned)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
+    __repr__ = without_defaults
 
     @property
-    def estimand(self) -> SquaredCE:
-        """The unbinned squared error."""
-        return SquaredCE(UniqueValues())
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return f"{_ROOT * self.root}squared calibration error of cell means (debiased, signed, binned)"
 
     def terms(self, tally: Tally) -> Floats:
         """Subtract the variance of each cell's proportion from its squared gap."""
@@ -170,7 +282,7 @@ class DebiasedCE(_SquaredErrors):
 
 @final
 @dataclass(frozen=True)
-class DebiasedL2(_SquaredErrors):
+class DebiasedL2(_Debiased):
     r"""Debiased squared calibration error as a U-statistic (Hoeffding 1948), signed.
 
     .. math:: \sum_b \frac{n_b}{n} \frac{1}{n_b (n_b - 1)} \sum_{i \ne j \in b} \langle r_i, r_j \rangle,
@@ -189,11 +301,14 @@ class DebiasedL2(_SquaredErrors):
     binning : Binning
     denominator : {"pairs", "counts"}
         n_b (n_b - 1), or T-Cal's n_b^2.
+    root : bool
+        Whether to take the signed root, :math:`\operatorname{sign}(v) \sqrt{|v|}`, in probability units. It is not
+        unbiased; tests and intervals are those of the square, whose ends are mapped.
 
     Raises
     ------
-    ValueError
-        If `denominator` is neither.
+    ValueError, TypeError
+        If `denominator` is neither, or `root` is not a boolean.
 
     Examples
     --------
@@ -201,23 +316,27 @@ class DebiasedL2(_SquaredErrors):
     >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
     >>> round(cs.DebiasedL2(cs.EqualMass(5))(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 10)
     -0.0325
+    >>> round(cs.DebiasedL2(cs.EqualMass(5), root=True)(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)), 6)
+    -0.180278
     """
 
     binning: Binning = EqualMass(15)
     denominator: Denominator = "pairs"
+    root: bool = False
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
-    quantity: ClassVar[str] = "squared calibration error of cells (unbiased, signed, binned)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "pairs"
     smallest_value: ClassVar[float] = 0.0
+    __repr__ = without_defaults
 
     @property
-    def estimand(self) -> SquaredCE:
-        """The unbinned squared error."""
-        return SquaredCE(UniqueValues())
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return f"{_ROOT * self.root}squared calibration error of cells (unbiased, signed, binned)"
 
-    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion]:
-        """Expand the U-statistic: its linear part, with the mean residuals of cells, and its pairs."""
+    def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:
+        """Expand the U-statistic: its linear part, with the mean residuals of cells, and its pairs; not its root."""
+        if self.root:
+            return None
         pairs, weight = _pair_weight(plan.fixed), plan.fixed.weight
         divided = self._divided(pairs, weight)
         # What products are divided by, over the weight of rows: the rows of a cell less one, or one for a single row.
@@ -251,10 +370,6 @@ def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats, ke
     scaled = masses / np.sqrt(np.where(fewer > 0, fewer, 1.0) * total)[index]
     pairs = PairsInCells(index, scaled, scaled[:, None] * (residual - mean))
     return Expansion(float(value), influence, 2 * (share * masses / total)[:, None] * mean, pairs)
-
-
-def _squared_gaps(tally: Tally) -> Floats:
-    return over_components((tally.mean_outcome - tally.mean_prediction) ** 2)
 
 
 def _pair_weight(tally: Tally) -> Floats:

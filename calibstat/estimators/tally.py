@@ -328,12 +328,14 @@ class CellwiseEstimator(BinnedEstimator):
 
     combine: ClassVar[Literal["sum", "max"]] = "sum"
     """Whether the value is the sum of the terms or the largest of them."""
-    link: ClassVar[np.ufunc] = np.positive
-    """The increasing function that takes the combined terms to the value; by default the identity."""
 
     @abstractmethod
     def terms(self, tally: Tally) -> Floats:
         """Return the term of each cell of tallies (..., L, c): (..., L)."""
+
+    def link(self, combined: Floats) -> Floats:
+        """Take the combined terms to the value, by an increasing function; by default the identity."""
+        return combined
 
     @final
     def cellwise(self, plan: TallyPlan) -> CellTerms | None:

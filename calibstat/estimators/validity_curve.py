@@ -15,7 +15,7 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, numeric_column, two_classes
 from calibstat.estimators.combined import leading_shape
-from calibstat.estimators.miscalibration import ECE
+from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
 
 

@@ -23,7 +23,7 @@ from calibstat.data.arrays import Floats, Ints
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
-from calibstat.inference.intervals import NO_NOISE, NoInterval, NormalInterval
+from calibstat.inference.intervals import NO_NOISE, Interval, NoInterval, NormalInterval, RootInterval
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
 MINIMUM_ROWS = 8
@@ -188,13 +188,16 @@ def difference_error(first: Expanded, second: Expanded, paired: bool) -> float:
 
 def normal_interval(
     core: Estimator, seen: Sample, evaluator: Evaluator | None = None, groups: str | None = None
-) -> NormalInterval:
+) -> Interval:
     """Return a value with its standard error; of a squared error on the safe side near calibration.
 
     `core` is without its lens, `seen` what that shows; plug-in squares stand for their debiased form. An evaluator of
     the headline is taken where it is prepared already; `groups` is the variable that names the cluster of each row.
     """
     form = core.squared_form or core
+    if core.root:
+        square = normal_interval(form, seen, groups=groups)
+        return RootInterval(square, f"root of the interval {square.method}")
     plug_in = form != core
     core, evaluator = form, None if plug_in else evaluator
     found = Expanded.of(core, seen, evaluator)

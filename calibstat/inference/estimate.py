@@ -139,7 +139,7 @@ def _interval(
     numbers = None if multiplier.groups is not None else core.headline(redraws)
     try:
         chosen = interval_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
-        plug_in = core.squared_form not in (None, core)
+        plug_in = not core.root and core.squared_form not in (None, core)
         notes = negative_note(chosen.value) if chosen.of_error and not plug_in else ()
         return chosen.interval(level), chosen.method, notes + events_note(fewest, of_error=chosen.of_error)
     except NoInterval as reason:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -154,6 +155,32 @@ class NormalInterval(Interval):
 
     def _inside(self, end: float) -> float:
         return min(self.largest, max(self.smallest, end))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class RootInterval(Interval):
+    """The signed root of a squared error, `square`: ends and margins are roots of those of the square."""
+
+    square: Interval
+    method: str
+
+    @property
+    def value(self) -> float:  # type: ignore[override]
+        """The root of the size of the square, with its sign."""
+        return math.copysign(math.sqrt(abs(self.square.value)), self.square.value)
+
+    def interval(self, confidence_level: float) -> ConfidenceInterval:
+        """Return the roots of both ends, which are at least zero."""
+        return ConfidenceInterval(*map(math.sqrt, self.square.interval(confidence_level)))
+
+    def upper(self, confidence_level: float) -> float:
+        """Return the root of the upper bound."""
+        return math.sqrt(self.square.upper(confidence_level))
+
+    def pvalue_above(self, margin: float) -> float:
+        """Compare the square with the squared margin."""
+        return self.square.pvalue_above(margin**2)
 
 
 def _tail(distance: float, error: float) -> float:

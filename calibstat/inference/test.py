@@ -164,8 +164,8 @@ def negative_note(value: float) -> tuple[str, ...]:
     if not value < 0:
         return ()
     return (
-        "the value is below zero by chance (it is unbiased); that is not evidence of an error of zero, so the upper "
-        "bound is not below the one-sided quantile of noise at zero error",
+        "the value is below zero by chance (the squared error is unbiased); that is not evidence of an error of zero, "
+        "so the upper bound is not below the one-sided quantile of noise at zero error",
     )
 
 

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 from calibstat.data.parameters import HasParameters, numbers
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.miscalibration import ECE
+from calibstat.estimators.squared import ECE
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.beta import BetaPredictions
 from calibstat.generators.finite import Empirical

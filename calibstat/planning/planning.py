@@ -16,7 +16,7 @@ from calibstat.data.parameters import LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.miscalibration import ECE
+from calibstat.estimators.squared import ECE
 from calibstat.generators.base import SyntheticModel, without_warnings
 from calibstat.inference.arguments import check_lens, check_null
 from calibstat.inference.results import Result, picked

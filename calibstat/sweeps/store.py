@@ -22,7 +22,7 @@ from numcodecs import CRC32, Blosc
 from calibstat._files import alone
 from calibstat.data.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.miscalibration import ECE
+from calibstat.estimators.squared import ECE
 from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells, refuse_without_truth
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
 from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes

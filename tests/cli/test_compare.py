@@ -58,7 +58,7 @@ def test_two_classes_and_single_columns(run, folder):
     found = json.loads(out)
     assert (found["lens"], found["estimator"]) == (
         "Canonical()",
-        "DebiasedL2(binning=EqualMass(n_bins=10), denominator='pairs')",
+        "DebiasedL2(binning=EqualMass(n_bins=10))",
     )
     assert found["confidence_set"] == ["good"]
     assert "good < bad" in run(*options)[1]

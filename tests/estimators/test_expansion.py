@@ -40,7 +40,7 @@ def weighted(sample):
 def test_those_that_have_one():
     kinds = {type(entry.thing).__name__ for entry in PLAIN}
     assert kinds >= {
-        *("SquaredCE", "RMSCE", "DebiasedL2", "BrierScore", "LogScore", "ZeroOneLoss", "RMSE", "AUC"),
+        *("SquaredCE", "ECE", "DebiasedL2", "BrierScore", "LogScore", "ZeroOneLoss", "RMSE", "AUC"),
         *("MeanCalibration", "ScoreExcess", "ObservedToExpected", "Cox"),
     }
 

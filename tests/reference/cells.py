@@ -78,7 +78,11 @@ def maximum(e: cs.MaximumMiscalibration, seen: Rows) -> float:
 @naive(cs.ECE)
 def ece(e: cs.ECE, seen: Rows) -> float:
     found = cells_of(e.binning, seen).values()
-    return sum(c.share * sum(abs(g) for g in event_gaps(c.gaps())) / 2 for c in found)
+    if e.p == 1:
+        return sum(c.share * sum(abs(g) for g in event_gaps(c.gaps())) / 2 for c in found)
+    if e.p == math.inf:
+        return max(abs(g) for c in found for g in c.own(c.gaps()))
+    return sum(c.share * sum(abs(g) ** e.p for g in c.own(c.gaps())) for c in found) ** (1 / e.p)
 
 
 @naive(cs.SquaredCE)
@@ -99,7 +103,7 @@ def debiased_ce(e: cs.DebiasedCE, seen: Rows) -> float:
             pairs = sum(a * b for i, a in enumerate(heavy) for j, b in enumerate(heavy) if i != j)
             spread = sum(y * (1 - y) for y in c.own(c.mean_y))
             total += c.share * (square - spread * sum(w * w for w in heavy) / pairs)
-    return total
+    return rooted(e, total)
 
 
 @naive(cs.DebiasedL2)
@@ -116,7 +120,12 @@ def debiased_l2(e: cs.DebiasedL2, seen: Rows) -> float:
                     pairs += a.weight * b.weight
         if pairs > 0:
             total += c.share * products / (pairs if e.denominator == "pairs" else c.weight**2)
-    return total
+    return rooted(e, total)
+
+
+def rooted(e: Any, value: float) -> float:
+    """The signed root, where it is asked for."""
+    return math.copysign(math.sqrt(abs(value)), value) if e.root else value
 
 
 @naive(cs.PDE)
@@ -136,11 +145,6 @@ def pde(e: cs.PDE, seen: Rows) -> float:
 def histogram(e: cs.HistogramRegression, seen: Rows) -> list[tuple[float, list[float]]]:
     """The weight and the deviations of each cell that has any, sorted."""
     return sorted((c.weight, event_gaps(c.gaps())) for c in cells_of(e.binning, seen).values())
-
-
-@naive(cs.RMSCE)
-def root(e: cs.RMSCE, seen: Rows) -> float:
-    return math.sqrt(squared(e, seen))
 
 
 @naive(cs.LpCE)

@@ -1,0 +1,121 @@
+"""Orders and roots of errors of cells: the same numbers as other packages give, and the same tests and intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from registry import make_sample
+
+ROWS = np.arange(400)
+P, U = ((ROWS * 157) % 401 + 0.5) / 401.5, ((ROWS * 263) % 409 + 0.5) / 409.5
+SAMPLE = cs.Sample((P**1.4 > U).astype(int), P)
+LEVELS = ((ROWS * 157) % 21) / 20
+TIED = cs.Sample((LEVELS**1.4 > U).astype(int), LEVELS)
+CELLS = cs.EqualMass(15)
+
+
+@pytest.mark.parametrize(
+    ("p", "mass", "width"),
+    [
+        (1, 0.08160336239103363, 0.08320983810709841),
+        (2, 0.09158826700879584, 0.09801397624304103),
+        (3, 0.09795590586810161, 0.10747808463913613),
+    ],
+)
+def test_uncertainty_calibration_0_1_4_lower_bound_scaling_ce(p, mass, width):
+    """With debias=False, num_bins=15, binning_scheme=get_equal_bins and get_equal_prob_bins."""
+    assert cs.ECE(CELLS, p)(SAMPLE) == pytest.approx(mass, rel=1e-12)
+    assert cs.ECE(cs.EqualWidth(15), p)(SAMPLE) == pytest.approx(width, rel=1e-12)
+
+
+def test_netcal_1_4_0_mce():
+    """MCE(15).measure(p, y), over cells of equal width."""
+    assert cs.ECE(cs.EqualWidth(15), np.inf)(SAMPLE) == pytest.approx(0.16141392853721637, rel=1e-12)
+
+
+def test_uncertainty_calibration_0_1_4_get_calibration_error():
+    """Of 400 different scores (15 cells of equal mass), of 21 scores (their levels), and with num_bins=10."""
+    assert cs.DebiasedCE(CELLS, root=True)(SAMPLE) == pytest.approx(0.04956598351743408, rel=1e-12)
+    assert cs.DebiasedCE(cs.UniqueValues(), root=True)(TIED) == pytest.approx(0.19121323175972946, rel=1e-12)
+    assert cs.DebiasedCE(cs.EqualMass(10), root=True)(SAMPLE) == pytest.approx(0.06587222089900012, rel=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_orders_have_names(n_classes):
+    for sample in (make_sample(n_classes, n=90), make_sample(n_classes, n=90, weighted=True)):
+        cells = cs.SimplexGrid(3)
+        assert cs.ECE(cells, 2) == cs.RMSCE(cells)
+        assert cs.ECE(cells, 2)(sample) ** 2 == pytest.approx(cs.SquaredCE(cells)(sample), rel=1e-12)
+        largest = cs.MaximumMiscalibration(cells, cs.Lp(np.inf))(sample)
+        assert cs.ECE(cells, np.inf)(sample) == pytest.approx(largest, rel=1e-12)
+        power = cs.LpCE(cells, 3)(sample) / (2 if n_classes == 2 else 1)  # which counts both classes of two
+        assert cs.ECE(cells, 3)(sample) ** 3 == pytest.approx(power, rel=1e-12)
+        if n_classes == 2:
+            assert cs.ECE(cells, np.inf)(sample) == pytest.approx(cs.MaximumMiscalibration(cells)(sample), rel=1e-12)
+
+
+@pytest.mark.parametrize("p", [1.5, 2, 7, np.inf])
+def test_exact_pvalues_of_orders_are_those_of_redraws(p):
+    estimator = cs.ECE(cs.EqualMass(4), p)
+    sample = make_sample(2, n=60)
+    exact = cs.calibration_test(sample, estimator, null=cs.Exact()).pvalue
+    drawn = cs.calibration_test(sample, estimator, null=cs.Consistency(9999), rng=0).pvalue
+    assert abs(exact - drawn) < 4 * np.sqrt(exact * (1 - exact) / 9999)
+    assert 0.02 < exact < 0.98
+
+
+def test_the_largest_cell_has_no_squared_form_and_orders_have():
+    assert cs.ECE(CELLS, np.inf).squared_form is None
+    assert cs.ECE(CELLS, 3).squared_form == cs.DebiasedL2(CELLS)
+
+
+@pytest.mark.parametrize("estimator", [cs.DebiasedL2, cs.DebiasedCE])
+def test_roots_are_increasing_maps_of_squares(estimator):
+    """Same tests, roots of the ends of intervals; DebiasedL2 stands for DebiasedCE in intervals."""
+    for sample in (SAMPLE, make_sample(2, n=150), make_sample(2, seed=4, n=150)):
+        root, square = estimator(cs.EqualMass(5), root=True), estimator(cs.EqualMass(5))
+        value = square(sample)
+        assert root(sample) == pytest.approx(np.sign(value) * np.sqrt(abs(value)), abs=1e-15)
+        first, second = (cs.estimate(sample, each, rng=0) for each in (root, square))
+        np.testing.assert_allclose(np.square(first.confidence_interval), second.confidence_interval, atol=1e-15)
+        for null in [cs.Consistency(199)] + [cs.Exact()] * (estimator is cs.DebiasedCE):
+            pair = [cs.calibration_test(sample, each, null=null, rng=0).pvalue for each in (root, square)]
+            assert pair[0] == pytest.approx(pair[1], rel=1e-6)
+        assert cs.equivalence_test(sample, root, 0.2).pvalue == pytest.approx(
+            cs.equivalence_test(sample, square, 0.04).pvalue, rel=1e-9
+        )
+
+
+def test_some_roots_are_negative_and_such_a_value_is_explained():
+    values = [cs.DebiasedL2(cs.EqualMass(5), root=True)(make_sample(2, seed=seed, n=150)) for seed in range(20)]
+    assert min(values) < 0 < max(values)
+    found = cs.estimate(make_sample(2, seed=int(np.argmin(values)), n=150), cs.DebiasedL2(cs.EqualMass(5), root=True))
+    assert found.confidence_interval.low == 0 < found.confidence_interval.high
+    assert "below zero by chance" in str(found)
+
+
+def test_a_square_within_rounding_of_zero_has_the_root_zero():
+    half = cs.Sample([0, 1], [0.5, 0.5])
+    assert cs.DebiasedCE(cs.EqualWidth(1), single_rows="zero", root=True)(half) == pytest.approx(-0.5)
+    assert cs.DebiasedL2(root=True).link(np.array([-1e-16, 1e-16, -0.04, 0.09])).tolist() == [0, 0, -0.2, 0.3]
+
+
+def test_a_root_is_compared_by_its_square():
+    other = cs.Sample(SAMPLE.outcomes, P**1.4)
+    pair = [cs.comparison_test(SAMPLE, other, each, rng=0) for each in (cs.DebiasedL2(root=True), cs.DebiasedL2())]
+    assert pair[0].difference == pair[1].difference
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: cs.ECE(CELLS, 0.5), "p is 0.5; it must be a number of at least 1, or numpy.inf"),
+        (lambda: cs.ECE(CELLS, "2"), "p is '2', a text"),
+        (lambda: cs.DebiasedL2(CELLS, root="yes"), "root is 'yes', a text; it must be True or False"),
+    ],
+)
+def test_orders_and_roots_that_are_none(make, words):
+    with pytest.raises((TypeError, ValueError), match=words.replace(".", r"\.")):
+        make()
