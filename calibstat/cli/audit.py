@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--curves",
         action="store_true",
-        help="ask instead whether, at the same prediction, the event is equally frequent in all groups of a column",
+        help="test instead whether, at the same prediction, the event is equally frequent in all groups of a column",
     )
     parser.add_argument(
         "--min-expected",
@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def shared(arguments: argparse.Namespace, n_bins: int) -> dict[str, Any]:
-    """Return what the options of `add_shared` stand for."""
+    """Return the arguments that the options of `add_shared` stand for."""
     binning = read_binning(arguments.binning)
     if arguments.bins is not None and not isinstance(binning, str):
         raise ValueError(f"--bins {arguments.bins}: --binning says how many cells; leave out --bins")
@@ -157,17 +157,17 @@ def shared(arguments: argparse.Namespace, n_bins: int) -> dict[str, Any]:
 
 
 def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records of a result, with what is common to all in each."""
+    """Return the records of a result, each with the entries that all share."""
     return [each | {key: found[key] for key in common} for each in found[records]]
 
 
 def cautioned(found: object) -> str:
-    """Return the words of a result, and what makes them wrong."""
+    """Return the text of a result, and what would make its p-values wrong."""
     return "\n".join([str(found), *beside("caution", _CAUTION)])
 
 
 def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:
-    """Test each column on draws of its own, with p-values adjusted over all of them, by default as Holm (1979) does."""
+    """Test each column on draws of its own, and adjust the p-values over all columns, by default by Holm's method."""
     adjust = arguments.adjust or "holm"
     check_choices(adjust, missing=joint_only("--curves tests each column on draws of its own"))
     more = shared(arguments, 4)
@@ -196,7 +196,7 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
 def read_audited(
     arguments: argparse.Namespace, option: str, names: Sequence[str], measure: Measure
 ) -> tuple[cs.Sample, By]:
-    """Read the rows of one model, and the columns that an option names; an estimator may look at further ones."""
+    """Read the rows of one model, with the columns that an option names and those that the estimator looks at."""
     refuse_label(arguments, names, option)
     further = variables_asked(arguments.lens, (), measure)
     with ProgressBar("reading"):

@@ -1,9 +1,9 @@
-r"""Fit a calibrator on some rows, and write others calibrated.
+r"""Fit a calibrator on some rows, and write calibrated probabilities of others.
 
-Fits on a share of the rows and writes the others: rows that the calibrator was
-fitted on are never written, so that what is written can be tested. With --apply
-all rows are for the fit, and those of the other file are written. With --load
-nothing is fitted.
+The calibrator is fitted on a share of the rows of FILE, and the other rows are
+written, so that you can test it on them. With --apply it is fitted on all rows
+of FILE, and the rows of the other file are written. With --load nothing is
+fitted: a saved calibrator is applied to all rows of FILE.
 
 example commands:
   calibstat calibrate predictions.csv --label actual --probs 'prob_*' \
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("--calibrator", metavar="NAME", help=f"one of {', '.join(NAMES)}")
-    which.add_argument("--load", metavar="FILE", help="a calibrator that was saved: apply it to all rows")
+    which.add_argument("--load", metavar="FILE", help="apply this saved calibrator to all rows, and fit none")
     rows = parser.add_mutually_exclusive_group()
     rows.add_argument("--share", type=float, default=0.5, metavar="S", help="share of rows for the fit (default: 0.5)")
     rows.add_argument("--apply", metavar="FILE", help="fit on all rows, and calibrate those of this file")
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _refuse_overwriting(arguments: argparse.Namespace) -> None:
-    """Refuse to write over a file that is read or written besides."""
+    """Refuse an output that is also an input or the other output."""
     read = [("FILE", arguments.file), ("--apply", arguments.apply), ("--load", arguments.load)]
     for option, path, others in (
         ("--out", arguments.out, [*read, ("--save", arguments.save)]),
@@ -87,17 +87,17 @@ def _refuse_overwriting(arguments: argparse.Namespace) -> None:
     ):
         for other, taken in others:
             if None not in (path, taken) and Path(path).resolve() == Path(taken).resolve():
-                raise ValueError(f"{option} {path} is {other} too, and would be overwritten: name another file")
+                raise ValueError(f"{option} {path} is also {other}, which would be overwritten: name another file")
 
 
 def _run_loaded(arguments: argparse.Namespace) -> str:
     if arguments.save is not None or arguments.apply is not None:
-        raise ValueError("--load applies a calibrator to FILE as it is: leave out --save and --apply")
+        raise ValueError("--load applies a saved calibrator to all rows of FILE: leave out --save and --apply")
     rows = read_rows(arguments, arguments.file)
     fitted = cs.calibrators.load(arguments.load)
     known, labels = getattr(fitted, "labels_", None), [str(label) for label in rows.sample.labels]
     if known is not None and known != labels:
-        raise ValueError(f"{arguments.load} is for the classes {known}, but {arguments.file} has {labels}")
+        raise ValueError(f"{arguments.load} was fitted for the classes {known}, but {arguments.file} has {labels}")
     start = _write(arguments, rows, np.arange(len(rows.sample)), fitted)
     n = counted(len(rows.sample), "row")
     say(f"Wrote {n}, calibrated by {_text(fitted)} of {arguments.load}, to {arguments.out}.")
@@ -131,7 +131,7 @@ def _run_fitted(arguments: argparse.Namespace) -> str:
 
 
 def _rows_of_parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any]:
-    """Return the rows of the fit, and the others, both in order."""
+    """Return the rows to fit on, and the others, both in order."""
     if arguments.apply is not None:
         return np.arange(n_rows), np.arange(0)
     if not 0 < arguments.share < 1:
@@ -147,10 +147,10 @@ def _rows_of_parts(arguments: argparse.Namespace, n_rows: int) -> tuple[Any, Any
 
 
 def make_calibrator(option: str, text: str, variables: Sequence[int | str], n_classes: int) -> Any:
-    """Make the named calibrator, one for each class if it is for two; messages name `option`."""
+    """Make the named calibrator, and one for each class if it is for two classes; messages name `option`."""
     name = text.lower()
     if name not in NAMES:
-        raise ValueError(f"{option} {text}: there are {', '.join(NAMES)}")
+        raise ValueError(f"there is no {option} {text!r}; choose one of {', '.join(NAMES)}")
     made = getattr(cs.calibrators, NAMES[name])()
     if name in _NEED_ONE:
         if not variables:
@@ -167,7 +167,7 @@ def make_calibrator(option: str, text: str, variables: Sequence[int | str], n_cl
 
 
 def refuse_unused(option: str, names: Sequence[str], variables: Sequence[str]) -> None:
-    """Refuse columns that no calibrator of these names looks at."""
+    """Refuse variables that none of these calibrators uses."""
     users = _NEED_ONE + _TAKE_SEVERAL
     if variables and not set(names) & {*users}:
         raise ValueError(f"{option} {', '.join(names)} uses no variable; {', '.join(users)} do")
@@ -196,12 +196,12 @@ def _text(fitted: Any) -> str:
     return " ".join(repr(fitted).split())
 
 
-# The rows of ``calibstat calibrate``: read with all that stands beside them, written with other probabilities.
+# The rows of ``calibstat calibrate`` are read with all their columns, and written with other probabilities.
 
 
 @dataclass(frozen=True, eq=False)
 class FileRows:
-    """The rows of a file in which nothing that is needed is missing, their numbers in it, and all other columns."""
+    """The complete rows of a file, their numbers in it, and all columns but those of probabilities."""
 
     sample: cs.Sample
     numbers: Ints
@@ -209,10 +209,10 @@ class FileRows:
 
 
 def read_rows(arguments: argparse.Namespace, path: str) -> FileRows:
-    """Read a file: what a calibrator needs is examined, all else is kept as it stands there."""
+    """Read a file: check what a calibrator needs, and keep all other columns as they are."""
     if path == "-" or Path(path).is_fifo():
         what = "standard input" if path == "-" else path
-        raise ValueError(f"{what} can be read once only, but calibrate keeps all columns: name a file")
+        raise ValueError(f"{what} can be read only once, but calibrate reads its columns twice: name a file")
     columns = sample_columns(arguments, arguments.variables)
     found = file_arguments(path, **columns)
     sample, rows = examined_with_rows(arguments, found, found["variables"] or {})
@@ -245,7 +245,7 @@ def write_rows(path: str, rows: FileRows, taken: Ints, said: Any, label: str) ->
 
 
 def probability_prefix(names: Collection[str]) -> str:
-    """Return what the names of calibrated probabilities begin with, and no other name does.
+    """Return a prefix for the names of calibrated probabilities that no other name begins with.
 
     >>> probability_prefix(["age"]), probability_prefix(["prob_raw"]), probability_prefix(["prob_raw", "calibrated_by"])
     ('prob_', 'calibrated_', 'calibrated_2_')
@@ -255,7 +255,7 @@ def probability_prefix(names: Collection[str]) -> str:
 
 
 def free_name(name: str, names: Collection[str]) -> str:
-    """Return the name, with a number behind it if it is taken.
+    """Return the name, or the name with a number if it is taken.
 
     >>> free_name("row", ["age"]), free_name("row", ["row", "age"])
     ('row', 'row_2')
@@ -263,29 +263,27 @@ def free_name(name: str, names: Collection[str]) -> str:
     return next(each for each in chain([name], (f"{name}_{number}" for number in count(2))) if each not in names)
 
 
-# The file that ``calibstat calibrate`` writes: CSV, compressed if the end of its name says so.
+# The file that ``calibstat calibrate`` writes: CSV, compressed if its suffix says so.
 
 _COMPRESSED: dict[str, Callable[[Any], Any]] = {
-    # Without a name and a time, so that the same rows are the same file.
+    # Neither a name nor a time is stored, so that the same rows give the same file.
     ".gz": lambda raw: gzip.GzipFile("", "wb", fileobj=raw, mtime=0),
     ".bz2": partial(bz2.open, mode="wb"),
     ".xz": partial(lzma.open, mode="wb"),
 }
-# What would be taken for something else when it is read again.
+# A CSV file of these suffixes would be read as another kind of file.
 _NOT_WRITTEN = (".zip", ".zst", ".parquet", ".npz", ".nc", ".netcdf")
 
 
 def check_out(path: str) -> None:
-    """Refuse a name that ends like a file of another kind."""
+    """Refuse a name with the suffix of another kind of file."""
     ends = [suffix.lower() for suffix in Path(path).suffixes]
     if ends and ends[-1] in _COMPRESSED:
         ends.pop()
     if ends and ends[-1] in _NOT_WRITTEN:
         names = ", ".join(f".csv{end}" for end in ("", *_COMPRESSED))
-        raise ValueError(f"--out {path}: rows are written as CSV; end the name in one of {names}")
+        raise ValueError(f"--out {path}: rows are written as CSV; let the name end in one of {names}")
 
-
-# All columns of a file but those of probabilities, as they stand there.
 
 Columns = list[tuple[str, list[Any]]]
 
@@ -293,7 +291,7 @@ Columns = list[tuple[str, list[Any]]]
 def other_columns(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Columns:
     """Return names and values of every column that holds no probabilities, in the order of the file.
 
-    Values of text are those that are written there, so that 007 stays 007; arrays are left out unless they have one
+    Text files keep every value as it is written, so that 007 stays 007. Arrays are left out if they do not have one
     value for each of the `n` rows.
     """
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -321,11 +319,14 @@ def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Colu
     with opened(path) as stream:
         first = next(line for line in stream if line.strip())
     names, delimiter = header(re.split(r"[\r\n]", first.decode("utf-8-sig").lstrip("\r\n"))[0])
+    prob = select(names).y_prob
+    kept = [k for k, name in enumerate(names) if name not in prob]
     frame = pd.read_csv(
         path,
         sep=delimiter,
         header=None,
         names=list(range(len(names))),
+        usecols=kept,
         index_col=False,
         dtype=str,
         keep_default_na=False,
@@ -333,10 +334,5 @@ def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Colu
         encoding="utf-8-sig",
     )
     if len(frame) != n + 1:  # the first line is the header
-        raise ValueError(f"{path} has {n} rows, but {len(frame) - 1} when read as text: remove lines that are no rows")
-    prob = select(names).y_prob
-    return [
-        (name, [unguarded(each) for each in frame[k][1:].fillna("")])
-        for k, name in enumerate(names)
-        if name not in prob
-    ]
+        raise ValueError(f"{path} has {n} rows, but {len(frame) - 1} when read as text: remove lines that are not rows")
+    return [(names[k], [unguarded(each) for each in frame[k][1:].fillna("")]) for k in kept]

@@ -1,8 +1,8 @@
 r"""Which model is better calibrated?
 
 Compares the squared calibration errors of two or more models on the same rows,
-in pairs, adjusted for having looked at all of them, and says which may be the
-best.
+pair by pair, with p-values adjusted for the number of pairs, and says which
+models may be the best.
 
 example commands:
   calibstat compare predictions.csv --label actual \
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         required=True,
         metavar="NAME=COL",
         help="a model and its columns of probabilities: a pattern such as raw='raw_*', or columns with commas between; "
-        "two times or more",
+        "give it for each of two or more models",
     )
     options.add_lens(parser)
     options.add(parser, "--estimator", "--bins", "--binning", estimator="DebiasedL2")

@@ -1,9 +1,8 @@
 r"""Which calibrator is best?
 
-Fits calibrators on a share of the rows, tests each of them and the predictions
-as given on the others, and says which is better calibrated than which, by how
-much, and which cannot be told apart. No row is tested on that a calibrator was
-fitted on.
+Fits calibrators on a share of the rows, and tests each of them, and the
+predictions as they are, on the other rows. Says which is better calibrated than
+which, by how much, and which cannot be told apart.
 
 example commands:
   calibstat compare-calibrators predictions.csv --label actual \
@@ -32,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="extend",
         type=options.column_names,
         metavar="A,B,C",
-        help=f"which to compare; of {', '.join(NAMES)}",
+        help=f"the calibrators to compare, from {', '.join(NAMES)}",
     )
     options.add(parser, "--weights", "--nan-policy")
     options.add_one(parser, "--variables", "--variable")
@@ -45,9 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--cv", type=int, metavar="N", help="cross-fit in N folds, test on all rows; p-values are then approximate"
     )
     parser.add_argument(
-        "--n-splits", type=int, default=1, metavar="N", help="random splits; p is twice their median (default: 1)"
+        "--n-splits",
+        type=int,
+        default=1,
+        metavar="N",
+        help="random splits; p is twice the median of theirs (default: 1)",
     )
-    redraws = "redraws of the labels (default: 999, or as many as pairs need)"
+    redraws = "redraws of the labels (default: 999, or more for many pairs)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
     options.add_one(
         parser, "--adjust", default="holm", help="how p-values of pairs are adjusted: holm (the default) or fdr_by"
@@ -59,13 +62,13 @@ def run(arguments: argparse.Namespace) -> None:
     """Read, fit, test, compare, print."""
     names = [name.lower() for name in arguments.calibrators]
     if len(set(names)) < len(names):
-        raise ValueError(f"--calibrators {','.join(names)}: name each once, such as platt,beta,isotonic")
+        raise ValueError(f"--calibrators {','.join(names)}: name each only once, such as platt,beta,isotonic")
     variables = arguments.variables or ()
     refuse_unused("--calibrators", names, variables)
     with plain_warnings(), options.named_options({"adjust is ": "--adjust is "}):
         sample = read_sample(arguments, variables, "--variables")
         made = {name: make_calibrator("--calibrators", name, variables, len(sample.labels)) for name in names}
-        numeric_variables(sample)  # or an error
+        numeric_variables(sample)  # raises an error for text
         measure = Measure.asked(arguments, "DebiasedL2")
         question = one_question(sample.predictions, arguments.lens, measure)
         with ProgressBar("comparing"):
@@ -73,7 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
                 made,
                 sample,
                 lens=None if arguments.lens is None and not measure.has_lens else question.view.lens,
-                # Without a word on it, there are fewer cells for few rows.
+                # By default there are fewer cells for few rows.
                 estimator=None if measure == Measure("DebiasedL2") else question.core,
                 test_size=arguments.test_size,
                 cv=arguments.cv,

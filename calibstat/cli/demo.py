@@ -1,8 +1,8 @@
 """Test a real classifier before and after recalibration.
 
-Trains a classifier on data that come with scikit-learn, tests it raw and
-recalibrated, says what to make of it, and draws calibration_demo.png. Takes
-seconds and needs no network.
+Trains a classifier on data that come with scikit-learn, tests it before and
+after recalibration, explains the results, and draws calibration_demo.png. It
+takes seconds and needs no network.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ def _what_it_means(records: Sequence[Record]) -> str:
         return f"The confidence of the forest is off by {size}: no evidence against it."
     return (
         f"The confidence of the forest is off by {size}: a forest averages the votes of its trees, which "
-        "disagree even where the answer is clear, so it says less than it knows. Whoever acts on these probabilities "
-        "hesitates too often. That its answers are good does not help: accuracy and calibration are different things."
+        "disagree even where the answer is clear, so it is less confident than it could be. Whoever acts on these "
+        "probabilities hesitates too often. Good answers do not help: accuracy and calibration are different things."
     )
 
 
@@ -116,9 +116,9 @@ def _what_changed(before: Sequence[Record], after: Sequence[Record]) -> str:
     value, noise = number(after[0].test.statistic), number(after[0].test.null_mean)
     top = f"the error of the confidence is now {value}, where noise alone gives {noise}"
     if any(_rejects(record) for record in after):
-        return f"What to make of it: {counts}; {top}. One temperature helps, but it does not mend every class."
+        return f"In short: {counts}; {top}. One temperature helps, but does not correct every class."
     return (
-        f"What to make of it: {counts}; {top}. That is no proof of calibration: with {after[0].test.question.n} rows, "
+        f"In short: {counts}; {top}. That is no proof of calibration: with {after[0].test.question.n} rows, "
         "errors not much larger than the column 'expected' stay unseen; the raw error was far larger. And never read "
         "an error without what noise alone would give: the value after recalibration is not zero, and need not be."
     )

@@ -1,8 +1,8 @@
 """By how much is the model off?
 
-Estimates miscalibration through several lenses, with an interval where one is
-known to cover, beside what noise alone would give. Use rows that neither the
-model nor its calibrator was fitted on.
+Estimates miscalibration through several lenses, beside the value that noise
+alone would give, with an interval where one is known to cover. Use rows that
+neither the model nor its calibrator was fitted on.
 
 example commands:
   calibstat estimate predictions.csv --label actual --probs 'prob_*'

@@ -1,7 +1,6 @@
-"""List every estimator with the lens it needs, one line each, and its short name.
+"""List every estimator with the lens that it needs.
 
-The list comes from the table of public names; each class declares what its
-estimator needs.
+Each estimator has one line: its name, what it needs, and what it measures.
 """
 
 from __future__ import annotations
@@ -17,12 +16,14 @@ from calibstat.cli.text import show
 ANY, SIMPLEX, TWO, VARIABLE = "any", "any, or cells", "two outcomes", "a variable"
 _MEANING = {
     ANY: "any number of outcomes: every lens, or none",
-    SIMPLEX: "two outcomes with its own cells; more with cells of the whole simplex, for example VarianceTree(100)",
+    SIMPLEX: "two outcomes with its default cells; more with cells of the simplex, for example VarianceTree(100)",
     TWO: "two classes, or a lens that leaves two outcomes: TopLabel(), ClassWise(label)",
-    VARIABLE: "a variable of the sample, and for the outcome the lens that goes in front of it",
+    VARIABLE: "a variable of the sample; the lens in front says which outcome is looked at",
 }
-_HEADER = "Every estimator, and what it must see. A lens goes in front: TopLabel() | ECE()."
-_COMMAND_LINE = "--estimator takes all of them by name, with default parameters, or as expressions; only as these: "
+_HEADER = "Every estimator, and what it needs. A lens stands in front: TopLabel() | ECE()."
+_COMMAND_LINE = (
+    "--estimator takes each by its name, with default parameters, or as an expression; only as expressions: "
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def record(name: str) -> dict[str, Any]:
-    """Describe an estimator: its name, its parameters, what it needs, what it is, whether it has a short name."""
+    """Describe an estimator: its name, parameters, needs and summary, and whether it has a short name."""
     public = getattr(cs, name)
     text = inspect.getdoc(public) or ""
     return {
@@ -60,7 +61,7 @@ def record(name: str) -> dict[str, Any]:
     }
 
 
-# The registry: names of the public table that make an estimator.
+# Public names that make an estimator.
 
 
 def names() -> list[str]:
@@ -69,7 +70,7 @@ def names() -> list[str]:
 
 
 def short_names() -> list[str]:
-    """Return those that need nothing but a sample, and that a test can be about."""
+    """Return the names of estimators that need nothing but a sample and that can be tested."""
     return sorted(filter(has_short_name, names()), key=str.lower)
 
 
@@ -93,7 +94,7 @@ def has_short_name(name: str) -> bool:
 
 
 def needs(name: str) -> str:
-    """Say what an estimator must see."""
+    """Say what an estimator needs."""
     if takes(name, "variable"):
         return VARIABLE
     found = _example(name)
@@ -130,7 +131,7 @@ def _without_hyphens(name: str) -> str:
 
 
 def _makes_estimator(found: Any) -> bool:
-    """Tell estimators, and functions that make one (aliases too)."""
+    """Whether this is the class of an estimator, or a function that makes one."""
     if inspect.isfunction(found):
         found = getattr(cs, str(inspect.signature(found).return_annotation), None)
         return found is cs.Estimator or _is_concrete(found)
@@ -147,7 +148,7 @@ def _required(name: str) -> set[str]:
 
 
 def _example(name: str) -> cs.Estimator:
-    """Make the estimator with its defaults, and with examples for what has none."""
+    """Make the estimator with its defaults, and with examples of parameters that have none."""
     examples = {
         "binning": cs.EqualMass(5),
         "estimator": cs.ECE(cs.UniqueValues()),

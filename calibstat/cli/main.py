@@ -17,7 +17,7 @@ from calibstat import __version__
 from calibstat._files import Interrupts
 from calibstat._text import safe
 
-# Every command with its one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
+# Every command with one line of help. Its file has `add_arguments` and `run`, and is imported when it is called.
 COMMANDS = {
     "test": "test the predictions in a file",
     "estimate": "estimate how much the predictions in a file are off",
@@ -38,10 +38,10 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line on its arguments, by default those of the process, and return its exit code.
 
-    It is 0 whatever the verdict, but 3 when ``calibstat monitor`` raises the alarm; 2 for bad input (with one line on
-    standard error), 130 when interrupted, 141 when the reader of the output has left.
+    The code is 0 whatever the verdict, 2 for bad input (with one line on standard error), 3 if ``calibstat monitor``
+    has raised the alarm, 130 after an interrupt, and 141 if the reader of the output has closed it.
     """
-    # What a terminal cannot show is shown as a question mark.
+    # A terminal shows a question mark for what it cannot show.
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     with Interrupts() as interrupts:
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except KeyboardInterrupt as interrupt:
             return _end_with(f"interrupted: {interrupt}" if str(interrupt) else "interrupted", 130)
         except BrokenPipeError:
-            # What is still buffered goes nowhere, or Python complains when it exits.
+            # Drop what is still buffered; otherwise Python complains when it exits.
             with Path(os.devnull).open("w") as nowhere:
                 os.dup2(nowhere.fileno(), sys.stdout.fileno())
             return 141
@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser(called: Collection[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
-    """Build the parser of all commands; those that are not `called` are names with a line of help."""
+    """Build the parser of all commands; those not in `called` have a line of help, but no options."""
     parser = _Parser(prog="calibstat", description="Statistical tests of classifier calibration.", allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"calibstat {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

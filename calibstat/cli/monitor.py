@@ -3,12 +3,12 @@ r"""Is the model still calibrated?
 Bets on the labels of a file row by row, in the order in which predictions were
 made. You may look at the evidence E after every row: if the labels follow the
 predictions, the chance that E ever reaches 1/level is at most level. With
---state the next call goes on where this one stopped, and passes over rows that
-it has seen. A row whose label is missing holds back the rows after it until its
-label comes.
+--state the next call continues where this one stopped, and skips the rows that
+were seen. If the label of a row is missing, this row and those after it wait
+for the next call.
 
-The exit code is 3 if the alarm was raised, now or before; 0 if not; 2 for bad
-input, which changes no state.
+The exit code is 3 if the alarm was raised, now or before, 0 if it was not, and
+2 for bad input, which changes no state.
 
 example commands:
   calibstat monitor predictions.csv --label y --probs p --order time \
@@ -43,7 +43,7 @@ _OPTIONS = {
     "make the monitor as before, and call its restore(path)": "its state cannot be used here",
     "level is ": "--level is ",
 }
-# Numbers of rows within a call are of no use where rows were sorted, or those before were passed over.
+# Row numbers within a call say nothing where rows were sorted or skipped.
 _ROW_OF_CALL = re.compile(r"row \d+ of this call \(id (.*?), row \d+ of all; rows count from 0\):")
 _ALARM = 3
 _CHUNK = 10_000
@@ -53,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     parser.set_defaults(confidence=None, weights=None)
     options.add(parser, "file")
-    options.add_one(parser, "--label", required=True, help="the column of what happened; empty: not yet")
+    options.add_one(
+        parser, "--label", required=True, help="the column of what happened; empty where it is not known yet"
+    )
     options.add_one(parser, "--probs", required=True)
     options.add(parser, "--labels")
     options.add_lens(parser, "canonical")
@@ -64,28 +66,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="COL",
         help="the column that says when a prediction was made: numbers, or texts that sort, each once",
     )
-    parser.add_argument("--state", metavar="FILE", help="go on from this file if it is there, and keep the state in it")
-    parser.add_argument("--name", default="", metavar="MODEL", help="of the model; a state of another one is refused")
+    parser.add_argument(
+        "--state", metavar="FILE", help="keep the state in this file, and continue from it if it exists"
+    )
+    parser.add_argument(
+        "--name", default="", metavar="MODEL", help="the name of the model; the state of another model is refused"
+    )
     options.add_one(parser, "--level", help=f"chance of a false alarm, ever (default: {LEVEL})")
     parser.add_argument("--sort", action="store_true", help="sort the rows by --order first")
     parser.add_argument(
         "--missing",
         choices=("wait", "worst"),
         default="wait",
-        help="rows without a label: they, and those after them, wait for the next call (the default); or they count "
-        "with the label that is worst for E, because theirs will never come",
+        help="rows without a label: they and the rows after them wait for the next call (the default); or, if their "
+        "labels will never come, they count with the label that makes E smallest",
     )
     parser.add_argument(
         "--bad-rows",
         choices=("raise", "skip"),
         default="raise",
-        help="an error (the default), or leave out rows with bad predictions, and count unknown labels as the worst",
+        help="rows with bad predictions or unknown labels: an error (the default); or leave out bad predictions, and "
+        "count unknown labels as the label that makes E smallest",
     )
     options.add(parser, "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Feed the file, keep the state, say what was found; return the exit code."""
+    """Feed the file to the monitor, save its state, print what was found, and return the exit code."""
     if arguments.state is not None:
         expect_folder(arguments.state)
     with plain_warnings(), options.named_options(_OPTIONS):
@@ -103,20 +110,20 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.state is not None:
         monitor.save(arguments.state)
     held_back = (
-        f"\n  held   {held} rows, from the first without a label on: call again when it is there" if held else ""
+        f"\n  held   {held} rows, from the first without a label on: call again when its label is known" if held else ""
     )
     show(arguments.format, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}")
     return _ALARM if monitor.alarm else 0
 
 
 def _times(given: Any, arguments: argparse.Namespace) -> list[Any]:
-    """Return the order as plain numbers or texts, strictly increasing unless they will be sorted."""
+    """Return the order as numbers or texts, and refuse one that does not increase unless rows are sorted by it."""
     times: list[Any] = np.asarray(given).tolist()
     missing = [row for row, time in enumerate(times) if time is None or time == "" or time != time]
     if missing:
-        raise ValueError(f"--order {arguments.order}: nothing in row {missing[0]} (rows count from 0): fill it in")
+        raise ValueError(f"--order {arguments.order}: row {missing[0]} is empty (rows count from 0): fill it in")
     if len({isinstance(time, str) for time in times}) > 1:
-        raise ValueError(f"--order {arguments.order}: numbers and texts are mixed; write all of them alike")
+        raise ValueError(f"--order {arguments.order}: it mixes numbers and texts; write all values alike")
     rows = sorted(range(len(times)), key=times.__getitem__) if arguments.sort else range(len(times))
     for before, after in pairwise(rows):
         if times[before] == times[after]:
@@ -133,7 +140,7 @@ def _times(given: Any, arguments: argparse.Namespace) -> list[Any]:
 
 
 def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns: list[str] | None) -> cs.Monitor:
-    """Make the monitor, and go on from its state if there is one."""
+    """Make the monitor, and continue from its state if there is one."""
     state = None if arguments.state is None or not Path(arguments.state).exists() else arguments.state
     if arguments.labels is not None:
         labels = options.read_labels(arguments.labels)
@@ -156,7 +163,7 @@ def _monitor(arguments: argparse.Namespace, truth: Array, rows: Floats, columns:
 
 
 def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str) -> list[Hashable]:
-    """Return the classes of the columns, as a sample of the sound rows that have labels would take them."""
+    """Return the classes of the columns, found as `Sample` does on the sound rows that have labels."""
     n_classes = 2 if rows.ndim == 1 else rows.shape[1]
     sound = np.ones(len(rows), dtype=bool)
     sound[[complaint.row for complaint in read_predictions(rows, n_classes)[1]]] = False
@@ -178,7 +185,7 @@ def _found(truth: Array, rows: Floats, columns: list[str] | None, bad_rows: str)
 def _feed(
     monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], begin: int, arguments: argparse.Namespace
 ) -> int:
-    """Feed what was not seen before, and return how many rows are held by a missing label."""
+    """Feed the rows that were not seen before, and return how many wait for a missing label."""
     codes, _ = codes_of_labels(truth, {label: column for column, label in enumerate(monitor.labels)})
     absent = np.flatnonzero(codes[begin:] == WAITING)
     end = len(times) if arguments.missing == "worst" or not len(absent) else begin + int(absent[0])
@@ -199,7 +206,7 @@ def _feed(
 def _seen_before(
     monitor: cs.Monitor, truth: Array, rows: Floats, times: list[Any], arguments: argparse.Namespace
 ) -> int:
-    """Return how many of the first rows were fed before; all of them must have been."""
+    """Return how many of the first rows were fed before."""
     last = monitor.to_dict()["last_id"]
     if last is not None and isinstance(last, str) != isinstance(times[0], str):
         raise ValueError(f"--order {arguments.order}: the state stopped at {last!r}, which is of another kind")
@@ -208,5 +215,5 @@ def _seen_before(
     except ValueError as error:
         raise ValueError(f"--order {arguments.order}: {error}") from None
     if begin:
-        notice(f"{begin} rows up to {times[begin - 1]!r} in {arguments.order} were seen before and are passed over")
+        notice(f"{begin} rows up to {times[begin - 1]!r} in {arguments.order} were seen before and are skipped")
     return begin

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what their texts stand for; nothing heavy is imported here."""
+"""Options that several commands share, and how their values are read; this file imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ LENS_HELP = """\
 lenses:
   top-label         is the most probable class right as often as its confidence
                     says?
-  canonical         is the whole prediction right? (the strongest question)
+  canonical         are all probabilities right? (the strongest question)
   class-wise        does each class happen as often as predicted? one test for
                     each class
   class-wise:LABEL  the same for one class
   top-k:K           are the probabilities of the K most probable classes right?
   an expression     written as in Python: 'Partition([["cat", "dog"], ["emu"]])'"""
 PANEL_HELP = """\
-Without --lens two classes are looked at through canonical; more through
-top-label, canonical and class-wise. An estimator may bring its own lens."""
+Without --lens the lens is canonical for two classes; for more classes the
+lenses are top-label, canonical and class-wise. An estimator may have its own
+lens."""
 
 
-# What the text of an option stands for.
+# Functions that read the value of an option.
 
 
 def whole(text: str, least: int = 0) -> int:
-    """Read a whole number of at least 0."""
+    """Read a whole number of at least `least`."""
     if not (text.isascii() and text.isdigit()) or int(text) < least:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least {least}")
     return int(text)
@@ -67,7 +68,7 @@ def column_names(text: str) -> list[str]:
 
 
 def conditions(text: str) -> list[list[str]]:
-    """Split what is conditioned on at commas, and at colons what belongs together; quoted names may hold both.
+    """Split conditions at commas, and the columns of a joint condition at colons; quoted names may hold both.
 
     >>> conditions('age,site:sex,"dog: small"')
     [['age'], ['site', 'sex'], ['dog: small']]
@@ -92,7 +93,7 @@ def column_name(text: str) -> str:
 
 
 class Once(argparse.Action):
-    """Stores a value as usual, and refuses a second one instead of forgetting the first."""
+    """Stores a value, and refuses a second one instead of forgetting the first."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option_string: Any = None
@@ -100,16 +101,16 @@ class Once(argparse.Action):
         """Store the value."""
         given = vars(namespace).setdefault("given_once", set())
         if self.dest in given:
-            parser.error(f"{option_string} is there more than once, but {parser.prog} asks one question: give it once")
+            parser.error(f"{option_string} is given more than once, but {parser.prog} takes one: give it once")
         given.add(self.dest)
         setattr(namespace, self.dest, values)
 
 
-# The options that several commands share: the same name, the same meaning and the same help everywhere.
+# The shared options: the same name, meaning and help in every command.
 
 
 def _column_option(metavar: str, text: str, read: Callable[[str], list[Any]] = column_names) -> dict[str, Any]:
-    text += "; with commas between, or the option several times"
+    text += "; with commas between, or give the option several times"
     return {"action": "extend", "type": read, "metavar": metavar, "help": text}
 
 
@@ -129,21 +130,21 @@ SHARED: dict[str, dict[str, Any]] = {
     "--confidence": {
         "type": column_name,
         "metavar": "COL",
-        "help": "the column of confidences in the predicted label, where --label says whether that was right (true or "
+        "help": "the column of confidences in the predicted label; --label then says whether that was right (true or "
         "false, 1 or 0)",
     },
     "--weights": {"type": column_name, "metavar": "COL", "help": "a column of importance weights"},
     "--nan-policy": {
         "choices": ("raise", "omit"),
         "default": "raise",
-        "help": "rows in which something is missing: an error (the default), or left out",
+        "help": "rows with missing values: an error (the default), or leave them out",
     },
-    "--by": _column_option("VAR", "columns of groups, or of numbers that are cut into groups; names, or patterns"),
-    "--variables": _column_option("VAR", "columns of numbers for calibrators that use them"),
+    "--by": _column_option("VAR", "columns of groups, or of numbers, which are cut into groups; names or patterns"),
+    "--variables": _column_option("VAR", "columns of numbers for calibrators that use variables"),
     "--given": _column_option(
         "VAR",
-        "also ask conditionally on these columns (age, sex), each alone; age:sex is both at once, and prediction:age "
-        "the prediction beside a column; not with an estimator that conditions on nothing",
+        "also test conditionally on each of these columns (age,sex); age:sex conditions on both together, and "
+        "prediction:age on the prediction and a column; not for an estimator that conditions on nothing",
         conditions,
     ),
     "--lens": _single_option(
@@ -152,18 +153,18 @@ SHARED: dict[str, dict[str, Any]] = {
     ),
     "--estimator": _single_option(
         "NAME",
-        "how to measure miscalibration: a name that `calibstat estimators` lists (debiased-l2, kuiper), or an "
+        "the measure of miscalibration: a name that `calibstat estimators` lists (debiased-l2, kuiper), or an "
         "expression: 'TopLabel() | ECE(EqualMass(9))'",
     ),
     "--bins": {
         "type": positive,
         "metavar": "N",
-        "help": "cells of a probability or a variable (default: 15, or 10 for a variable); where more than two "
-        "outcomes are seen at once, nodes of more than 1/N of the rows are split (default: 20)",
+        "help": "cells of a probability or a variable (default: 15, or 10 for a variable); for more than two "
+        "outcomes at once, nodes of more than 1/N of the rows are split (default: 20)",
     },
     "--binning": _single_option(
         "BINNING",
-        "how a probability or a number is cut: equal-mass (the default), equal-width, or an expression: "
+        "how a probability or a number is cut into cells: equal-mass (the default), equal-width, or an expression: "
         "'FixedEdges([0, 0.2, 1])'",
         default="equal-mass",
     ),
@@ -174,7 +175,7 @@ SHARED: dict[str, dict[str, Any]] = {
     ),
     "--adjust": _single_option(
         "METHOD",
-        "how p-values are adjusted for being several: max-t, step-down, holm, fdr_bh or fdr_by",
+        "how the p-values of several tests are adjusted: max-t, step-down, holm, fdr_bh or fdr_by",
     ),
     "--level": _number_option("A", share, LEVEL, "level at which tests reject"),
     "--confidence-level": _number_option("C", share, CONFIDENCE_LEVEL, "level of intervals"),
@@ -192,32 +193,32 @@ def add(parser: argparse._ActionsContainer, *names: str, **defaults: str) -> Non
 
 
 def add_one(parser: argparse._ActionsContainer, name: str, *others: str, **changes: Any) -> None:
-    """Add a shared option that is not quite the same here."""
+    """Add a shared option that is different in this command."""
     parser.add_argument(name, *others, **SHARED[name] | changes)
 
 
 def add_file(parser: argparse.ArgumentParser) -> None:
-    """Where the rows are, what happened, and the classes."""
+    """Add the options of a file, its labels and its classes."""
     add(parser, "file")
     add_one(parser, "--label", required=True)
     add(parser, "--labels")
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:
-    """Where the sample of one model is."""
+    """Add the options of the sample of one model."""
     add_file(parser)
     add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
     add(parser, "--weights", "--nan-policy")
 
 
 def add_lens(parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more") -> None:
-    """The one question to ask."""
+    """Add the option of one lens."""
     add(parser, "--lens", lens=default)
     parser.epilog = LENS_HELP
 
 
 def add_questions(parser: argparse.ArgumentParser) -> None:
-    """What to ask of the sample, and in which cells."""
+    """Add the options of several lenses, of the estimator and of its cells."""
     add_one(parser, "--lens", action="append", help="a question to ask (see below); may be repeated")
     parser.epilog = f"{LENS_HELP}\n{PANEL_HELP}"
     add(parser, "--given")
@@ -226,7 +227,7 @@ def add_questions(parser: argparse.ArgumentParser) -> None:
 
 
 def read_labels(names: Sequence[str]) -> list[Hashable]:
-    """Read classes as integers or booleans where all of them are such, as the column of labels is read."""
+    """Read classes as integers or booleans if all of them are, as the column of labels is read."""
     if all(re.fullmatch(r"-?\d+", name) for name in names):
         return [int(name) for name in names]
     if all(name.lower() in ("true", "false") for name in names):
@@ -236,9 +237,9 @@ def read_labels(names: Sequence[str]) -> list[Hashable]:
 
 @contextmanager
 def named_options(options: Mapping[str, str]) -> Iterator[None]:
-    """Write errors of the ``with`` block anew, with what stands for a parameter replaced by the option of a command.
+    """Replace the names of parameters by those of options in errors of the ``with`` block.
 
-    What ends in " is " is replaced where an error begins.
+    A key that ends in " is " is replaced only at the beginning of an error.
 
     >>> with named_options({"n_bins is ": "--bins is "}):
     ...     raise ValueError("n_bins is 0")
@@ -257,9 +258,9 @@ def named_options(options: Mapping[str, str]) -> Iterator[None]:
         raise ValueError(text) from error
 
 
-# Objects written as they print themselves: read from a tree, never evaluated as Python.
+# Expressions: objects written as their repr. They are read as a tree and never evaluated as Python.
 #
-# Names are looked up in the tables of public names; there are calls, literals, ``|``, ``*`` and unary minus.
+# Names are looked up in the tables of public names; calls, literals, ``|``, ``*`` and unary minus are allowed.
 
 
 def is_expression(text: str) -> bool:
@@ -268,7 +269,7 @@ def is_expression(text: str) -> bool:
 
 
 def made(option: str, text: Any, kind: type, values: Mapping[str, Any] | None = None) -> Any:
-    """Make an object of some kind from its expression; errors begin with the option, or what else it is for."""
+    """Make an object of this kind from its expression; errors begin with `option`, which says what it is for."""
     if not isinstance(text, str):
         raise ValueError(f"{option} is {text!r}, but an expression in quotation marks is expected")
     try:
@@ -281,7 +282,7 @@ def made(option: str, text: Any, kind: type, values: Mapping[str, Any] | None = 
 
 
 def build(text: str, values: Mapping[str, Any] | None = None) -> Any:
-    """Make the object that an expression describes; `values` are what further names stand for."""
+    """Make the object that an expression describes; `values` gives the values of further names."""
     tree = parsed(text)
     try:
         return _evaluated(tree, values or {})

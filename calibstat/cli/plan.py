@@ -1,8 +1,8 @@
-"""How many labels does a test need to see a true calibration error?
+"""How many labels does a test need to detect a true calibration error?
 
-Or, with --n, how small an error does it see in so many labels? Simulated on
-uniform probabilities of an event, or on the predictions in a file, which say
-how often the model announces what; its labels are not used.
+With --n: how small an error does it detect with so many labels? The answer is
+simulated, with uniform probabilities of an event or with the predictions in a
+file; the labels of the file are not used.
 
 example commands:
   calibstat plan --ece 0.02
@@ -39,8 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_one(parser, "--label", help="the column of what happened (only its classes matter)")
     options.add(parser, "--probs", "--labels")
     asked = parser.add_mutually_exclusive_group(required=True)
-    asked.add_argument("--ece", type=float, metavar="E", help="the true error that is to be seen (unbinned)")
-    asked.add_argument("--n", type=int, metavar="N", help="the number of labels there will be")
+    asked.add_argument("--ece", type=float, metavar="E", help="the true error to detect (unbinned)")
+    asked.add_argument("--n", type=int, metavar="N", help="the number of labels")
     parser.add_argument(
         "--direction",
         choices=("overconfident", "underconfident", "too-low", "too-high"),
@@ -52,8 +52,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add(parser, "--estimator", estimator="ECE")
     options.add_one(parser, "--bins", help="cells of the statistic, if it has any (default: 15)")
     options.add(parser, "--binning", "--null", "--level", null="that of calibstat test")
-    parser.add_argument("--power", type=float, default=0.8, metavar="P", help="chance of seeing it (default: 0.8)")
-    parser.add_argument("--max-n", type=int, default=1_000_000, metavar="N", help="no more labels (default: 1000000)")
+    parser.add_argument(
+        "--power", type=float, default=0.8, metavar="P", help="probability of detecting the error (default: 0.8)"
+    )
+    parser.add_argument(
+        "--max-n",
+        type=int,
+        default=1_000_000,
+        metavar="N",
+        help="the largest number of labels to try (default: 1000000)",
+    )
     parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
     redraws = "redraws of the labels in each test (default: as many as the level needs)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
@@ -87,7 +95,7 @@ def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.Re
 def _predictions(arguments: argparse.Namespace) -> cs.Sample | None:
     if arguments.file is None:
         if arguments.label or arguments.probs or arguments.labels:
-            raise ValueError("--label, --probs and --labels are about a FILE: name one, or leave them out")
+            raise ValueError("--label, --probs and --labels name columns of a FILE: name the file, or leave them out")
         return None
     if arguments.label is None or arguments.probs is None:
         raise ValueError(f"{arguments.file}: say which columns to read, by --label COL --probs COL")
@@ -95,7 +103,7 @@ def _predictions(arguments: argparse.Namespace) -> cs.Sample | None:
 
 
 def _lens(arguments: argparse.Namespace, predictions: cs.Sample | None, measure: Measure) -> cs.Lens:
-    """Look through what leaves two outcomes, because cells of one column are cut."""
+    """Return a lens that leaves two outcomes, so that one column is cut."""
     labels = (0, 1) if predictions is None else predictions.labels
     name = arguments.lens or ("canonical" if measure.has_lens else default_lens(len(labels)))
     view = one_lens(name, labels)

@@ -1,4 +1,4 @@
-"""Questions of a command about a sample: lenses, conditions, an estimator, its cells and a null."""
+"""The questions that a command asks about a sample: lenses, conditions, an estimator, its cells and a null."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from calibstat.inference.arguments import NULLS
 
 Condition: TypeAlias = tuple[str | EllipsisType, ...]
 
-# With more classes, as many class-wise tests would drown the others in Holm's correction.
+# With more classes, adjusting for so many class-wise tests would hide what the others find.
 CLASS_WISE_UP_TO = 30
 CLASS_WISE = "class-wise"
 _LENS_FORMS = ("top-label", "canonical", CLASS_WISE, "class-wise:LABEL", "top-k:K")
-# The advice of `Sample` where values are missing.
+# The advice of `Sample` about missing values.
 _OMIT = 'or pass nan_policy="omit" to leave these rows out'
 
 
 @dataclass(frozen=True)
 class NamedLens:
-    """A lens: its name or expression, the class that it is about, and how many outcomes it tells apart."""
+    """A lens, with its name or expression, its class if it has one, and the number of its outcomes."""
 
     kind: str
     lens: cs.Lens
@@ -45,7 +45,7 @@ class NamedLens:
 class Question:
     """One test of the panel: a lens, what is conditioned on, and an estimator without a lens.
 
-    `given` names variables, with ``...`` for the prediction beside them; it is empty for the prediction alone.
+    `given` names variables, and ``...`` is the prediction; it is empty for the prediction alone.
     """
 
     view: NamedLens
@@ -71,7 +71,7 @@ class Question:
 
     @property
     def place(self) -> str:
-        """The question in words, whatever the class."""
+        """The question in words, without the class."""
         return replace(self, view=replace(self.view, label=None)).name
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Question:
 
 
 def in_words(given: Condition) -> str:
-    """Return what is conditioned on, as ``--given`` takes it; nothing for the prediction alone."""
+    """Write a condition as ``--given`` takes it; the prediction alone is the empty text."""
     return ":".join("prediction" if name is ... else name for name in given)
 
 
@@ -93,7 +93,7 @@ def in_words(given: Condition) -> str:
 
 
 def lenses(name: str, classes: Sequence[Hashable]) -> list[NamedLens]:
-    """Return the lens of that name; of all classes, if it is class-wise without a label.
+    """Return the lens of that name, or one for each class if the name is class-wise without a label.
 
     The outcomes of an expression are not counted.
 
@@ -160,15 +160,15 @@ def default_lenses(n_classes: int) -> tuple[str, ...]:
     return ("top-label", "canonical", CLASS_WISE) if n_classes <= CLASS_WISE_UP_TO else ("top-label", "canonical")
 
 
-# Which cells, and which measure on them, fit a question.
+# The measure and the cells that fit a question.
 
 
 @dataclass(frozen=True)
 class Measure:
-    """What the user said about estimator and cells.
+    """The estimator and the cells that the user asked for.
 
-    The estimator is a public name, or made by an expression; None leaves it to the question, as does None the number
-    of cells. The binning is "equal-mass" or "equal-width", which wait for the number of cells, or it is made.
+    The estimator is a public name or an object; with None the question decides, and likewise for the number of cells.
+    The binning is an object, or "equal-mass" or "equal-width" until the number of cells is known.
     """
 
     estimator: str | cs.Estimator | None = None
@@ -203,7 +203,7 @@ class Measure:
 
     @property
     def has_lens(self) -> bool:
-        """Whether the estimator has a lens, so that none is needed besides."""
+        """Whether the estimator has a lens of its own."""
         return self.lens != cs.Canonical()
 
     @property
@@ -216,13 +216,13 @@ class Measure:
         return for_two_outcomes(self.estimator.core)
 
     def of(self, n_outcomes: int, n: int) -> cs.Estimator:
-        """Measure miscalibration given the prediction, of which `n_outcomes` are seen at once in `n` rows."""
+        """Return the measure given the prediction, for `n_outcomes` seen at once in `n` rows."""
         if n_outcomes == 2:
             return self._build("ECE", self._interval(15))
         return self._build("ExpectedMiscalibration", self._simplex(n))
 
     def given(self, names: Condition, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:
-        """Measure miscalibration given variables (Kelly & Smyth 2023), and the prediction where ``...`` is named."""
+        """Return the measure given variables (Kelly & Smyth 2023); ``...`` is the prediction."""
         if self.estimator is not None and self.of(2, len(predictions)).unconditional:
             raise ValueError(
                 f"--given {in_words(names)}: {self.name} is the same whatever is conditioned on; leave out "
@@ -245,7 +245,7 @@ class Measure:
         return tree if isinstance(self.binning, str) else self.binning
 
     def _build(self, default: str, binning: cs.Binning) -> cs.Estimator:
-        """Make the estimator, on these cells if it takes any; by its own defaults otherwise."""
+        """Make the estimator, on these cells if it takes any, otherwise with its defaults."""
         if isinstance(self.estimator, cs.Estimator):
             return self.estimator.core
         if self._takes("binning"):
@@ -255,19 +255,19 @@ class Measure:
         return getattr(cs, self.estimator or default)(**named)
 
     def _takes(self, *parameters: str) -> bool:
-        """Whether the estimator has one of these parameters; that of the question has cells."""
+        """Whether the estimator has one of these parameters; the default estimator has a binning."""
         return "binning" in parameters if self.estimator is None else takes(self.name, *parameters)
 
 
 def read_estimator(text: str | None) -> str | cs.Estimator | None:
-    """Read ``--estimator``: a public name, which waits for its cells, or an expression."""
+    """Read ``--estimator``: return a public name, or make the object of an expression."""
     if text is None or not is_expression(text):
         return None if text is None else estimator_name(text)
     return made("--estimator", text, cs.Estimator)
 
 
 def choose(option: str, text: str, kind: type, names: Iterable[str]) -> Any:
-    """Return what an expression makes, or which of the short names it is."""
+    """Return the object that an expression makes, or the short name that was written."""
     if is_expression(text):
         return made(option, text, kind)
     if _hyphened(text) not in names:
@@ -276,7 +276,7 @@ def choose(option: str, text: str, kind: type, names: Iterable[str]) -> Any:
 
 
 def read_binning(text: str) -> str | cs.Binning:
-    """Read ``--binning``: equal-mass and equal-width wait for the number of cells, others are made."""
+    """Read ``--binning``: return equal-mass or equal-width, or make the object of an expression."""
     return choose("--binning", text, cs.Binning, ("equal-mass", "equal-width"))
 
 
@@ -288,7 +288,7 @@ def cells(binning: str | cs.Binning, n_bins: int) -> cs.Binning:
 
 
 def read_null(text: str | None) -> cs.Null | str | None:
-    """Read ``--null``: a name, which waits for the number of resamples, or an expression; None leaves it to the verb.
+    """Read ``--null``: return a name or None, or make the object of an expression.
 
     >>> read_null("Strong"), read_null("Asymptotic()")
     ('strong', Asymptotic())
@@ -296,7 +296,7 @@ def read_null(text: str | None) -> cs.Null | str | None:
     return None if text is None else choose("--null", text, cs.Null, NULLS)
 
 
-# What errors of a null are about.
+# How errors about a null name the options.
 OF_NULLS = {"n_resamples is ": "--n-resamples is ", "null=": "--null ", "null is ": "--null is "}
 
 
@@ -304,7 +304,7 @@ OF_NULLS = {"n_resamples is ": "--n-resamples is ", "null=": "--null ", "null is
 
 
 def read_given(options: Iterable[Sequence[str]] | None) -> list[Condition]:
-    """Read what is conditioned on, ``prediction`` beside a variable being the prediction itself.
+    """Read ``--given``; ``prediction`` beside a variable is the prediction itself.
 
     >>> read_given([["age"], ["prediction", "sex"]])
     [('age',), (Ellipsis, 'sex')]
@@ -317,10 +317,10 @@ def read_given(options: Iterable[Sequence[str]] | None) -> list[Condition]:
 def panel(
     predictions: cs.Predictions, names: Sequence[str] | None, given: Sequence[Condition], measure: Measure
 ) -> list[Question]:
-    """List what to ask: every lens given the prediction, then every lens given each of the variables.
+    """List the questions: every lens given the prediction, then every lens given each of the conditions.
 
-    Without names lenses are left to the estimator, if it has one, or to the number of classes. If the estimator is for
-    two outcomes, lenses that leave more are left out, unless they were asked for.
+    Without names of lenses, the estimator's own lens is used, or else the number of classes decides. If the estimator
+    is for two outcomes, lenses that leave more are left out, but refused if the user asked for them.
     """
     classes = predictions.classes
     asked = names is not None or measure.has_lens
@@ -344,9 +344,9 @@ def panel(
 
 
 def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure, *, two: str = "") -> Question:
-    """Return the one question of a command that asks no more; `two` is what is for two outcomes only.
+    """Return the question of a command that asks only one; `two` names a command that is for two outcomes.
 
-    By default the lens is that of the estimator, if it has one; else canonical for two classes, and top-label for more.
+    By default the lens is the estimator's own; without one it is canonical for two classes, and top-label for more.
     """
     name = lens or ("canonical" if measure.has_lens else default_lens(predictions.n_classes))
     one_lens(name, predictions.classes)
@@ -360,7 +360,7 @@ def one_question(predictions: cs.Predictions, lens: str | None, measure: Measure
 
 
 def _look(view: NamedLens, further: cs.Lens, predictions: cs.Predictions) -> NamedLens:
-    """Look through a further lens, that of an estimator, and count the outcomes that are left."""
+    """Add the lens of an estimator, and count the outcomes that it leaves."""
     lens = view.lens | further
     if lens == view.lens and view.n_outcomes:
         return view
@@ -369,7 +369,7 @@ def _look(view: NamedLens, further: cs.Lens, predictions: cs.Predictions) -> Nam
 
 
 def _expand(given: Sequence[Condition], predictions: cs.Predictions) -> Iterator[Condition]:
-    """Write out a pattern that stands alone as the variables it was read for."""
+    """Replace a pattern that stands alone by the variables that it matches."""
     for names in given:
         alone = names[0] if len(names) == 1 else ...
         if isinstance(alone, str) and alone not in predictions.variables:
@@ -379,14 +379,14 @@ def _expand(given: Sequence[Condition], predictions: cs.Predictions) -> Iterator
 
 
 def variables_asked(names: str | Sequence[str] | None, given: Sequence[Condition], measure: Measure) -> list[str]:
-    """Return the variables that are named by lenses, by ``--given``, and by the estimator."""
+    """Return the variables that lenses, ``--given`` and the estimator name."""
     asked = [names] if isinstance(names, str) else names or ()
     expressions = [made("--lens", name, cs.Lens) for name in asked if is_expression(name)]
     told = [name for each in given for name in each if name is not ...]
     return list(dict.fromkeys([*told, *variables_of(expressions), *variables_of(measure.estimator)]))
 
 
-# The sample that a command is about.
+# The sample of a command.
 
 
 def sample_columns(arguments: argparse.Namespace, variables: Sequence[str] | None) -> dict[str, Any]:
@@ -409,7 +409,7 @@ def read_sample(arguments: argparse.Namespace, variables: Sequence[str] | None =
 
 
 def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option: str) -> None:
-    """Refuse what happened as a variable."""
+    """Refuse the column of labels as a variable."""
     if arguments.label in variables:
         raise ValueError(
             f"{option} {arguments.label}: this is the column of what happened; name something that was known before"
@@ -417,7 +417,7 @@ def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option
 
 
 def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
-    """Make a sample of the columns of a file; with ``--confidence``, a sample already seen through the top label."""
+    """Make a sample of the columns of a file; ``--confidence`` gives one already seen through the top label."""
     if getattr(arguments, "confidence", None) is None:
         labels = None if arguments.labels is None else read_labels(arguments.labels)
         return cs.Sample._examined(**found, labels=labels, nan_policy=arguments.nan_policy)
@@ -437,31 +437,31 @@ ROW_OF_FILE = "row of the file"
 def examined_with_rows(
     arguments: argparse.Namespace, found: dict[str, Any], variables: Mapping[str, Any]
 ) -> tuple[cs.Sample, Ints]:
-    """Make a sample with these variables, and return the rows of the file that it has, which are a further one."""
+    """Make a sample with these variables, and return it with the numbers of its rows in the file."""
     numbered = {**variables, ROW_OF_FILE: np.arange(len(found["y_true"]))}
     sample = examined(arguments, found | {"variables": numbered})
     return sample, sample.predictions.variables[ROW_OF_FILE].values.astype(np.intp)
 
 
 def read_models(arguments: argparse.Namespace, variables: Sequence[str]) -> dict[str, cs.Sample]:
-    """Read what each model says about the rows of one file."""
+    """Read one sample for each model from the rows of one file."""
     if arguments.file == "-":
-        raise ValueError("standard input can be read once only, but each model has its own columns: name a file")
+        raise ValueError("standard input can be read only once, but each model has its own columns: name a file")
     if len(arguments.model) < 2:
-        raise ValueError("--model is there once, but a comparison needs two: --model raw='raw_*' --model new='new_*'")
+        raise ValueError("--model is given once, but a comparison needs two: --model raw='raw_*' --model new='new_*'")
     models: dict[str, cs.Sample] = {}
     for option in arguments.model:
         name, equals, text = option.partition("=")
         if not equals or not name or not text:
             raise ValueError(f"--model {option}: write a name and its columns, such as --model raw='raw_*'")
         if name in models:
-            raise ValueError(f"--model {name}: there are two models of this name; give each its own")
+            raise ValueError(f"--model {name}: two models have this name; give each a name of its own")
         one = argparse.Namespace(
             **vars(arguments) | {"probs": column_names(text), "weights": None, "nan_policy": "raise"}
         )
         try:
             models[name] = read_sample(one, variables)
         except ValueError as error:
-            # The models would not have the same rows.
+            # Otherwise the models would not have the same rows.
             raise ValueError(str(error).replace(_OMIT, "or leave these rows out of the file")) from error
     return models

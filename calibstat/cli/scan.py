@@ -1,8 +1,8 @@
 r"""Along which columns is the model off?
 
-Ranks columns by their variable-based calibration error (VECE) beyond what noise
-alone gives, and names the value where the error is largest. Use rows that the
-model was not fitted on.
+Ranks columns by their variable-based calibration error (VECE) beyond noise, and
+names the value at which the error is largest. Use rows that the model was not
+fitted on.
 
 example commands:
   calibstat scan predictions.csv --label actual --probs 'prob_*'

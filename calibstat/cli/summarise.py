@@ -73,7 +73,7 @@ def records(summary: Any) -> list[dict[str, Any]]:
 
 
 def _tables(rows: list[dict[str, Any]]) -> None:
-    """Print estimators and tests, each with the measures that are known of some row."""
+    """Print a table of estimators and one of tests, with the measures that some row has."""
     for kind in ("estimator", "test"):
         own = [row for row in rows if kind in row]
         if not own:
@@ -86,12 +86,12 @@ def _tables(rows: list[dict[str, Any]]) -> None:
 
 
 def _legend(summary: Any) -> list[str]:
-    """Say what the names stand for, and which errors the columns are of."""
+    """Say what the names and the columns mean."""
     design = json.loads(summary.attrs.get("design", "{}"))
     lines = [*_stand_for(summary, "estimator", design), *_stand_for(summary, "test", design)]
     if lines:
         lines.append(
-            "Without a lens in front (such as TopLabel() | ...) the whole prediction is looked at (canonical)."
+            "An estimator without a lens in front (such as TopLabel() | ...) looks at the whole prediction (canonical)."
         )
     if "truth" in summary:
         lines.append(
@@ -103,7 +103,7 @@ def _legend(summary: Any) -> list[str]:
 
 
 def _stand_for(summary: Any, kind: str, design: dict[str, Any]) -> list[str]:
-    """Write each name with the repr that it has at the first number of bins."""
+    """Write each name with its repr at the first number of bins."""
     found = []
     for name in summary[kind].values.tolist() if kind in summary.coords else []:
         told = [text for text in design.get(f"{kind}s", []) if text.startswith(f"{name}, n_bins = ")]

@@ -18,8 +18,8 @@ example of a study:
   [tests]
   PDE = "PDE(EqualMass(n_bins))"
   ECE = { statistic = "ECE(EqualMass(n_bins))", null = "Consistency(99)" }
-What mentions n_bins is made once for each of its values. Names are of calibstat
-and calibstat.generators.
+An expression that mentions n_bins is made once for each of its values. Names
+are those of calibstat and calibstat.generators.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     engine.add_argument(
         "--workers", type=positive, metavar="N", help="compute in N processes of this machine (default: threads)"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with a store that is there")
+    parser.add_argument("--resume", action="store_true", help="continue with a store that exists")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -62,14 +62,14 @@ def run(arguments: argparse.Namespace) -> None:
     sweep = read_study(path)
     store = Path(path.stem + ".zarr" if arguments.store is None else arguments.store)
     if store.is_file():
-        raise ValueError(f"--store {store} is a file, but a sweep is kept in a folder: name another place")
+        raise ValueError(f"--store {store} is a file, but a sweep is stored in a folder: name another place")
     if store.exists() and not arguments.resume:
-        raise ValueError(f"{store} is there: go on with it by --resume, or name another place by --store")
+        raise ValueError(f"{store} exists: continue with it by --resume, or name another place by --store")
     try:
         with connected(arguments.scheduler, arguments.workers) as client:
             found = sweep.run(client, store)
     except KeyboardInterrupt:
-        kept = f"finished blocks are kept in {store}; go on with them by --resume" if store.exists() else ""
+        kept = f"finished blocks are kept in {store}; continue with --resume" if store.exists() else ""
         raise KeyboardInterrupt(kept) from None
     say(f"{store} holds {', '.join(f'{size} x {name}' for name, size in found.sizes.items() if name != 'block')}")
     say()
@@ -102,7 +102,7 @@ def read_study(path: Path) -> cs.Sweep:
 
 
 def _of_bins(given: Any, make: Callable[[Any, dict[str, int]], Any]) -> Any:
-    """Make an object, or a function of the number of bins if that occurs in an expression."""
+    """Make an object, or a function of the number of bins if an expression mentions it."""
     texts = given.values() if isinstance(given, Mapping) else [given]
     if any(isinstance(text, str) and mentions(text, "n_bins") for text in texts):
         return lambda n_bins: make(given, {"n_bins": n_bins})

@@ -1,7 +1,7 @@
 r"""Is the model calibrated?
 
 Tests the predictions in a file against what happened, through several lenses,
-and says by how much they are off. Test on rows that neither the model nor its
+and says by how much they are off. Use rows that neither the model nor its
 calibrator was fitted on.
 
 example commands:
@@ -58,8 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--omnibus",
         action="store_true",
-        help="test with several statistics at once through each lens (default lens: canonical): one p-value for each, "
-        "and the kind of miscalibration it points to",
+        help="test with several statistics at once through each lens (default lens: canonical); gives one p-value for "
+        "each lens, and the kind of miscalibration that the strongest statistic points to",
     )
     options.add_one(
         parser,
@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="holm",
         help="how p-values of several tests are adjusted: holm (the default), fdr_bh or fdr_by",
     )
-    redraws = "draw p-values by so many redraws of the labels (default: computed exactly where possible, else 999)"
+    redraws = "redraws of the labels for each p-value (default: p-values are exact where possible, else 999)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
     options.add(parser, "--null", "--level", "--seed", "--format", null="labels drawn from the predictions")
 
@@ -87,7 +87,7 @@ def run(arguments: argparse.Namespace) -> None:
         _tell_folding(sample, questions)
         if arguments.lens is None and not measure.has_lens and len(sample.labels) > CLASS_WISE_UP_TO:
             notice(
-                f"class-wise is left out, as there are {len(sample.labels)} classes; ask for it by --lens class-wise"
+                f"class-wise is left out, since there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
         records = ask(sample, questions, null, arguments.n_resamples, arguments.seed, arguments.adjust)
         _tell_floors(records, arguments.level)
@@ -103,14 +103,14 @@ def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
     below = int((sample.predictions.event < 0.5).sum())
     if below:
         notice(
-            f"top-label folds a single column: {below} of {len(sample)} values below 1/2 count as confidence in the "
-            "other label; for confidences in the predicted label, write --confidence instead of --probs, and as "
-            "--label whether it was right"
+            f"{below} of {len(sample)} probabilities are below 1/2, which top-label takes for confidence in the other "
+            "label; if the column holds confidences in the predicted label, write --confidence instead of --probs, and "
+            "name as --label the column that says whether it was right"
         )
 
 
 def _tell_floors(records: Sequence[Record], level: float) -> None:
-    """Say where resamples are too few to reject anything."""
+    """Warn if there are too few resamples to reject anything."""
     n_tests, adjust = len(records), records[0].adjust
     highest = max((record.test.null_distribution for record in records), key=lambda each: each.floor)
     floor = float(adjust_pvalues([highest.floor] * n_tests, adjust).min())
@@ -152,12 +152,12 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
     show(arguments.format, records, "\n\n".join(texts))
 
 
-# What a panel found: one record for each question, with p-values adjusted over all of them.
+# The results of a panel: one record for each question, with p-values adjusted over all of them.
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """A question, what its test found, and the p-value adjusted over the whole panel."""
+    """A question, its test, and the p-value adjusted over the whole panel."""
 
     question: Question
     test: cs.CalibrationTest
@@ -166,12 +166,12 @@ class Record:
 
     @property
     def at_floor(self) -> bool:
-        """Whether the p-value is only known to be smaller."""
+        """Whether the p-value is only a bound."""
         return at_floor(self.test.pvalue, self.test.null_distribution)
 
     @property
     def equation(self) -> str:
-        """The adjusted p-value: equal to a number or below it; one is no such bound."""
+        """The adjusted p-value as "p = 0.01", or as "p < 0.01" if it is a bound below 1."""
         return f"p {'<' if self.at_floor and self.pvalue_adjusted < 1 else '='} {self.pvalue_adjusted:.3g}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,9 +213,9 @@ def ask(
     ]
 
 
-# What a panel found, as text to read. Words never accept a null hypothesis.
+# The results of a panel as text. Words never accept a null hypothesis.
 
-# Smaller numbers than so many decimals can show are written with an exponent.
+# Numbers that need more decimals are written with an exponent.
 _MOST_DECIMALS = 8
 EXPECTED = "mean of the value over redrawn labels: what noise alone gives a calibrated model with as many rows"
 _NULL = (
@@ -230,7 +230,7 @@ CAUTION = (
 
 
 def report(records: Sequence[Record], level: float, seed: int, *, named_null: bool = False) -> str:
-    """Write the headline, the table, and what they mean."""
+    """Write the headline, the table, and notes on what they mean."""
     first, questions = records[0].test.question, [record.question for record in records]
     nulls = [_NULL.format(beside=_STRONG if any(question.given for question in questions) else "")]
     if named_null:
@@ -257,7 +257,7 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
 
 
 def headline(records: Sequence[Record], level: float) -> str:
-    """Say what was found, by adjusted p-values: evidence with its size, or no evidence."""
+    """Say, by adjusted p-values, whether there is evidence of miscalibration, and its size."""
     rejected = [record for record in records if record.pvalue_adjusted <= level]
     n = records[0].test.question.n
     if not rejected:
@@ -284,11 +284,11 @@ def _method(adjust: str) -> str:
 
 
 def table(records: Sequence[Record], level: float) -> list[str]:
-    """Lay the records out in columns; those that say nothing are left out."""
+    """Lay the records out in columns, without columns that are empty."""
     digits = _n_decimals(record.test for record in records)
     rows = [["lens", "class", "given", "value", "expected", "p", "adjusted p", ""]]
     rows += [_cells_of_record(record, digits, level) for record in records]
-    # A single p-value is adjusted for nothing, and the first line says whether it rejects.
+    # A single p-value needs no adjustment, and the first line says whether it rejects.
     return layout(rows if len(records) > 1 else [row[:6] for row in rows], numbers={3, 4, 5, 6})
 
 
@@ -305,14 +305,14 @@ def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:
 
 
 def _rounded(value: float, beside: float, digits: int) -> str:
-    """Write a number with so many decimals; what is rounded to zero has no sign."""
+    """Write a number with so many decimals; a zero has no sign."""
     if digits == _MOST_DECIMALS and abs(value) < 10.0**-digits:
         return number(value, beside)
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _n_decimals(tests: Iterable[cs.CalibrationTest]) -> int:
-    """Enough for two digits of the smallest number that noise gives, at least four."""
+    """Return how many decimals show two digits of the smallest null mean; at least four."""
     noise = [test.null_mean for test in tests if number(test.null_mean, test.statistic) != "0"]
     sizes = [abs(mean) for mean in noise if math.isfinite(mean)]
     return min(_MOST_DECIMALS, max(4, 1 - math.floor(math.log10(min(sizes))))) if sizes else 4

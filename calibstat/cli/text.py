@@ -1,4 +1,4 @@
-"""Text for terminals: columns, and paragraphs that hang below their names."""
+"""Text for terminals: tables, paragraphs beside their names, progress bars and warnings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from calibstat.inference.results import INDENT, hang, plain
 
 
 def width() -> int:
-    """Return how long lines may be: 100, or less on a narrow terminal."""
+    """Return the longest length of a line: 100, or less on a narrow terminal."""
     return max(40, min(100, shutil.get_terminal_size((100, 24)).columns)) if _on_terminal() else 100
 
 
@@ -31,10 +31,10 @@ def beside(name: str, text: str, indent: int = INDENT) -> list[str]:
 
 
 def narrow(found: object) -> str:
-    """Break the long lines of a result, so that what follows hangs below its name."""
+    """Break the long lines of a result, and indent their continuations to the text after the name."""
     lines = []
     for line in str(found).splitlines():
-        # Two wide gaps are a row of a table.
+        # A line with two wide gaps is a row of a table.
         if len(line) <= width() or len(re.findall(r"\S {2,}(?=\S)", line)) > 1:
             lines.append(line)
         else:
@@ -44,7 +44,7 @@ def narrow(found: object) -> str:
 
 
 def each_once(about: Iterable[tuple[str, str]]) -> list[str]:
-    """Return each different text once, with the questions it is about unless it is about all.
+    """Return each different text once, with the names of its questions unless all share it.
 
     >>> each_once([("top-label", "in cells"), ("canonical", "in nodes"), ("class-wise", "in cells")])
     ['top-label, class-wise: in cells', 'canonical: in nodes']
@@ -63,7 +63,7 @@ def each_beside(name: str, texts: Iterable[str]) -> list[str]:
 
 
 def show(form: str, record: Any, text: object) -> None:
-    """Print what was found, as JSON or as text."""
+    """Print a result as JSON or as text."""
     if form == "json":
         print(json.dumps(plain(record), indent=2, allow_nan=False))
     else:
@@ -78,7 +78,7 @@ PATIENCE = 2.0
 
 
 class ProgressBar:
-    """One bar for all that is done inside its ``with`` block; silent where the stream is not a terminal."""
+    """One bar for all work inside its ``with`` block; it is silent where the stream is not a terminal."""
 
     def __init__(self, doing: str = "testing", stream: TextIO | None = None) -> None:
         self.bar = TerminalBar(doing, patience=PATIENCE, stream=stream)
@@ -93,12 +93,12 @@ class ProgressBar:
         self.inside.close()
 
     def each(self, work: Callable[[Piece], Found], pieces: Sequence[Piece]) -> list[Found]:
-        """Work on the pieces one after the other; the bar goes when all are done."""
+        """Work on the pieces one after the other, and then remove the bar."""
         with self:
             return [work(piece) for piece in track(pieces, len(pieces))]
 
     def hear(self, fraction: float) -> None:
-        """Take note of how far the work is: the next loop begins again, a small step back is one inside another."""
+        """Note the share of the work that is done; a step back by half or more is the beginning of the next loop."""
         if fraction > self.bar.done or fraction < self.bar.done / 2:
             self.bar.done = fraction
 
@@ -124,5 +124,5 @@ def notice(text: str) -> None:
 
 
 def say(text: object = "", stream: TextIO | None = None) -> None:
-    """Print a text that may hold names from data, so that no name is a command for the terminal."""
+    """Print a text with names from data escaped, so that no name is a command for the terminal."""
     print(safe(text), file=stream)

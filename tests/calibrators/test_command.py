@@ -103,7 +103,7 @@ def test_every_calibrator_has_a_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--calibrator", "bета"], "there are augmented-beta, bbq, beta"),
+        (["--calibrator", "bета"], "choose one of augmented-beta, bbq, beta"),
         (["--calibrator", "beta", "--share", "1"], "pass a share between 0 and 1"),
         (["--calibrator", "variable-based"], "needs --variables COL"),
         (["--calibrator", "beta", "--variable", "age"], "uses no variable"),
@@ -127,7 +127,7 @@ def test_a_calibrator_of_other_classes_is_refused(run, two, three, tmp_path):
     assert json.loads(saved.read_text())["format"].startswith("calibstat")
     code, _, error = run(three, "--label", "pet", "--probs", "prob_*", "--load", saved, "--out", out)
     assert code == 2
-    assert "is for the classes ['no', 'yes']" in error
+    assert "was fitted for the classes ['no', 'yes']" in error
 
 
 def test_no_file_that_is_read_or_saved_is_overwritten(run, two, tmp_path, monkeypatch):
@@ -141,14 +141,14 @@ def test_no_file_that_is_read_or_saved_is_overwritten(run, two, tmp_path, monkey
     before = {path: path.read_bytes() for path in (two, other, saved)}
     fit = [*base, "--calibrator", "beta"]
     for options, message in (
-        ([*fit, "--out", "two.csv"], "--out two.csv is FILE too"),
-        ([*fit, "--out", f"../{tmp_path.name}/two.csv"], "is FILE too"),
-        ([*fit, "--out", "link.csv"], "is FILE too"),
-        ([*fit, "--apply", other, "--out", "other.csv"], "--out other.csv is --apply too"),
-        ([*fit, "--save", "new.csv", "--out", "new.csv"], "--out new.csv is --save too"),
-        ([*fit, "--save", two, "--out", "new.csv"], "is FILE too"),
-        ([*fit, "--save", other, "--apply", other, "--out", "new.csv"], "is --apply too"),
-        ([*base, "--load", saved, "--out", "beta.json"], "--out beta.json is --load too"),
+        ([*fit, "--out", "two.csv"], "--out two.csv is also FILE"),
+        ([*fit, "--out", f"../{tmp_path.name}/two.csv"], "is also FILE"),
+        ([*fit, "--out", "link.csv"], "is also FILE"),
+        ([*fit, "--apply", other, "--out", "other.csv"], "--out other.csv is also --apply"),
+        ([*fit, "--save", "new.csv", "--out", "new.csv"], "--out new.csv is also --save"),
+        ([*fit, "--save", two, "--out", "new.csv"], "is also FILE"),
+        ([*fit, "--save", other, "--apply", other, "--out", "new.csv"], "is also --apply"),
+        ([*base, "--load", saved, "--out", "beta.json"], "--out beta.json is also --load"),
     ):
         code, said, error = run(*options)
         assert (code, said) == (2, "")
@@ -246,11 +246,11 @@ def test_other_columns_of_other_files(run, tmp_path, kind):
 def test_standard_input_cannot_be_read_twice(run, tmp_path):
     code, _, error = run("-", "--label", "y", "--probs", "p", "--calibrator", "beta", "--out", tmp_path / "out.csv")
     assert code == 2
-    assert "standard input can be read once only" in error
+    assert "standard input can be read only once" in error
     os.mkfifo(tmp_path / "pipe")
     code, _, error = run(tmp_path / "pipe", "--label", "y", "--probs", "p", "--calibrator", "beta", "--out", "out.csv")
     assert code == 2
-    assert "pipe can be read once only" in error
+    assert "pipe can be read only once" in error
 
 
 @pytest.mark.parametrize(

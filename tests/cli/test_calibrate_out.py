@@ -49,5 +49,5 @@ def test_the_same_rows_are_the_same_file(run, binary, tmp_path, end):
 def test_other_kinds_of_files_are_refused_before_anything_is_read(run, tmp_path, name):
     code, out, err = run(*command("nowhere.csv", tmp_path / name))
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "rows are written as CSV; end the name in one of .csv, .csv.gz, .csv.bz2, .csv.xz" in err
+    assert "rows are written as CSV; let the name end in one of .csv, .csv.gz, .csv.bz2, .csv.xz" in err
     assert not (tmp_path / name).exists()

@@ -74,13 +74,13 @@ def test_columns_with_commas_and_a_lens(run, models):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--model", "raw=raw_*"], "--model is there once, but a comparison needs two"),
-        (["--model", "raw=raw_*", "--model", "raw=flat_*"], "there are two models of this name"),
+        (["--model", "raw=raw_*"], "--model is given once, but a comparison needs two"),
+        (["--model", "raw=raw_*", "--model", "raw=flat_*"], "two models have this name"),
         (["--model", "raw=raw_*", "--model", "flat_*"], "--model flat_*: write a name and its columns"),
         (["--model", "raw=raw_*", "--model", "x=none_*"], "no column 'none_*'"),
         ([*THREE, "--lens", "class-wise"], "name the class, as in class-wise:LABEL"),
         ([*THREE, "--lens", "top"], "there is no lens 'top'"),
-        ([*THREE, "--lens", "top-label", "--lens", "canonical"], "--lens is there more than once"),
+        ([*THREE, "--lens", "top-label", "--lens", "canonical"], "--lens is given more than once"),
         ([*THREE, "--adjust", "fdr"], "--adjust is 'fdr'; it must be one of 'max-t', 'holm', 'fdr_by'"),
         ([*THREE, "--adjust", "fdr_bh"], "--adjust is 'fdr_bh', but differences of pairs that share a model"),
         (["--model", "raw=raw_*", "--model", "x=flat_dog,flat_cat,flat_emu"], "different labels"),
@@ -96,7 +96,7 @@ def test_what_cannot_be_compared(run, models, options, words):
 def test_standard_input_is_refused(run):
     code, _, err = run("compare", "-", "--label", "actual", *THREE)
     assert code == 2
-    assert "can be read once only" in err
+    assert "can be read only once" in err
 
 
 def shown():
@@ -156,4 +156,4 @@ def test_a_single_pair_and_a_single_redraw(run, models):
 def test_commands_of_one_question_refuse_two_lenses(run, command):
     code, _, err = run(*command, "--lens", "canonical", "--lens", "canonical")
     assert code == 2
-    assert "--lens is there more than once" in err
+    assert "--lens is given more than once" in err

@@ -72,8 +72,8 @@ def test_cross_fitting_is_marked(compare, binary):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--calibrators", "gamma"), "there are augmented-beta, bbq, beta"),
-        (("--calibrators", "beta,beta"), "name each once"),
+        (("--calibrators", "gamma"), "choose one of augmented-beta, bbq, beta"),
+        (("--calibrators", "beta,beta"), "name each only once"),
         (("--calibrators", "variable-based"), "needs --variables COL"),
         (("--calibrators", "beta", "--variable", "age"), "--calibrators beta uses no variable"),
         (("--calibrators", "variable-based", "--variable", "sex"), "numbers are needed"),

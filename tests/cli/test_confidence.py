@@ -56,11 +56,11 @@ def test_folding_is_told(run, path):
     below = int((CONFIDENCE < 0.5).sum())
     code, _, err = run(*arguments, "--lens", "top-label")
     assert code == 0
-    assert f"folds a single column: {below} of 400 values below 1/2" in err
+    assert f"{below} of 400 probabilities are below 1/2" in err
     assert "--confidence" in err
     assert run(*arguments)[2] == ""
 
 
 def test_nothing_to_fold(run, path):
     path.write_text("correct,conf\n" + "1,0.9\n0,0.8\n" * 200)
-    assert "folds" not in run("test", path, "--label", "correct", "--probs", "conf", "--lens", "top-label")[2]
+    assert "below 1/2" not in run("test", path, "--label", "correct", "--probs", "conf", "--lens", "top-label")[2]

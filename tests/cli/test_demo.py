@@ -22,7 +22,7 @@ def test_the_story_and_the_picture(run, tmp_path):
     raw, recalibrated = out.split("Recalibrated: ")
     assert "Evidence of miscalibration: " in raw
     assert "vidence of miscalibration" in recalibrated
-    assert "What to make of it: " in recalibrated
+    assert "In short: " in recalibrated
     assert "is calibrated" not in out
 
 

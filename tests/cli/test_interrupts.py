@@ -273,7 +273,7 @@ def test_a_sweep_on_a_terminal_is_interrupted_with_one_line(tmp_path, more):
     assert (
         said.replace("\r\n", "\n")
         .splitlines()[-1]
-        .endswith("calibstat: interrupted: finished blocks are kept in study.zarr; go on with them by --resume")
+        .endswith("calibstat: interrupted: finished blocks are kept in study.zarr; continue with --resume")
     )
     assert sorted(each.name for each in tmp_path.iterdir()) == ["study.toml", "study.zarr"]
     assert not alive(group)

@@ -51,7 +51,7 @@ def test_a_growing_file_in_steps_is_the_file_at_once(watch, tmp_path):
     for n in (100, 250, 500):
         write_csv(path, {name: each[:n] for name, each in whole.items()})
         _, out, err = watch(path, "--state", state, "--format", "json")
-    assert "250 rows up to 249 in t were seen before and are passed over" in err
+    assert "250 rows up to 249 in t were seen before and are skipped" in err
     assert found(out) == found(watch(path, "--format", "json")[1])
     again = watch(path, "--state", state, "--format", "json")
     assert found(again[1]) == found(out)

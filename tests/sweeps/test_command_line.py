@@ -174,7 +174,7 @@ def test_the_table_says_what_its_names_and_columns_are(study, capsys):
     assert "estimator ECE: ECE(binning=EqualMass(n_bins=2)) at n_bins = 2" in out
     assert f"estimator top: {cs.TopLabel() | cs.ECE(cs.EqualWidth(4))!r}\n" in out
     assert "test ECE: ECE(binning=EqualMass(n_bins=2)) tested by Consistency(n_resamples=19" in out
-    assert "the whole prediction is looked at (canonical)" in out
+    assert "looks at the whole prediction (canonical)" in out
     assert "truth: the true value of the estimand, not binned" in out
 
 
