@@ -106,12 +106,13 @@ class Measured:
     null_means: Floats  # (J,), its mean under the null
     found: JointTest  # on the draws of the null
     half_widths: Floats | None  # (J,), of intervals that cover together; None if no such intervals are known
+    largest: float  # value that the statistic can have
     note: str  # why there is no interval, or ""
     n_resamples: int  # number of draws of each kind
 
     def interval(self, j: int) -> tuple[float, float] | None:
         """Return the interval of group or variable `j`, if there is one."""
-        return None if self.half_widths is None else interval(self.values[j], self.half_widths[j])
+        return None if self.half_widths is None else interval(self.values[j], self.half_widths[j], self.largest)
 
 
 def measure_groups(
@@ -142,7 +143,8 @@ def measure_groups(
         few = _few_clusters(groups, seen, multiplier)
         half_widths, note = (None, few) if few else (half_widths, note)
     found = joint_test(evidence, kinds, adjust, standardize)
-    return Measured(values, drawn[0].mean, found, half_widths, note, n_resamples)
+    largest = core.value_range(seen.predictions.n_classes)[1]
+    return Measured(values, drawn[0].mean, found, half_widths, largest, note, n_resamples)
 
 
 def _few_clusters(groups: Sequence[Group], seen: Sample, multiplier: Multiplier) -> str:
@@ -178,9 +180,9 @@ def half_widths_or_note(
         return None, f"no intervals: {error}"
 
 
-def interval(value: float, half_width: float) -> tuple[float, float]:
-    """Return the ends of an interval, the lower one at least zero."""
-    return lower_end(value, half_width), float(value + half_width)
+def interval(value: float, half_width: float, largest: float) -> tuple[float, float]:
+    """Return the ends of an interval: the lower one at least zero, the upper one at most the largest value."""
+    return lower_end(value, half_width), min(float(value + half_width), largest)
 
 
 def check_options(adjust: str, standardize: str, level: float, confidence_level: float, **counts: int) -> None:

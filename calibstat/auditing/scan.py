@@ -201,7 +201,7 @@ def _measured(
             variable=levels.variable,
             vece=float(values[j]),
             null_mean=float(redraws.mean[j, 0]),
-            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j]),
+            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j], largest=1.0),
             pvalue_weak=float(both.pvalues[j]),
             pvalue_strong=float(strong.pvalues[j]),
             pvalue_adjusted=float(adjusted[j]),

@@ -31,6 +31,12 @@ if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import
 
 ResidualForm: TypeAlias = Literal["none", "function", "seminorm", "pairs"]
 Extreme: TypeAlias = Literal["large", "small", "either"]
+Bounds: TypeAlias = tuple[tuple[float, float], tuple[float, float]]
+
+
+def between(low: float = -math.inf, high: float = math.inf, of_more: float | None = None) -> Bounds:
+    """Return the ends of the range of a value, for two classes and for more, whose upper end may be another."""
+    return (low, high), (low, high if of_more is None else of_more)
 
 
 @final
@@ -267,12 +273,10 @@ class Estimator(HasParameters, ABC):
     """Whether the estimator orders or smooths rows along the one conditioned column, without a binning."""
     unconditional: ClassVar[bool] = False
     """Whether the value is the same whatever is conditioned on."""
-    largest: ClassVar[tuple[float, float]] = (math.inf, math.inf)
-    """The largest value of the headline: for two classes, and for more."""
+    bounds: ClassVar[Bounds] = between()
+    """The smallest and the largest value of the headline (what correcting a bias adds aside): intervals end there."""
     has_headline: ClassVar[bool] = True
     """Whether there is a single number for a test."""
-    smallest_value: ClassVar[float] = -math.inf
-    """The smallest value of the headline (noise subtracted by a bias correction aside): intervals end there."""
     test_statistic: ClassVar[bool] = False
     """Whether the value grows with the number of rows where the model is miscalibrated: it has no true value."""
     by_rows: ClassVar[str] = ""
@@ -322,9 +326,10 @@ class Estimator(HasParameters, ABC):
         """
         return self if self.residual_form == "seminorm" else None
 
-    def largest_value(self, n_classes: int) -> float:
-        """Return an upper bound of the headline for that number of classes, at which intervals end."""
-        return self.largest[n_classes > 2]
+    def value_range(self, n_classes: int) -> tuple[float, float]:
+        """Return the two `bounds` for that number of classes; a seminorm is never negative."""
+        low, high = self.bounds[n_classes > 2]
+        return (max(low, 0.0) if self.residual_form == "seminorm" else low), high
 
     @abstractmethod
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -399,12 +404,8 @@ class _Forwarding(Estimator):
     def members(self) -> tuple[Estimator, ...]:
         return (self.inner,)
 
-    @property
-    def smallest_value(self) -> float:  # type: ignore[override]
-        return self.inner.smallest_value
-
-    def largest_value(self, n_classes: int) -> float:
-        return self.inner.largest_value(n_classes)
+    def value_range(self, n_classes: int) -> tuple[float, float]:
+        return self.inner.value_range(n_classes)
 
     def evidence(self, values: Floats) -> Floats:
         return self.inner.evidence(values)

@@ -21,7 +21,15 @@ from calibstat._logistic import (
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Share
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, happened, two_classes, unweighted
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    between,
+    happened,
+    two_classes,
+    unweighted,
+)
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
 
@@ -113,6 +121,7 @@ class CalibrationBelt(Estimator):
     threshold: Share = 0.95
     test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "likelihood ratio of a polynomial calibration curve against the bisector (GiViTI)"
+    bounds = between(0.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True

@@ -23,6 +23,7 @@ from calibstat.estimators.base import (
     Evaluator,
     ResidualForm,
     all_weights,
+    between,
     two_classes,
 )
 from calibstat.estimators.large_sample import chi_square_law
@@ -67,6 +68,7 @@ class _EqualMassChiSquare(Estimator):
 
     n_bins: Count
     test_statistic: ClassVar[bool] = True
+    bounds = between(0.0)
     forms: ClassVar[tuple[int, ...]]
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
@@ -237,6 +239,7 @@ class PearsonCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(10)
     quantity: ClassVar[str] = "chi-square distance of cell means (plug-in, binned)"
+    bounds = between(0.0)
     needs: ClassVar[tuple[str, ...]] = ("complement",)
     residual_form: ClassVar[ResidualForm] = "function"
 

@@ -91,9 +91,10 @@ class Family(Estimator):
         """What holds of a maximum of such values."""
         return common_form(each.residual_form for each in self.estimators)
 
-    def largest_value(self, n_classes: int) -> float:
-        """Return that of the members."""
-        return max(each.largest_value(n_classes) for each in self.estimators)
+    def value_range(self, n_classes: int) -> tuple[float, float]:
+        """Return the range of all members together."""
+        low, high = zip(*(each.value_range(n_classes) for each in self.estimators), strict=True)
+        return min(low), max(high)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare each member, and find which of them share cells."""
@@ -370,9 +371,9 @@ class Within(Estimator):
         """What holds of a maximum of such values."""
         return common_form([self.estimator.residual_form])
 
-    def largest_value(self, n_classes: int) -> float:
+    def value_range(self, n_classes: int) -> tuple[float, float]:
         """Return that of the estimator."""
-        return self.estimator.largest_value(n_classes)
+        return self.estimator.value_range(n_classes)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator on the rows of each level."""
@@ -485,9 +486,10 @@ class EachClass(Estimator):
         """What holds of a norm of such values."""
         return common_form([self.estimator.residual_form])
 
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return that of the estimator, of two outcomes."""
-        return self.estimator.largest_value(2)
+    def value_range(self, n_classes: int) -> tuple[float, float]:  # noqa: ARG002
+        """Return that of the estimator, of two outcomes; a norm is one of the evidence."""
+        ends = self.estimator.value_range(2)
+        return ends if self.norm == 1 else (0.0, max(0.0, float(self.estimator.evidence(np.array(ends)).max())))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator through the lens of each class."""

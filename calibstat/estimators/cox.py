@@ -23,12 +23,14 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, Share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
+    Bounds,
     Capabilities,
     Estimator,
     Evaluator,
     Expansion,
     Headline,
     all_weights,
+    between,
     happened,
     in_batches,
     two_classes,
@@ -143,6 +145,11 @@ class Cox(Estimator):
     def test_statistic(self) -> bool:  # type: ignore[override]
         """Whether one of the statistics is tested, and not a coefficient."""
         return self.statistic not in _CALIBRATED
+
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Statistics are not negative; of a slope nothing is known."""
+        return between(0.0) if self.test_statistic else between()
 
     @property
     def estimand(self) -> Estimator:
@@ -281,7 +288,7 @@ class ObservedToExpected(Estimator):
 
     confidence_level: Share = CONFIDENCE_LEVEL
     quantity: ClassVar[str] = "observed over expected number of events"
-    smallest_value: ClassVar[float] = 0.0
+    bounds = between(0.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True

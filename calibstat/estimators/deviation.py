@@ -15,7 +15,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Order
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator, Evaluator, between
 from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import TallyPlan, ratio, replicates
 from calibstat.estimators.walks import Ordered
@@ -58,7 +58,7 @@ class PDE(Estimator):
     p: Order = 1
     placement: Literal["cell", "row"] = "cell"
     quantity: ClassVar[str] = "mean distance of predictions from cell means of outcomes (binned)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     interval_about: ClassVar[str] = "the *binned* error, in these cells"
     no_interval: ClassVar[str] = ", for p other than 1"
 
@@ -144,6 +144,7 @@ class ECESweep(Estimator):
 
     p: Order = 1
     quantity: ClassVar[str] = "calibration error of cell means, with as many cells as keep mean outcomes increasing"
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     no_interval: ClassVar[str] = ", whose number of cells the outcomes choose"
 

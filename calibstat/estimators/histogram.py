@@ -14,7 +14,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, between
 from calibstat.estimators.scores import BrierScore
 from calibstat.estimators.squared import DebiasedL2
 from calibstat.estimators.tally import Tally, TallyPlan, full_vector, ratio
@@ -143,6 +143,7 @@ class _Decomposition(Estimator):
     binning: Binning
     corrected: ClassVar[bool] = False
     headline_place: ClassVar[int | None] = 3
+    bounds = between(0.0, 1.0, 2.0)
 
     @property
     def estimand(self) -> BrierDecomposition:

@@ -11,7 +11,7 @@ from scipy.optimize import isotonic_regression
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator
+from calibstat.estimators.base import Bounds, Capabilities, Estimator, Evaluator, between
 from calibstat.estimators.scores import BrierScore, Score
 from calibstat.estimators.walks import Ordered
 
@@ -83,6 +83,12 @@ class CORP(Estimator):
     no_interval: ClassVar[str] = (
         ": percentile bootstrap intervals held the truth in 0 to 2 % of simulated samples, basic ones in 46 to 98 %"
     )
+
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero and how far two values of the score can lie apart."""
+        low, high = self.score.value_range(2)
+        return between(0.0, high - low)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows, and compute the loss of each prediction."""

@@ -16,12 +16,14 @@ from calibstat.data.sample import Predictions
 from calibstat.estimators._kernel_sums import BlockSums, LineSums, PairSums, PanelSums, third_cumulant
 from calibstat.estimators.base import (
     NUMBERS_IN_A_BATCH,
+    Bounds,
     Capabilities,
     Estimator,
     Evaluator,
     Headline,
     ResidualForm,
     all_weights,
+    between,
     in_batches,
     is_chances,
     residual_vectors,
@@ -118,6 +120,11 @@ class SKCE(Estimator):
         return self.several and self.kind != "biased"
 
     @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero and two, the largest product of residuals; of standardised errors nothing."""
+        return between() if self.test_statistic else between(0.0, 2 * self.kernel.at_zero)
+
+    @property
     def by_rows(self) -> str:  # type: ignore[override]
         """Say where the bandwidth comes from the rows."""
         return MEDIAN if isinstance(self.bandwidth, str) else ""
@@ -139,9 +146,9 @@ class SKCE(Estimator):
             sums = LineSums(predictions.order, predictions.conditioned[:, 0], bandwidths)
         else:
             sums = PanelSums(self.kernel, rows, bandwidths)
-        at_zero = float(self.kernel.profile(np.zeros(1))[0])
+        biased, at_zero = self.kind == "biased", self.kernel.at_zero
         return KernelEvaluator(
-            predictions.take(sums.rows), sums, bandwidths, at_zero, biased=self.kind == "biased", several=self.several
+            predictions.take(sums.rows), sums, bandwidths, at_zero, biased=biased, several=self.several
         )
 
     def headline(self, values: Floats) -> Floats:
@@ -375,11 +382,15 @@ class KCE(Estimator):
     bandwidth: str | float = "median"
     kernel: Kernel = field(default_factory=LaplaceKernel)
     quantity: ClassVar[str] = "kernel calibration error (all classes)"
-    largest: ClassVar[tuple[float, float]] = (math.sqrt(2), math.sqrt(2))
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def __post_init__(self) -> None:
         keep(self, bandwidth=self._squared.bandwidth)
+
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero and the root of the largest `SKCE`."""
+        return between(0.0, math.sqrt(2 * self.kernel.at_zero))
 
     @property
     def by_rows(self) -> str:  # type: ignore[override]

@@ -15,7 +15,15 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Order, Positive
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, in_batches, is_chances
+from calibstat.estimators.base import (
+    Estimator,
+    Evaluator,
+    ResidualForm,
+    all_weights,
+    between,
+    in_batches,
+    is_chances,
+)
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, ratio
 
 _NUMBERS_IN_A_TILE = 2**21  # numbers of a tile of kernel values
@@ -56,7 +64,7 @@ class LpCE(CellwiseEstimator):
     binning: Binning = EqualMass(15)
     p: Order = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error of cell means (plug-in, binned)"
-    largest: ClassVar[tuple[float, float]] = (2.0, 2.0)
+    bounds = between(0.0, 2.0)
     no_interval: ClassVar[str] = ", for p other than 1"
 
     @property
@@ -111,6 +119,7 @@ class KDECE(Estimator):
     bandwidth: Positive
     p: Order = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error (kernel density, leave-one-out)"
+    bounds = between(0.0, 2.0)
 
     @property
     def estimand(self) -> LpCE:

@@ -15,11 +15,13 @@ from calibstat.data.parameters import at_least_one, keep, numbers
 from calibstat.data.rounding import RANK
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
+    Bounds,
     Capabilities,
     Estimator,
     Evaluator,
     ResidualForm,
     all_weights,
+    between,
     in_batches,
     is_chances,
     unweighted,
@@ -95,6 +97,11 @@ class UCME(Estimator):
 
     def __post_init__(self) -> None:
         check_arguments(self)
+
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero and one: no residual is larger."""
+        return between(0.0, self.kernel.at_zero**2)
 
     @property
     def by_rows(self) -> str:  # type: ignore[override]
@@ -235,6 +242,7 @@ class CME(Estimator):
     test_statistic: ClassVar[bool] = True
     no_interval: ClassVar[str] = "KCE(), an error by a kernel, has one"
     quantity: ClassVar[str] = "mean residuals near test locations in units of their covariance (CME statistic)"
+    bounds = between(0.0)
 
     def __post_init__(self) -> None:
         check_arguments(self)

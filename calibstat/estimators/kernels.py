@@ -41,6 +41,11 @@ class Kernel(HasParameters, ABC):
     def profile(self, ratio: Floats) -> Floats:
         """Return the kernel at each distance divided by the bandwidth."""
 
+    @property
+    def at_zero(self) -> float:
+        """The kernel of a row with itself: its largest value."""
+        return float(self.profile(np.zeros(1))[0])
+
     def matrices(self, first: Floats, second: Floats, bandwidths: tuple[float, ...]) -> list[Floats]:
         """Return the kernel of all pairs of rows, (..., a, b), at each bandwidth."""
         distance = self.distance(first, second)

@@ -20,7 +20,7 @@ from calibstat.estimators._local_fits import (
     error_scales,
     nearest_widths,
 )
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, two_classes
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, between, two_classes
 from calibstat.estimators.combined import NoRows, leading_shape
 from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
 from calibstat.lenses.restrict import Given
@@ -103,6 +103,7 @@ class LOESS(Estimator):
     band: Literal["outcome", "null"] = "outcome"
     by_rows: ClassVar[str] = "its neighbourhoods are made of rows"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
+    bounds = between(0.0)
     residual_form: ClassVar[ResidualForm] = "seminorm"
     interval_about: ClassVar[str] = SMOOTHED
     two_outcomes: ClassVar[bool] = True
@@ -427,9 +428,9 @@ class ICI(Estimator):
 
     curve: Annotated[Curve, "a curve, such as LOESS() or LogisticSpline()"] = LOESS()
     quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
+    bounds = between(0.0, 1.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
     no_interval: ClassVar[str] = ", whose curve is not linear in the outcomes as that of ICI() is"
 
     @property

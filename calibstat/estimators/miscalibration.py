@@ -13,7 +13,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import HasParameters, Norm
-from calibstat.estimators.base import Estimator, ResidualForm
+from calibstat.estimators.base import Bounds, Estimator, ResidualForm, between
 from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector
 from calibstat.lenses.restrict import Given
@@ -125,9 +125,10 @@ class _Miscalibration(CellwiseEstimator):
 
     distance: Distance
 
-    def largest_value(self, n_classes: int) -> float:  # noqa: ARG002
-        """Return the largest distance."""
-        return self.distance.largest if isinstance(self.distance, Distance) else math.inf
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero and the largest distance; of any other function nothing is known."""
+        return between(0.0, self.distance.largest) if isinstance(self.distance, Distance) else between()
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]

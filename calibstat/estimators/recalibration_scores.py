@@ -19,6 +19,7 @@ from calibstat.estimators.base import (
     Evaluator,
     ResidualForm,
     all_weights,
+    between,
     in_batches,
     is_chances,
     two_classes,
@@ -63,6 +64,7 @@ class LogitScore(Estimator):
     degree: Count = 3
     test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "score statistic of a polynomial recalibration of the logit"
+    bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
@@ -140,6 +142,7 @@ class VectorScalingScore(Estimator):
 
     test_statistic: ClassVar[bool] = True
     quantity: ClassVar[str] = "score statistic of vector scaling"
+    bounds = between(0.0)
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 

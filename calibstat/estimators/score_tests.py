@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
+from scipy.special import lambertw
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
@@ -18,6 +20,7 @@ from calibstat.estimators.base import (
     Extreme,
     ResidualForm,
     all_weights,
+    between,
     in_batches,
     is_chances,
     two_classes,
@@ -153,6 +156,7 @@ class MeanCalibration(Estimator):
     """
 
     quantity: ClassVar[str] = "mean outcome minus mean prediction (signed, probability units)"
+    bounds = between(-1.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
@@ -198,6 +202,16 @@ class ScoreExcess(Estimator):
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
+
+    def value_range(self, n_classes: int) -> tuple[float, float]:
+        r"""Return the extremes of one row, which has the probability a for its label and (1 - a) / (K - 1) for others.
+
+        The excess is smallest at a = (K + 1) / (2 K) for the Brier score. For the logarithmic score it is
+        -(1 - a) ln(a (K - 1) / (1 - a)), at its smallest -x where x exp(x) = (K - 1) / e.
+        """
+        if self.score == "brier":
+            return -(n_classes - 1) / (2 * n_classes), 2.0
+        return -float(lambertw((n_classes - 1) / math.e).real), -math.log(SMALLEST_PROBABILITY)
 
     def __post_init__(self) -> None:
         if self.score not in ("brier", "log"):

@@ -14,12 +14,14 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Finite, Tail
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
+    Bounds,
     Capabilities,
     Estimator,
     Evaluator,
     Expansion,
     Extreme,
     all_weights,
+    between,
     happened,
     is_chances,
     two_classes,
@@ -31,7 +33,7 @@ class Score(Estimator):
     """A mean loss (subclasses write `losses`); smaller is better. It mixes calibration and discrimination."""
 
     in_messages: ClassVar[str] = "a score, such as BrierScore()"
-    smallest_value: ClassVar[float] = 0.0
+    bounds = between(0.0)
 
     @abstractmethod
     def losses(self, rows: Floats) -> Floats:
@@ -67,7 +69,7 @@ class BrierScore(Score):
     """
 
     quantity: ClassVar[str] = "mean squared distance of outcome and prediction (Brier score)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
+    bounds = between(0.0, 1.0, 2.0)
     unconditional: ClassVar[bool] = True
 
     def losses(self, rows: Floats) -> Floats:
@@ -116,6 +118,11 @@ class LogScore(Score):
         clipped = f"; probabilities below {self.clip:g} count as {self.clip:g}" if self.clip else ""
         return f"mean negative logarithm of the probability of what happened (log loss{clipped})"
 
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero and what `clip` costs."""
+        return between(0.0, -math.log(self.clip) if self.clip else math.inf)
+
     def losses(self, rows: Floats) -> Floats:
         """Return negative logarithms."""
         with np.errstate(divide="ignore"):
@@ -150,7 +157,7 @@ class SphericalScore(Score):
     """
 
     quantity: ClassVar[str] = "mean of minus the probability of what happened over the norm of the row (spherical)"
-    smallest_value: ClassVar[float] = -1.0
+    bounds = between(-1.0, 0.0)
     unconditional: ClassVar[bool] = True
 
     def losses(self, rows: Floats) -> Floats:
@@ -183,7 +190,7 @@ class ZeroOneLoss(Score):
 
     threshold: Finite = 0.5
     quantity: ClassVar[str] = "share of wrong decisions"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     unconditional: ClassVar[bool] = True
 
     def losses(self, rows: Floats) -> Floats:
@@ -240,8 +247,7 @@ class RMSE(Estimator):
     """
 
     quantity: ClassVar[str] = "root mean squared distance of outcome and prediction"
-    largest: ClassVar[tuple[float, float]] = (1.0, math.sqrt(2))
-    smallest_value: ClassVar[float] = 0.0
+    bounds = between(0.0, 1.0, math.sqrt(2))
     unconditional: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -282,8 +288,7 @@ class AUC(Estimator):
     """
 
     quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
-    smallest_value: ClassVar[float] = 0.0
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"

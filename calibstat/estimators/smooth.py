@@ -19,6 +19,7 @@ from calibstat.estimators.base import (
     Evaluator,
     ResidualForm,
     all_weights,
+    between,
     happened,
     two_classes,
 )
@@ -59,7 +60,7 @@ class SmoothCE(Estimator):
     """
 
     quantity: ClassVar[str] = "worst mean residual over weights that are 1-Lipschitz in the prediction (smooth CE)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
@@ -121,7 +122,7 @@ class SmoothECE(Estimator):
 
     bandwidth: Positive | None = None
     quantity: ClassVar[str] = "mean absolute residual after smoothing over the prediction (smooth ECE)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
 
     @property

@@ -18,7 +18,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Norm, without_defaults
 from calibstat.data.rounding import above_rounding
-from calibstat.estimators.base import Expansion, PairsInCells, ResidualForm, all_weights
+from calibstat.estimators.base import Bounds, Expansion, PairsInCells, ResidualForm, all_weights, between
 from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan, over_components, ratio
 
 Denominator: TypeAlias = Literal["pairs", "counts"]
@@ -87,9 +87,10 @@ class ECE(CellwiseEstimator):
         """The U-statistic of squared errors in the same cells; none of a maximum."""
         return None if np.isinf(self.p) else DebiasedL2(self.binning)
 
-    def largest_value(self, n_classes: int) -> float:
-        """Return one, or the distance of opposite corners of the simplex."""
-        return 1.0 if n_classes == 2 or self.p == 1 else 2.0 ** (1 / self.p)
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero, and one or the distance of opposite corners of the simplex."""
+        return between(0.0, 1.0, 1.0 if self.p == 1 else 2.0 ** (1 / self.p))
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:
         """Expand the root of the squared error, for the order two."""
@@ -169,7 +170,7 @@ class SquaredCE(CellwiseEstimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "squared calibration error of cell means (plug-in, binned)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 2.0)
+    bounds = between(0.0, 1.0, 2.0)
     residual_form: ClassVar[ResidualForm] = "function"
 
     @property
@@ -202,10 +203,10 @@ class _Debiased(CellwiseEstimator):
         """The U-statistic in the same cells."""
         return DebiasedL2(self.binning)
 
-    def largest_value(self, n_classes: int) -> float:
-        """Return the squared distance of opposite corners of the simplex, or its root."""
-        largest = 1.0 if n_classes == 2 else 2.0
-        return math.sqrt(largest) if self.root else largest
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """Zero, and the squared distance of opposite corners of the simplex, or its root."""
+        return between(0.0, 1.0, math.sqrt(2) if self.root else 2.0)
 
     def link(self, combined: Floats) -> Floats:
         """Take the root of the size, and keep the sign; sizes within rounding of zero are zero."""
@@ -325,7 +326,6 @@ class DebiasedL2(_Debiased):
     root: bool = False
     needs: ClassVar[tuple[str, ...]] = ("weight2", "square")
     residual_form: ClassVar[ResidualForm] = "pairs"
-    smallest_value: ClassVar[float] = 0.0
     __repr__ = without_defaults
 
     @property

@@ -16,6 +16,7 @@ from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Estimator,
     Evaluator,
+    between,
     in_batches,
     is_chances,
     numeric_column,
@@ -71,6 +72,7 @@ class TCE(Estimator):
     n_min: Count = 10
     n_max: Count = 1000
     quantity: ClassVar[str] = "predictions contradicted by the events of their cell (per cent)"
+    bounds = between(0.0, 100.0)
     two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -13,7 +13,16 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.base import Estimator, Evaluator, Extreme, all_weights, happened, numeric_column, two_classes
+from calibstat.estimators.base import (
+    Estimator,
+    Evaluator,
+    Extreme,
+    all_weights,
+    between,
+    happened,
+    numeric_column,
+    two_classes,
+)
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
@@ -79,8 +88,7 @@ class AUCV(BinnedEstimator):
 
     binning: Binning = UniqueValues()
     quantity: ClassVar[str] = "area under the validity curve of cell means (higher is better)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
-    smallest_value: ClassVar[float] = 0.0
+    bounds = between(0.0, 1.0)
     extreme: ClassVar[Extreme] = "small"
     interval_about: ClassVar[str] = "the *binned* area, in these cells (an upper bound of the unbinned one)"
 
@@ -140,6 +148,7 @@ class NeighborAUCV(Estimator):
     n_neighbors: Count
     include_self: bool = True
     quantity: ClassVar[str] = "area under the validity curve of nearest neighbours (higher is better)"
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"
     no_interval: ClassVar[str] = ", but for AUCV(EqualMass(15)), with cells for neighbours"

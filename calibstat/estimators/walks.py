@@ -26,6 +26,7 @@ from calibstat.estimators.base import (
     Evaluator,
     Extreme,
     ResidualForm,
+    between,
     in_batches,
     is_chances,
     numeric_column,
@@ -64,7 +65,7 @@ class Kuiper(Estimator):
     """
 
     quantity: ClassVar[str] = "worst mean residual over an interval of predictions (Kuiper, cutoff calibration error)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
@@ -97,7 +98,7 @@ class KolmogorovSmirnov(Estimator):
     """
 
     quantity: ClassVar[str] = "largest mean residual over a lower range of predictions (Kolmogorov-Smirnov)"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
@@ -130,6 +131,7 @@ class AverageTwoBin(Estimator):
     """
 
     quantity: ClassVar[str] = "squared mean residual of two bins, averaged over the place of their edge"
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
@@ -224,6 +226,7 @@ class WorstInterval(Estimator):
     """
 
     quantity: ClassVar[str] = "signed mean residual of the worst interval of predictions, its ends and its share"
+    bounds = between(-1.0, 1.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
@@ -346,6 +349,7 @@ class BrownianBridge(Estimator):
     test_statistic: ClassVar[bool] = True
     no_interval: ClassVar[str] = "MeanAndBridge(), its parts in probability units, has one"
     quantity: ClassVar[str] = "mean residual, distance of the walk from its line, and Fisher's combination of both"
+    bounds = between(0.0)
     headline_place: ClassVar[int | None] = 2
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
@@ -380,7 +384,7 @@ class MeanAndBridge(Estimator):
     """
 
     quantity: ClassVar[str] = "mean residual, and distance of the walk from its line"
-    largest: ClassVar[tuple[float, float]] = (1.0, 1.0)
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
@@ -489,6 +493,7 @@ class CramerVonMises(Estimator):
     """
 
     quantity: ClassVar[str] = "mean squared residual over lower ranges of predictions (Cramer-von Mises)"
+    bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
@@ -528,6 +533,7 @@ class AndersonDarling(Estimator):
     """
 
     quantity: ClassVar[str] = "squared mean residual and weighted mean square of the walk around its line"
+    bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 

@@ -70,6 +70,10 @@ class Jackknifed(Estimator):
         """The estimator."""
         return (self.estimator,)
 
+    def value_range(self, n_classes: int) -> tuple[float, float]:
+        """Return that of the estimator."""
+        return self.estimator.value_range(n_classes)
+
     def headline(self, values: Floats) -> Floats:
         """Reduce values as the estimator does."""
         return self.estimator.headline(values)

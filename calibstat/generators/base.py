@@ -194,6 +194,11 @@ def _on_population(estimator: Estimator, population: Population) -> Truth:
     refuse_without_truth(estimator)
     given: Any = "the induced prediction" if population.pooled else "upper bound given the full prediction"
     value: float | Array = evaluate(estimator, population)
+    if np.isnan(value).all():
+        raise ValueError(
+            f"{estimator!r} has no true value: it is not a number (NaN) on this population; either no row is left in "
+            "the lens's region, or predictions or outcomes do not vary, and without that it is not defined."
+        )
     return Truth(value, given=given, method=population.method)
 
 

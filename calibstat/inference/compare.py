@@ -188,6 +188,7 @@ def compare_tested(
 def _compared(
     values: tuple[Expanded, Expanded],
     own: tuple[float, float] | None,
+    questions: tuple[Inquiry, Inquiry],
     paired: bool,
     confidence_level: float,
     **more: Any,
@@ -198,6 +199,8 @@ def _compared(
     size = max(each.size for each in values)
     normal = normal_pvalue(difference, error, size)
     reach = float(ndtri(0.5 + confidence_level / 2)) * error
+    low, high = questions[0].estimator.value_range(questions[0].n_classes)
+    width = high - low
     return ComparisonTest(
         difference=difference,
         pvalue=normal if own is None else wrapped_pvalue(normal, own),
@@ -206,7 +209,8 @@ def _compared(
         own_pvalues=own,
         values=(values[0].value, values[1].value),
         standard_error=error,
-        confidence_interval=ConfidenceInterval(difference - reach, difference + reach),
+        confidence_interval=ConfidenceInterval(max(difference - reach, -width), min(difference + reach, width)),
+        questions=questions,
         confidence_level=confidence_level,
         paired=paired,
         **more,

@@ -201,7 +201,7 @@ def normal_interval(
     plug_in = form != core
     core, evaluator = form, None if plug_in else evaluator
     found = Expanded.of(core, seen, evaluator)
-    ends = core.smallest_value, core.largest_value(seen.predictions.n_classes)
+    ends = core.value_range(seen.predictions.n_classes)
     if not found.squared:
         variance, which = found.linear, "row"
         if groups is not None:

@@ -212,7 +212,7 @@ def interval_of(
         value,
         [noise] if redraws is None else [noise, redraws],
         f"{about and f'for {about}; '}uniform: half-width {how}",
-        max(value, core.largest_value(seen.predictions.n_classes)),
+        max(value, core.value_range(seen.predictions.n_classes)[1]),
         of_error=core.extreme == "large",
     )
 
@@ -247,8 +247,7 @@ def bootstrap_interval(
     drawn = bootstrap.replicates(core, seen, rng=rng)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if bootstrap.kind == "basic":
-        least = 0.0 if core.residual_form == "seminorm" else core.smallest_value
-        ends = least, core.largest_value(seen.predictions.n_classes)
+        ends = core.value_range(seen.predictions.n_classes)
         high, low = np.clip(2 * value - np.nanquantile(drawn, tails), *ends)
         return ConfidenceInterval(float(low), float(high))
     if bootstrap.kind == "bca":

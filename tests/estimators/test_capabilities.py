@@ -139,61 +139,6 @@ def test_an_unconditional_number_is_the_same_whatever_is_conditioned_on(entry):
     np.testing.assert_array_equal(values[0], values[1])
 
 
-@every([entry for entry in ESTIMATORS if entry.headline])
-@pytest.mark.filterwarnings("ignore")
-def test_no_value_is_larger_than_the_largest(entry):
-    for n_classes in entry.classes:
-        sample = make_sample(n_classes, seed=3)
-        seen = entry.thing.lens(sample)
-        core = entry.thing.core
-        evaluator = core.prepare(seen.predictions)
-        for outcomes in (seen.outcomes, seen.predictions.probabilities.argmin(axis=1)):
-            value = core.headline(np.asarray(evaluator(outcomes)))
-            assert not value > core.largest_value(seen.predictions.n_classes) * (1 + 1e-12)
-
-
-@every([each for each in ESTIMATORS if each.thing.residual_form in ("seminorm", "pairs") and each.headline])
-@pytest.mark.filterwarnings("ignore")
-def test_an_interval_ends_where_values_end(entry):
-    n_classes = entry.classes[0]
-    p = np.full((40, n_classes), 0.02 / (n_classes - 1))
-    p[:, 0] = 0.98
-    some = np.random.default_rng(5)
-    spread = p + 0.002 * some.random(p.shape)
-    labels = np.r_[0, 1, np.full(38, n_classes - 1)]
-    base = make_sample(n_classes, seed=3, n=40)
-    variables = {name: base.predictions.variables[name].values for name in ("age",)}
-    sex = np.array(["f", "m"])[some.integers(0, 2, 40)]
-    names = list("abcde"[:n_classes])
-    sample = cs.Sample(
-        np.array(names)[labels],
-        spread / spread.sum(axis=1, keepdims=True),
-        variables=variables | {"sex": sex},
-        labels=names,
-    )
-    found = cs.estimate(sample, entry.thing, n_resamples=39, rng=0).confidence_interval
-    if found is not None:
-        limit = entry.thing.largest_value(entry.thing.lens(sample).predictions.n_classes)
-        assert found.low <= found.high <= limit
-        assert np.isfinite(limit) or isinstance(entry.thing.core, cs.LOESS)  # polynomials may leave [0, 1]
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [cs.ECE(cs.EqualMass(5)), cs.TopLabel() | cs.RMSCE(cs.EqualMass(5)), cs.AUC(), cs.SphericalScore()],
-    ids=repr,
-)
-def test_a_mirrored_bootstrap_interval_ends_where_values_end(estimator):
-    rng = np.random.default_rng(4)
-    p = np.clip(rng.beta(0.3, 0.3, 30), 0.001, 0.999)
-    basic = cs.Bootstrap(99, kind="basic", allow_invalid=True)
-    for labels in (p > 0.5, p < 0.5):
-        sample = cs.Sample(labels.astype(int), p, labels=[0, 1])
-        low, high = cs.estimate(sample, estimator, interval=basic, n_resamples=19, rng=0).confidence_interval
-        least = estimator.smallest_value if np.isfinite(estimator.smallest_value) else 0.0
-        assert least <= low <= high <= estimator.largest_value(2)
-
-
 # Two methods are enough.
 
 
