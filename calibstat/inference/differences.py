@@ -208,7 +208,9 @@ def normal_interval(
             sums = np.bincount(clusters(seen.predictions, groups), found.influence)
             variance, which = float((sums**2).sum()) * len(sums) / max(1, len(sums) - 1), f"value of {groups!r}"
         method = f"normal, by the influence of each {which} (for many of them)"
-        return NormalInterval(found.value, float(np.sqrt(variance + found.unseen)), method, 0.0, *ends, of_error=False)
+        unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
+        error = float(np.sqrt(variance + unseen))
+        return NormalInterval(found.value, error, method, 0.0, *ends, of_error=False, on_range=unseen == 0)
     if groups is not None:
         raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
     if not (found.happened - found.prediction).any():

@@ -43,8 +43,8 @@ class EquivalenceTest(Result):
     question : Inquiry
     multiplier : Multiplier
         The multiplier that drew the noise.
-    fewest : int
-        Number of rows of the rarest outcome.
+    fewest : float
+        Number of rows of the rarest outcome; with weights, of equally weighted ones that are as good.
     n_clusters : int or None
         Number of clusters, where the multiplier names groups.
     level : float
@@ -59,7 +59,7 @@ class EquivalenceTest(Result):
     method: str
     question: Inquiry
     multiplier: Multiplier
-    fewest: int
+    fewest: float
     n_clusters: int | None = None
     level: float = LEVEL
 

@@ -124,7 +124,9 @@ class NormalInterval(Interval):
 
     `null_error` is the standard deviation of the value if the squared error is zero. The upper end is never below its
     one-sided quantile, so that a negative value is not taken for evidence of an error of zero. Ends lie between the
-    possible values `smallest` and `largest`.
+    possible values `smallest` and `largest`; if `on_range`, they are symmetric on the logit of this range, or on the
+    logarithm where there is no `largest`, as few events make a value skew (Pepe 2003 has this for the AUC, Debray et
+    al. 2017 for O/E).
     """
 
     value: float
@@ -134,20 +136,28 @@ class NormalInterval(Interval):
     smallest: float = 0.0
     largest: float = np.inf
     of_error: bool = True
+    on_range: bool = False
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus z standard errors."""
-        reach = _normal_quantile(0.5 + confidence_level / 2) * self.standard_error
-        return ConfidenceInterval(self._inside(self.value - reach), self._upper(self.value + reach, confidence_level))
+        z = _normal_quantile(0.5 + confidence_level / 2)
+        return ConfidenceInterval(self._inside(self._moved(-z)), self._upper(self._moved(z), confidence_level))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus z standard errors."""
-        z = _normal_quantile(confidence_level)
-        return self._upper(self.value + z * self.standard_error, confidence_level)
+        return self._upper(self._moved(_normal_quantile(confidence_level)), confidence_level)
 
     def pvalue_above(self, margin: float) -> float:
         """Compare the distance to the margin with the standard error."""
         return max(_tail(margin - self.value, self.standard_error), _tail(margin, self.null_error))
+
+    def _moved(self, z: float) -> float:
+        """Move the value by z standard errors; inside its range, on the logit or logarithm."""
+        below, above = self.value - self.smallest, self.largest - self.value
+        if not (self.on_range and 0 < below < np.inf and above > 0):
+            return self.value + z * self.standard_error
+        odds = float(np.exp(min(z * self.standard_error * (1 / below + 1 / above), 700.0)))  # e^710 overflows
+        return self.smallest + below * odds / (1 + (odds - 1) * below / (below + above))
 
     def _upper(self, end: float, confidence_level: float) -> float:
         least = _normal_quantile(confidence_level) * self.null_error if self.null_error else self.smallest

@@ -139,24 +139,34 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
 
 # The noise is drawn from the rows themselves: with fewer of an outcome it may not show.
 ENOUGH_EVENTS = 10
+# Intervals by influence need more: with fewer they held the truth in 80 to 96 % of 400 samples instead of 95 %.
+ENOUGH_FOR_INFLUENCE = 20
 # Intervals from signs of fewer clusters are refused, and those of fewer than enough are noted.
 MINIMUM_CLUSTERS = 20
 ENOUGH_CLUSTERS = 50
 
 
-def fewest_rows(seen: Sample) -> int:
-    """Return the number of rows of the rarest outcome."""
-    return int(np.bincount(seen.outcomes, minlength=seen.predictions.n_classes).min())
+def fewest_rows(seen: Sample) -> float:
+    """Return the number of rows of the rarest outcome; with weights, of equally weighted ones that are as good."""
+    n_classes, weights = seen.predictions.n_classes, seen.predictions.weights
+    if weights is None:
+        return float(np.bincount(seen.outcomes, minlength=n_classes).min())
+    mass, squares = (np.bincount(seen.outcomes, weights**power, n_classes) for power in (1, 2))
+    return float((mass**2 / np.where(mass > 0, squares, 1.0)).min())
 
 
-def events_note(fewest: int, of_error: bool = True) -> tuple[str, ...]:
+def events_note(fewest: float, of_error: bool = True) -> tuple[str, ...]:
     """Say that events are too few for a bound to be trusted, if they are; one of an error has another."""
-    if fewest >= ENOUGH_EVENTS:
+    enough = ENOUGH_EVENTS if of_error else ENOUGH_FOR_INFLUENCE
+    if fewest >= enough:
         return ()
-    other = "; for one event calibration_band bounds the error at every n" if of_error else ""
-    return (
-        f"the rarest outcome was seen in {fewest} rows, fewer than {ENOUGH_EVENTS}: the bound may be too small{other}",
+    weighted = "" if fewest == int(fewest) else " in effect (by weights)"
+    follows = (
+        "the bound may be too small; for one event calibration_band bounds the error at every n"
+        if of_error
+        else "with so few, intervals of 95 % held the truth in 80 to 96 % of simulated samples"
     )
+    return (f"the rarest outcome was seen in {fewest:.3g} rows{weighted}, fewer than {enough}: {follows}",)
 
 
 def negative_note(value: float) -> tuple[str, ...]:
