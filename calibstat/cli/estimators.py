@@ -88,6 +88,12 @@ def takes(name: str, *parameters: str) -> bool:
     return not set(parameters).isdisjoint(inspect.signature(getattr(cs, name)).parameters)
 
 
+def default_cells(name: str) -> int:
+    """Return how many cells an estimator has by default; 15 where its binning says no number."""
+    binning = inspect.signature(getattr(cs, name)).parameters.get("binning")
+    return getattr(binning and binning.default, "n_bins", 15)
+
+
 def has_short_name(name: str) -> bool:
     """Whether an estimator needs nothing but a sample and gives one number; cells are those of the question."""
     return _required(name) <= {"binning"} and not takes(name, "variable") and _example(name).has_headline

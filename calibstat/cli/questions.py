@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import calibstat as cs
-from calibstat.cli.estimators import TWO, estimator_name, for_two_outcomes, needs, takes, variables_of
+from calibstat.cli.estimators import TWO, default_cells, estimator_name, for_two_outcomes, needs, takes, variables_of
 from calibstat.cli.options import column_names, is_expression, made, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.arrays import Ints
@@ -218,7 +218,8 @@ class Measure:
     def of(self, n_outcomes: int, n: int) -> cs.Estimator:
         """Return the measure given the prediction, for `n_outcomes` seen at once in `n` rows."""
         if n_outcomes == 2:
-            return self._build("ECE", self._interval(15))
+            number = default_cells(self.estimator) if isinstance(self.estimator, str) else 15
+            return self._build("ECE", self._interval(number))
         return self._build("ExpectedMiscalibration", self._simplex(n))
 
     def given(self, names: Condition, n_outcomes: int, predictions: cs.Predictions) -> cs.Estimator:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
-from typing import Any, ClassVar, final
+from math import inf, nan, prod
+from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from scipy.special import gammaincc
@@ -13,7 +13,7 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.parameters import Count
+from calibstat.data.parameters import Count, keep, without_defaults
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -29,6 +29,9 @@ from calibstat.estimators.base import (
 from calibstat.estimators.large_sample import chi_square_law
 from calibstat.estimators.tally import CellwiseEstimator, Tally, TallyPlan
 
+Freedom: TypeAlias = Count | Literal["g", "g - 1", "g - 2"]
+_FITTED = {"g": 0, "g - 1": 1, "g - 2": 2}
+
 
 @final
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class GoodnessOfFit:
     exact_variance : float
         With the variance sum p (1 - p) of the predictions as they are.
     degrees_of_freedom : int
-        The number of cells, since no model was fitted to these rows.
+        Of the chi-square law; the p-values by it are NaN if there is none.
     """
 
     published: float
@@ -50,28 +53,38 @@ class GoodnessOfFit:
     degrees_of_freedom: int
 
     @property
-    def published_pvalue(self) -> float:
-        """The asymptotic p-value of the published statistic; `calibration_test` gives an exact one."""
-        return float(gammaincc(self.degrees_of_freedom / 2, self.published / 2))
+    def published_chi_square_pvalue(self) -> float:
+        """The p-value of the published form by the chi-square law, about; `calibration_test` gives an exact one."""
+        return self._survival(self.published)
 
     @property
-    def exact_variance_pvalue(self) -> float:
-        """The asymptotic p-value of the statistic with exact variances."""
-        return float(gammaincc(self.degrees_of_freedom / 2, self.exact_variance / 2))
+    def exact_variance_chi_square_pvalue(self) -> float:
+        """The p-value of the statistic with exact variances by the chi-square law, about."""
+        return self._survival(self.exact_variance)
+
+    def _survival(self, value: float) -> float:
+        if self.degrees_of_freedom < 1:
+            return {0.0: 1.0, inf: 0.0}.get(value, nan)
+        return float(gammaincc(self.degrees_of_freedom / 2, value / 2))
 
     def __float__(self) -> float:
         return self.exact_variance
 
 
-class _EqualMassChiSquare(Estimator):
-    """Chi-square statistics over cells of equal mass: one, or both, of the two `forms` of `_CellChiSquares`."""
+class _ChiSquare(Estimator):
+    """Chi-square statistics over cells: one, or both, of the two `forms` of `_CellChiSquares`."""
 
-    n_bins: Count
+    binning: Binning | Count
+    df: Freedom
     test_statistic: ClassVar[bool] = True
     bounds = between(0.0)
     forms: ClassVar[tuple[int, ...]]
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.binning, Binning):
+            keep(self, binning=EqualMass(self.binning))
 
     @property
     def estimand(self) -> PearsonCE:
@@ -81,72 +94,88 @@ class _EqualMassChiSquare(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Cut the cells and add up variances."""
         two_classes(self, predictions)
-        return _CellChiSquares(predictions, EqualMass(self.n_bins), self.forms)
+        assert isinstance(self.binning, Binning)
+        return _CellChiSquares(predictions, self.binning, self.forms, self.df)
 
 
 @final
 @dataclass(frozen=True)
-class HosmerLemeshow(_EqualMassChiSquare):
-    r"""The Hosmer-Lemeshow statistic (1980) over cells of equal mass, for two classes, in two forms.
+class HosmerLemeshow(_ChiSquare):
+    r"""The Hosmer-Lemeshow statistic (1980) over cells, for two classes, in two forms.
 
     .. math:: X^2 = \sum_b \frac{(o_b - e_b)^2}{e_b (1 - e_b / n_b)}, \qquad
               X_v^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
 
     with the number o of events and the sum e of predictions in each cell. The published form treats all predictions of
     a cell as equal; the second has the exact variance (Pigeon & Heyse 1999), so that under calibration its mean is
-    the number of cells. The value is a `GoodnessOfFit` record; the second form is tested. On rows to which no model was
-    fitted, the degrees of freedom are the number of cells g, not g - 2 (with which a test at level 5 % rejects 12 to 14
-    %). With weights, w^2 enters the variances. If all predictions of a cell are 0 or 1 and an outcome contradicts them,
-    the statistic is infinite. A test statistic, not a size: for that see `PearsonCE`.
+    the number of cells. The value is a `GoodnessOfFit` record; the second form is tested. With weights, w^2 enters the
+    variances. If all predictions of a cell are 0 or 1 and an outcome contradicts them, the statistic is infinite. A
+    test statistic, not a size: for that see `PearsonCE`.
+
+    On rows to which no model was fitted, for which this package is made, the degrees of freedom are the number of cells
+    g (Hosmer, Lemeshow & Sturdivant 2013): the default. On the rows of the fit they are g - 2, about;
+    there a test at level 5 % with g would reject too rarely, and on other rows a test with g - 2 rejects 12 to 14 %.
+    They are those of the p-value by the chi-square law in the record, and of ``null=Asymptotic()``; `calibration_test`
+    is exact by redrawn labels, for rows to which no model was fitted.
+    ``HosmerLemeshow(Quantiles(10), df="g - 2")`` has the numbers of R's ``ResourceSelection::hoslem.test(y, p)``.
 
     Weaknesses: it depends on the cells, is unstable with ties, and has little power against smooth errors if g is
     large. O(n log n) once, then O(n).
 
     Parameters
     ----------
-    n_bins : int
-        Number of cells of equal mass.
+    binning : Binning or int
+        The cells; a number stands for that many of equal mass.
+    df : {"g", "g - 1", "g - 2"} or int
+        Degrees of freedom, g being the number of cells with any variance.
 
     Raises
     ------
     ValueError, TypeError
-        If `n_bins` is not an integer of at least 1.
+        If `binning` is neither a binning nor an integer of at least 1, or `df` is none of these.
 
     Examples
     --------
     >>> import calibstat as cs
     >>> p = [0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85, 0.95]
-    >>> found = cs.HosmerLemeshow(5)(cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p))
-    >>> round(found.published, 5), round(found.exact_variance, 5), round(found.published_pvalue, 5)
+    >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], p)
+    >>> found = cs.HosmerLemeshow(5)(sample)
+    >>> round(found.published, 5), round(found.exact_variance, 5), round(found.published_chi_square_pvalue, 5)
     (3.20635, 3.24843, 0.66821)
+    >>> round(cs.HosmerLemeshow(5, df="g - 2")(sample).published_chi_square_pvalue, 5)
+    0.36089
     """
 
-    n_bins: Count = 10
+    binning: Binning | Count = EqualMass(10)
+    df: Freedom = "g"
     quantity: ClassVar[str] = "Hosmer-Lemeshow statistic (published form and with exact variances)"
     headline_place: ClassVar[int | None] = 1
     forms: ClassVar[tuple[int, ...]] = (0, 1)
+    __repr__ = without_defaults
 
 
 @final
 @dataclass(frozen=True)
-class PigeonHeyse(_EqualMassChiSquare):
+class PigeonHeyse(_ChiSquare):
     r"""The Pigeon-Heyse statistic (1999): Hosmer-Lemeshow with the exact variance of each cell, for two classes.
 
     .. math:: J^2 = \sum_b \frac{(o_b - e_b)^2}{\sum_{i \in b} p_i (1 - p_i)}
 
     It is the second form of `HosmerLemeshow`, alone. The authors' g - 1 degrees of freedom are for the rows to which
-    the model was fitted; here they are g, the number of cells. Infinite where an outcome contradicts a cell of
+    the model was fitted; by default they are g, the number of cells. Infinite where an outcome contradicts a cell of
     predictions that are all 0 or 1. O(n) after cutting. A test statistic, not a size.
 
     Parameters
     ----------
-    n_bins : int
-        Number of cells of equal mass.
+    binning : Binning or int
+        The cells; a number stands for that many of equal mass.
+    df : {"g", "g - 1", "g - 2"} or int
+        Degrees of freedom of ``null=Asymptotic()``, g being the number of cells with any variance.
 
     Raises
     ------
     ValueError, TypeError
-        If `n_bins` is not an integer of at least 1.
+        If `binning` is neither a binning nor an integer of at least 1, or `df` is none of these.
 
     Examples
     --------
@@ -156,20 +185,24 @@ class PigeonHeyse(_EqualMassChiSquare):
     3.24843
     """
 
-    n_bins: Count = 10
+    binning: Binning | Count = EqualMass(10)
+    df: Freedom = "g"
     quantity: ClassVar[str] = "chi-square statistic over cells (exact variances)"
     forms: ClassVar[tuple[int, ...]] = (1,)
+    __repr__ = without_defaults
 
 
 class _CellChiSquares(Evaluator):
     """Sums of squared residual sums over their variances: published form (0), exact variances (1), or both."""
 
-    def __init__(self, predictions: Predictions, binning: Binning, forms: tuple[int, ...]) -> None:
+    def __init__(self, predictions: Predictions, binning: Binning, forms: tuple[int, ...], df: Freedom) -> None:
         self.plan = TallyPlan(predictions, binning.cut(predictions), ("weight2", "complement"))
         self.forms = forms
         self.shape = (2,) if len(forms) == 2 else ()
         self.variance = predictions.chances.prod(axis=1)
         self.fixed = self._variances(None)
+        self.uncertain = int((self.fixed > 0).sum())
+        self.freedom = self.uncertain - _FITTED[df] if isinstance(df, str) else df
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         variances = self.fixed if weights is None else self._variances(weights)
@@ -186,13 +219,13 @@ class _CellChiSquares(Evaluator):
             tally=self.plan,
             from_tally=lambda outcome: self._statistics(self.plan.complete(outcome), self.fixed),
             terms=CellTerms(terms, "sum", np.positive),
-            large_sample=lambda _: chi_square_law(int((self.fixed > 0).sum())),
+            large_sample=(lambda _: chi_square_law(self.freedom)) if self.freedom > 0 or not self.uncertain else None,
         )
 
     def present(self, value: Floats) -> Any:
         if not self.shape:
             return float(value)
-        return GoodnessOfFit(float(value[0]), float(value[1]), self.plan.cells.size)
+        return GoodnessOfFit(float(value[0]), float(value[1]), self.freedom)
 
     def _variances(self, weights: Array | None) -> Floats:
         """Exact variance of each cell's weighted sum of outcomes (..., L)."""

@@ -116,7 +116,7 @@ def test_values_are_those_of_the_library(name, binary, run):
         (["--estimator", "spiegelhalter", "--lens", "top-k:2"], "--lens top-k:2: Spiegelhalter is for two outcomes"),
         (["--estimator", "kuiper", "--bins", "5"], "--bins 5: Kuiper has no cells"),
         (["--estimator", "skce", "--binning", "equal-width"], "SKCE has no cells"),
-        (["--estimator", "hosmer-lemeshow", "--binning", "equal-width"], "HosmerLemeshow has no cells to choose"),
+        (["--estimator", "ace", "--binning", "equal-width"], "ACE has no cells to choose"),
     ],
 )
 def test_what_does_not_fit_is_an_error(options, words, off, run):
@@ -127,8 +127,10 @@ def test_what_does_not_fit_is_an_error(options, words, off, run):
 
 def test_bins_go_to_an_estimator_that_counts_them(binary, run):
     columns = (binary, "--label", "y", "--probs", "p", "--format", "json", "--n-resamples", "9")
-    _, out, _ = run("test", *columns, "--estimator", "HosmerLemeshow", "--bins", "7")
-    assert json.loads(out)[0]["estimator"] == "HosmerLemeshow(n_bins=7)"
+    _, out, _ = run("test", *columns, "--estimator", "ACE", "--bins", "7")
+    assert json.loads(out)[0]["estimator"] == "ECE(binning=EqualMass(n_bins=7))"
+    _, out, _ = run("test", *columns, "--estimator", "hosmer-lemeshow", "--bins", "7", "--binning", "equal-width")
+    assert json.loads(out)[0]["estimator"] == "HosmerLemeshow(binning=EqualWidth(n_bins=7))"
 
 
 @pytest.mark.parametrize("name", ["debiasedl2", "Debiased-L2", "DEBIASED_L2", "DebiasedL2"])

@@ -87,7 +87,7 @@ def test_calzone_takes_two_degrees_of_freedom_too_many_away():
     found = cs.HosmerLemeshow(10)(sample)
     assert found.published == pytest.approx(statistic, rel=1e-6)
     assert (found.degrees_of_freedom, df) == (10, 8)
-    assert found.published_pvalue > pvalue
+    assert found.published_chi_square_pvalue > pvalue
 
 
 def test_scikit_learn_scores():

@@ -70,6 +70,7 @@ STANDARDIZED = [
     Entry(cs.MultiscaleL2("counts"), TWO, "weights", pairs=True, signed=True),
     Entry(cs.Given("age") | cs.MultiscaleL2(), ANY, "weights", pairs=True, signed=True),
     Entry(cs.HosmerLemeshow(4), TWO, "weights", pairs=True, scalar=False, record=True),
+    Entry(cs.HosmerLemeshow(cs.EqualWidth(4), "g - 2"), TWO, pairs=True, scalar=False, record=True),
     Entry(cs.PigeonHeyse(4), TWO, "weights", pairs=True),
 ]
 
