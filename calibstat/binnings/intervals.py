@@ -221,8 +221,23 @@ class ByArithmetic:
     bits: int
 
     def index(self) -> Ints:
-        """Return what `closed_left` returns."""
-        return _by_arithmetic(self.values, self.edges, self.bits)
+        """Multiply by the number of steps per unit; search, as `closed_left` does, only beside edges."""
+        values, edges, bits = self.values, self.edges, self.bits
+        index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
+        scale = end / (edges[-1] - edges[0])
+        for start in range(0, len(values), ROWS_IN_CACHE):
+            some = values[start : start + ROWS_IN_CACHE]
+            step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
+            beside = (step + 1) & mask
+            # No value lies below the first edge.
+            near = np.flatnonzero((beside <= 1) & (step > 1)) if beside.min() <= 1 else ()
+            if step.view(np.uint32).max() >= end:  # read as unsigned, negative numbers are large
+                np.clip(step, 0, end - 1, out=step)
+            step >>= bits
+            if len(near):
+                step[near] = closed_left(some[near], edges)
+            index[start : start + ROWS_IN_CACHE] = step
+        return index
 
 
 def _placed(values: Floats, edges: Floats) -> Ints | ByArithmetic:
@@ -244,25 +259,6 @@ def _bits(edges: Floats, width: float) -> int:
         scale = np.float64(n_bins << _MOST_BITS) / width  # if infinite, there is no such power
         off = math.ldexp(16 * float(scale * np.spacing(np.abs(edges).max())), -_MOST_BITS)
     return min(_MOST_BITS, _ALL_BITS - n_bins.bit_length(), -math.frexp(off)[1] - 1)
-
-
-def _by_arithmetic(values: Floats, edges: Floats, bits: int) -> Ints:
-    """Multiply by the number of steps per unit; search only for values in a step beside an edge."""
-    index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
-    scale = end / (edges[-1] - edges[0])
-    for start in range(0, len(values), ROWS_IN_CACHE):
-        some = values[start : start + ROWS_IN_CACHE]
-        step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
-        beside = (step + 1) & mask
-        # No value lies below the first edge.
-        near = np.flatnonzero((beside <= 1) & (step > 1)) if beside.min() <= 1 else ()
-        if step.view(np.uint32).max() >= end:  # read as unsigned, negative numbers are large
-            np.clip(step, 0, end - 1, out=step)
-        step >>= bits
-        if len(near):
-            step[near] = closed_left(some[near], edges)
-        index[start : start + ROWS_IN_CACHE] = step
-    return index
 
 
 @final

@@ -81,7 +81,15 @@ class Numbered:
 
     def closed_right(self, edges: Floats, near: Ints | None = None) -> Ints:
         """Do as the function `closed_right`, for edges (L + 1,) in the range; `near` has all rows at inner edges."""
-        return _cut_steps(self.values, self.step, *self.cells_of_steps(edges), edges, near)
+        (cell, edge), index = self.cells_of_steps(edges), np.empty(len(self.values), dtype=np.intp)
+        for rows, some in _steps_in_parts(self.step):
+            np.take(cell, some, out=index[rows], mode="clip")
+        near = np.flatnonzero(index < 0) if near is None else near[index[near] < 0]
+        one = edge[self.step[near]]
+        index[near] = ~index[near] + (self.values[near] > one)
+        several = near[np.isnan(one)]
+        index[several] = closed_right(self.values[several], edges)
+        return index
 
     def cells_of_steps(self, edges: Floats) -> tuple[Ints, Floats]:
         """Return the cell of each step (N_STEPS,) and the edge that lies in it (N_STEPS,).
@@ -152,16 +160,3 @@ def _steps_in_parts(step: Array) -> Iterator[tuple[slice, Ints]]:
 def _rows_among(step: Array, chosen: Bools) -> Ints:
     """Return the rows whose step is chosen."""
     return np.concatenate([rows.start + np.flatnonzero(chosen[some]) for rows, some in _steps_in_parts(step)])
-
-
-def _cut_steps(values: Floats, step: Array, cell: Ints, edge: Floats, edges: Floats, near: Ints | None = None) -> Ints:
-    """Look up the cell of each step; where it is negative, compare with the step's edge, or with all if that is NaN."""
-    index = np.empty(len(values), dtype=np.intp)
-    for rows, some in _steps_in_parts(step):
-        np.take(cell, some, out=index[rows], mode="clip")
-    near = np.flatnonzero(index < 0) if near is None else near[index[near] < 0]
-    one = edge[step[near]]
-    index[near] = ~index[near] + (values[near] > one)
-    several = near[np.isnan(one)]
-    index[several] = closed_right(values[several], edges)
-    return index

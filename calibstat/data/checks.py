@@ -347,14 +347,11 @@ def _shown(values: Any) -> str:
 
 def _guess(rows: Array) -> str:
     """Say what the numbers look like, and how to turn them into probabilities."""
-    return _guess_vector(rows) if rows.ndim == 1 else _guess_matrix(rows)
-
-
-def _guess_vector(values: Array) -> str:
-    low, high = values.min(), values.max()
-    if low < 0:
+    if rows.ndim == 2:
+        return _guess_matrix(rows)
+    if rows.min() < 0:
         return "If these are logits, pass scipy.special.expit(y_prob)"
-    if high <= 100:
+    if rows.max() <= 100:
         return "If these are percentages, divide by 100: y_prob / 100"
     return "Probabilities are expected"
 

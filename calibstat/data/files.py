@@ -343,15 +343,9 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
     return {"y_true": correct, "y_prob": levels, "labels": (False, True)}
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[Any]:
+def opened(path: Path) -> Any:
     """Open a file of bytes, decompressed if its suffix says so."""
-    with OPENERS.get(path.suffix.lower(), _uncompressed)(path) as stream:
-        yield stream
-
-
-def _uncompressed(path: Path) -> Any:
-    return path.open("rb")
+    return OPENERS[path.suffix.lower()](path) if path.suffix.lower() in OPENERS else path.open("rb")
 
 
 def _zstandard(path: Path) -> Any:

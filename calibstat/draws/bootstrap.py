@@ -13,7 +13,7 @@ import numpy as np
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import Count, HasParameters
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import clusters, draw_blocks, how_many, spread
+from calibstat.draws.streams import clusters, draw_blocks, how_many
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
 from calibstat.estimators.base import Estimator
 
@@ -54,7 +54,7 @@ class Resampler(HasParameters, ABC):
         evaluator = estimator.prepare(sample.predictions)
         codes = clusters(sample.predictions, self.groups)
         weights = self.weights(how_many(codes), generator)
-        return np.concatenate([evaluator(sample.outcomes, spread(block, codes)) for block in weights])
+        return np.concatenate([evaluator(sample.outcomes, np.take(block, codes, axis=-1)) for block in weights])
 
 
 @final

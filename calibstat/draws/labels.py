@@ -78,11 +78,6 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
     The labels are those of row by row drawing with the same `rng`: all else is saved, for statistics that need no more
     (`TallyPlan.from_counts`). It yields some replicates at a time, so that memory does not grow with them.
     """
-    if not plan.from_counts:
-        raise ValueError(
-            "counts of labels do not suffice here: weights, or squares of single rows, enter the statistic; "
-            "evaluate it on labels instead."
-        )
     law, n = LabelLaw(plan.predictions), len(plan.predictions)
     return (plan(labels).outcome for labels in draw_blocks(law.draw, n_resamples, n, rng))
 

@@ -47,19 +47,6 @@ class CellCounts:
         return counts
 
 
-def poisson_binomial(chances: Floats) -> Floats:
-    """Return the probabilities of 0, 1, ..., n events among independent rows.
-
-    >>> poisson_binomial(np.array([0.5, 0.5])).round(12)
-    array([0.25, 0.5 , 0.25])
-    """
-    cells = Cells(1, np.zeros(len(chances), dtype=np.intp), "fixed")
-    first, masses = CellCounts(chances, cells).laws[0]
-    whole = np.zeros(len(chances) + 1)
-    whole[first : first + len(masses)] = masses
-    return whole
-
-
 def _window_law(points: PooledRows, variance: float) -> tuple[int, Floats]:
     """Return the first count of the window and the probabilities of the counts in it."""
     mean, n = float(points.centre @ points.count), int(points.count.sum())

@@ -31,21 +31,18 @@ class Streams:
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.entropy, spawn_key=(number,))))
 
 
-def blocks(n_resamples: int, n_rows: int, rng: np.random.Generator) -> Iterator[tuple[np.random.Generator, int, int]]:
-    """Split replicates into blocks: the stream of each, the full block to draw, and how many of these to use."""
+def draw_blocks(
+    draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
+) -> Iterator[_Block]:
+    """Yield ``draw(stream, size, kept)`` of each block: its stream, the full block to draw, and how many to keep of it.
+
+    A replicate takes `n_rows` random numbers.
+    """
     size = max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
     streams = Streams(rng)
     starts = range(0, n_resamples, size)
     for number, start in enumerate(track(starts, len(starts))):
-        yield streams[number], size, min(size, n_resamples - start)
-
-
-def draw_blocks(
-    draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
-) -> Iterator[_Block]:
-    """Yield ``draw(stream, size, kept)`` of each block; a replicate takes `n_rows` random numbers."""
-    for stream, size, kept in blocks(n_resamples, n_rows, rng):
-        yield draw(stream, size, kept)
+        yield draw(streams[number], size, min(size, n_resamples - start))
 
 
 def replicate(
@@ -109,11 +106,6 @@ def clusters(predictions: Predictions, groups: str | None) -> Ints:
     if len(codes) and codes.max() < 1:
         raise ValueError(f"groups={groups!r}: all rows are in one cluster; at least two are needed (better 50).")
     return codes.astype(np.intp, copy=False)
-
-
-def spread(drawn: Floats, codes: Ints) -> Floats:
-    """Give every row (..., n) the number that was drawn for its cluster (..., n_clusters)."""
-    return np.take(drawn, codes, axis=-1)
 
 
 def how_many(codes: Ints) -> int:

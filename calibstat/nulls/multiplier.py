@@ -13,7 +13,7 @@ from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints
 from calibstat.data.parameters import Count, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
-from calibstat.draws.streams import clusters, how_many, random_signs, replicate, spread
+from calibstat.draws.streams import clusters, how_many, random_signs, replicate
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
@@ -73,7 +73,7 @@ class Multiplier(Null):
         prepared = evaluator or estimator.prepare(sample.predictions)
 
         def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
-            each = spread(random_signs(how_many(codes))(stream, size, kept), codes)
+            each = np.take(random_signs(how_many(codes))(stream, size, kept), codes, axis=-1)
             return each - np.average(each, axis=-1, weights=weights)[:, None] if self.centred else each
 
         values = replicate(

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat._progress import track
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import LEVEL, at_least_one, check_share
+from calibstat.data.parameters import LEVEL, at_least_one, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
@@ -98,11 +98,7 @@ def required_n(
     >>> 60 < plan.n < 160
     True
     """
-    if not isinstance(model, SyntheticModel):
-        raise TypeError(
-            f"model is of type {type(model).__name__}, but a synthetic model is expected: for example "
-            "ErrorFamily(y_prob)(0.02)"
-        )
+    check_kind("model", model, SyntheticModel, "ErrorFamily(y_prob)(0.02)")
     planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
     low = min(_SMALLEST_N, at_least_one("max_n", max_n))
     search = Search(power, low, max_n, at_least_one("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)

@@ -106,10 +106,3 @@ def test_batches_change_no_label():
 def test_fewer_draws_are_a_prefix_of_more():
     plan = cs.ECE(cs.SimplexGrid(2)).prepare(make_sample(3, 500).predictions).capabilities.tally
     np.testing.assert_array_equal(all_counts(plan, 600)[:20], all_counts(plan, 20))
-
-
-def test_weights_are_refused():
-    sample = cs.Sample([0, 1, 2], np.eye(3) / 2 + 1 / 6, sample_weight=[1, 2, 3])
-    plan = cs.ECE(cs.SimplexGrid(2)).prepare(sample.predictions).capabilities.tally
-    with pytest.raises(ValueError, match="counts of labels do not suffice"):
-        all_counts(plan, 5)

@@ -9,7 +9,7 @@ import pytest
 
 import calibstat as cs
 from calibstat._progress import listening
-from calibstat.draws.streams import Streams, blocks
+from calibstat.draws.streams import Streams, draw_blocks
 from registry import NULLS, RESAMPLERS, every, make_sample
 
 STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(cs.EqualWidth(4))]
@@ -128,7 +128,8 @@ def test_streams_do_not_depend_on_the_order_in_which_they_are_used():
 @pytest.mark.parametrize("n", [1, 1000, 2**17, 2**20])
 def test_blocks_are_cut_by_the_number_of_rows_only(n):
     def found(n_resamples):
-        return [(stream.random(), size, kept) for stream, size, kept in blocks(n_resamples, n, cs.as_generator(0))]
+        drawn = draw_blocks(lambda *block: block, n_resamples, n, cs.as_generator(0))
+        return [(stream.random(), size, kept) for stream, size, kept in drawn]
 
     few, many = found(3), found(50)
     assert sum(kept for _, _, kept in few) == 3

@@ -111,7 +111,7 @@ def test_power_that_falls_with_the_level():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: required_n(cs.ECE(), cs.ECE()), "a synthetic model is expected"),
+        (lambda: required_n(cs.ECE(), cs.ECE()), "must be a synthetic model"),
         (lambda: required_n(OFF, 3), "an estimator, or a function"),
         (lambda: required_n(OFF, mean_z, power=0.01), "between the level"),
         (lambda: required_n(OFF, mean_z, level=0), "level is 0"),
