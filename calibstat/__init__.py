@@ -92,6 +92,7 @@ _MODULES = {
     "auditing.audit": ["subgroup_audit", "SubgroupAudit", "GroupFinding"],
     "auditing.curves": ["equal_curves_test", "EqualCurvesTest"],
     "auditing.groups": ["LeftOut"],
+    "auditing.learner": ["learner_audit", "LeafFinding", "LearnerAudit"],
     "auditing.scan": ["scan_variables", "CellFinding", "VariableFinding", "VariableScan"],
     "monitoring.base": ["Bets", "Bettor"],
     "monitoring.kernel_bets": ["KernelBets"],

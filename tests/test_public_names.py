@@ -29,6 +29,8 @@ WITHOUT_EXAMPLE = {
     "ComparisonTest",
     "EqualCurvesTest",
     "GroupFinding",
+    "LeafFinding",
+    "LearnerAudit",
     "LeftOut",
     "NotExact",
     "SubgroupAudit",

@@ -232,6 +232,17 @@ def distinct_texts(values: Floats) -> tuple[str, ...]:
     return texts
 
 
+def look_with(
+    sample: Sample, by: By, lens: Lens, missing: str, argument: str = "by"
+) -> tuple[dict[str, PartlyKnown], Sample]:
+    """Look at a sample through a lens, and read the variables in the rows that are left."""
+    columns = read_columns(sample, by, missing, argument)
+    rows = lens.look(sample.predictions).rows
+    seen = lens(sample)
+    refuse_empty(seen, lens)
+    return columns if rows is None else {name: column.take(rows) for name, column in columns.items()}, seen
+
+
 def look(
     sample: Sample,
     by: By,
@@ -241,12 +252,7 @@ def look(
     argument: str = "by",
 ) -> tuple[list[Levels], Sample]:
     """Look at a sample through a lens and cut the variables in the rows that are left."""
-    columns = read_columns(sample, by, missing, argument)
-    view = lens.look(sample.predictions)
-    seen = lens(sample)
-    refuse_empty(seen, lens)
-    if view.rows is not None:
-        columns = {name: column.take(view.rows) for name, column in columns.items()}
+    columns, seen = look_with(sample, by, lens, missing, argument)
     rules = binning if isinstance(binning, Mapping) else dict.fromkeys(columns, binning)
     unknown = [name for name in rules if name not in columns]
     if unknown:

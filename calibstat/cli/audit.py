@@ -10,6 +10,7 @@ example commands:
     --depth 2 --min-size 200
   calibstat audit predictions.csv --label actual --probs 'prob_*' --by sex \
     --curves
+  calibstat audit predictions.csv --label actual --probs 'prob_*' --learn
 """
 
 from __future__ import annotations
@@ -64,9 +65,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     options.add_input(parser)
     options.add_lens(parser)
-    options.add_one(parser, "--by", required=True)
+    options.add_one(
+        parser,
+        "--by",
+        help=f"{options.SHARED['--by']['help']} (with --learn by default all but labels, probabilities and weights)",
+    )
     parser.add_argument(
-        "--depth", type=options.positive, default=1, metavar="D", help="cross up to D columns (default: 1)"
+        "--depth",
+        type=options.positive,
+        metavar="D",
+        help="cross up to D columns (default: 1); with --learn, describe rows by up to D conditions (default: 3)",
     )
     parser.add_argument(
         "--min-size",
@@ -80,6 +88,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--curves",
         action="store_true",
         help="test instead whether, at the same prediction, the event is equally frequent in all groups of a column",
+    )
+    parser.add_argument(
+        "--learn",
+        action="store_true",
+        help="ask instead whether the model is off for rows that nobody named: learn errors from some rows by gradient "
+        "boosting, and test what was learned on others",
     )
     parser.add_argument(
         "--min-expected",
@@ -115,12 +129,19 @@ def run(arguments: argparse.Namespace) -> None:
     wrong = [f"--{name}" for name in ("estimator", "null") if getattr(arguments, name) is not None]
     if wrong and arguments.curves:
         raise ValueError(f"--curves compares curves by a statistic of its own: leave out {' and '.join(wrong)}")
+    if arguments.learn:
+        _refuse_with_learn(arguments)
+    elif arguments.by is None:
+        raise ValueError("name the columns of groups as --by; --learn needs none")
     measure = Measure(read_estimator(arguments.estimator))
     with plain_warnings(), options.named_options(OPTIONS):
-        sample, by = read_audited(arguments, "--by", arguments.by, measure)
+        sample, by = read_audited(arguments, "--by", arguments.by or ["*"], measure)
         question = one_question(sample.predictions, arguments.lens, measure, two="an audit")
         if arguments.curves:
             _audit_curves(arguments, sample, by, question.view.lens)
+            return
+        if arguments.learn:
+            _learn(arguments, sample, by, question.view.lens)
             return
         with ProgressBar():
             audit = cs.subgroup_audit(
@@ -128,7 +149,7 @@ def run(arguments: argparse.Namespace) -> None:
                 by,
                 lens=question.view.lens,
                 estimator=None if measure.estimator is None else question.core,
-                depth=arguments.depth,
+                depth=arguments.depth or 1,
                 min_size=arguments.min_size,
                 null=read_null(arguments.null),
                 **shared(arguments, 4),
@@ -188,6 +209,32 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
         texts.append("\n".join(beside("adjusted", f"{each}: {ADJUSTMENTS[adjust]}, over {len(found)} columns")))
     records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
     show(arguments.format, records, "\n\n".join(texts))
+
+
+def _refuse_with_learn(arguments: argparse.Namespace) -> None:
+    """Refuse options of audits by groups, which are not learned."""
+    given = vars(arguments)
+    named = ["--curves"] * arguments.curves + ["--binning"] * (arguments.binning != "equal-mass")
+    named += [f"--{name}" for name in ("estimator", "bins", "adjust") if given[name] is not None]
+    if named:
+        raise ValueError(f"--learn forms no groups and adjusts no p-values: leave out {' and '.join(named)}")
+
+
+def _learn(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:
+    """Learn errors from some rows, and test what was learned on others."""
+    more = shared(arguments, 4)
+    del more["adjust"], more["binning"]
+    with ProgressBar():
+        audit = cs.learner_audit(
+            sample,
+            by,
+            lens=lens,
+            depth=arguments.depth or 3,
+            min_size=arguments.min_size,
+            null=read_null(arguments.null),
+            **more,
+        )
+    show(arguments.format, audit.to_dict(), cautioned(audit))
 
 
 # The sample that is audited or scanned, and the columns it is audited by.

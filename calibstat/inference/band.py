@@ -156,13 +156,13 @@ class Runs:
     def lower(self, alpha: float) -> Floats:
         """(N,) lower bounds at `last`: what a run says of its last prediction holds for all later ones."""
         delta = alpha * self.share
-        each = [_clopper_pearson(*self.ending(i), delta).max() for i in range(len(self.first))]
+        each = [clopper_pearson(*self.ending(i), delta).max() for i in range(len(self.first))]
         return np.maximum.accumulate(each)
 
     def upper(self, alpha: float) -> Floats:
         """(N,) upper bounds at `first`: what a run says of its first prediction holds for all earlier ones."""
         delta = alpha * self.share
-        each = [1 - _clopper_pearson(n, n - s, delta).max() for n, s in map(self.starting, range(len(self.first)))]
+        each = [1 - clopper_pearson(n, n - s, delta).max() for n, s in map(self.starting, range(len(self.first)))]
         return np.minimum.accumulate(each[::-1])[::-1]
 
     def pvalue_low(self) -> float:
@@ -177,7 +177,7 @@ class Runs:
         return float(min(each) / self.share)
 
 
-def _clopper_pearson(n: Ints, events: Ints, delta: float) -> Floats:
+def clopper_pearson(n: Ints, events: Ints, delta: float) -> Floats:
     """Return lower bounds of level 1 - delta of the chance, given n rows with this number of events."""
     bounds = np.zeros(len(n))
     some = events > 0

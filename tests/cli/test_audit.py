@@ -145,3 +145,44 @@ def test_errors_are_one_line(run, off, options, words):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert words in err
+
+
+# Errors that nobody named
+
+
+def test_learn_needs_no_columns_and_is_that_of_the_function(run, off):
+    command = ("audit", off, "--label", "pet", "--probs", "prob_*", "--learn", "--min-size", "40", *FEW)
+    code, out, err = run(*command)
+    assert (code, err) == (0, "")
+    assert out.startswith("Evidence of miscalibration (p ")
+    assert "overconfident by" in " ".join(out.split())
+    assert "caution" in out
+    _, out, _ = run(*command, "--by", "sex,age", "--seed", "5", "--format", "json")
+    sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*", variables=["sex", "age"])
+    rng = np.random.Generator(np.random.PCG64(5))
+    expected = cs.learner_audit(sample, lens=cs.TopLabel(), min_size=40, n_resamples=49, rng=rng)
+    assert json.loads(out) == expected.to_dict()
+
+
+def test_learn_from_missing_values(run, holes):
+    command = ("audit", holes, "--label", "y", "--probs", "p", "--learn", "--min-size", "20", "--nan-policy", "omit")
+    _, out, _ = run(*command, "--missing", "level", "--format", "json", *FEW)
+    found = json.loads(out)
+    assert (found["variables"], found["n"]) == (["site"], 297)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--curves",), "--learn forms no groups and adjusts no p-values: leave out --curves"),
+        (("--adjust", "holm", "--bins", "3"), "leave out --bins and --adjust"),
+        (("--min-size", "500"), "6 blocks of at least 500 rows are needed, but there are 600 rows"),
+        (("--null", "exact"), "--null is Exact"),
+        (("--lens", "canonical"), "sees 3 outcomes at once"),
+    ],
+)
+def test_errors_of_learn_are_one_line(run, off, options, words):
+    code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", "--learn", *options)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert words in err

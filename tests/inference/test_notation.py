@@ -264,6 +264,7 @@ ASKED = {
     "omnibus_test": lambda s, **more: cs.omnibus_test(s, [CELLS, cs.Kuiper()], rng=0, **more),
     "subgroup_audit": lambda s, **more: cs.subgroup_audit(s, "site", rng=0, **more),
     "scan_variables": lambda s, **more: cs.scan_variables(s, "site", rng=0, **more),
+    "learner_audit": lambda s, **more: cs.learner_audit(s, "site", n_blocks=1, rng=0, **more),
     "required_n": lambda _, **more: cs.required_n(
         cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.3)), cs.Spiegelhalter(), n_runs=80, rng=0, **more
     ),

@@ -79,6 +79,7 @@ RESULTS = {
     "MultipleTest": lambda: cs.multiple_test(sample(), FAMILY, null=cs.Consistency(19), rng=0),
     "SubgroupAudit": lambda: cs.subgroup_audit(in_groups(), "site", n_resamples=19, rng=0),
     "VariableScan": lambda: cs.scan_variables(in_groups(), n_resamples=19, rng=0),
+    "LearnerAudit": lambda: cs.learner_audit(in_groups(), n_blocks=1, n_resamples=19, rng=0),
     "EqualCurvesTest": lambda: cs.equal_curves_test(in_groups(), "site", n_resamples=19, rng=0),
     "OmnibusTest": lambda: cs.omnibus_test(sample(), n_resamples=19, rng=0),
 }

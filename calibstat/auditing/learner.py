@@ -1,0 +1,628 @@
+"""Is the model off anywhere? A regressor learns where from some rows, and rows that it has not seen are the test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeAlias, final
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtrc, chdtri, rel_entr
+
+from calibstat.auditing.groups import ALL, MISSING, By, Means, PartlyKnown, is_top_label, look_with, sign_words
+from calibstat.data.arrays import RNG, Array, Bools, Floats, Ints, as_generator
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
+from calibstat.data.rounding import ROUNDING, rounded_up
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.streams import clusters, how_many
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, all_weights, happened
+from calibstat.inference.arguments import check_lens, check_null, check_sample
+from calibstat.inference.band import clopper_pearson
+from calibstat.inference.results import Result, noted, picked, plain, pvalue_cell, small_pvalue
+from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count, cluster_note
+from calibstat.lenses.base import Lens
+from calibstat.nulls.base import Null
+from calibstat.nulls.consistency import Consistency, Sequential
+from calibstat.nulls.multiplier import Multiplier
+
+# So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
+_LEVELS = 50
+# The default: few leaves, and stopped by rows held out of those that it learns from, since residuals are mostly noise.
+_BOOSTING = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 8, "early_stopping": True}
+# A leaf is kept if it explains this share of the variance of what was learned.
+_WORTH = 0.03
+# So many variables are named in the first sentence.
+_NAMED = 3
+
+
+def learner_audit(
+    sample: Sample,
+    variables: By | None = None,
+    *,
+    lens: Lens | None = None,
+    learner: Any = None,
+    n_blocks: int = 5,
+    depth: int = 3,
+    min_size: int = 50,
+    missing: str = "raise",
+    null: Null | str | None = None,
+    level: float = LEVEL,
+    confidence_level: float = CONFIDENCE_LEVEL,
+    n_resamples: int | None = None,
+    rng: RNG = None,
+) -> LearnerAudit:
+    r"""Test for errors that nobody named: learn residuals from some rows, and test what was learned on others.
+
+    Rows are shuffled into blocks 0 to K. For each block k a regressor g is fitted to the residuals y - p of all blocks
+    before it, with the prediction and the variables as features, and
+
+    .. math:: T_k = \sum_{i \in \text{block } k} w_i \, g_k(x_i, p_i) \, (y_i - p_i)
+
+    is compared with its values on redrawn labels of block k. Given the blocks before, g is fixed and these labels are
+    draws from the predictions under the null, so that the p-value of each block is valid given the earlier ones, and
+    Fisher's (1932) combination :math:`-2 \sum_k \log p_k` of the K p-values is valid at every n and for every learner.
+    (Two halves that learn from each other would have dependent p-values, for which it is not.) A learner that audits
+    a model is that of Kim, Ghorbani & Zou (2019).
+
+    A shallow tree, fitted to what was learned from all blocks but the last, says where: its leaves are described in
+    words, and each has an interval for its mean error on the last block, which neither regressor nor tree has seen.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows that neither the model nor its calibrator was fitted on.
+    variables : str, iterable of str, or mapping, optional
+        By default all of the sample, which may have none; else names of these, or further columns by name. Categories
+        become columns of 0 and 1, as does the fact that a value is missing.
+    lens : Lens, optional
+        Looked through first; it must leave two outcomes: for example ``TopLabel()``, ``ClassWise("cat")``.
+    learner : regressor, optional
+        With ``fit(X, y)`` and ``predict(X)`` as in scikit-learn, pipelines included; it is cloned and never changed.
+        By default gradient boosting of small trees (`HistGradientBoostingRegressor`).
+    n_blocks : int
+        K, the number of blocks that are tested; one more is only learned from.
+    depth : int
+        How many conditions describe a leaf at most.
+    min_size : int
+        About how many rows of the last block each leaf has at least; each block must have as many.
+    missing : {"raise", "level"}
+        What to do with missing values in further columns: an error, or something to learn from.
+    null : Null or {"strong", "sequential", "multiplier"}, optional
+        By default labels are redrawn (`Consistency`: exact). ``Multiplier(groups="patient")`` is for rows in clusters:
+        each stays in one block and has one random sign (asymptotic, and without intervals).
+    level : float
+        At which the audit rejects.
+    confidence_level : float
+        Simultaneous confidence level of the intervals of all leaves.
+    n_resamples : int, optional
+        Of the null for each block, by default 999; where `null` is an object, that says it.
+    rng : int, Generator or None
+        Shuffles rows, seeds the learner where it is not seeded, and draws from the null.
+
+    Returns
+    -------
+    LearnerAudit
+        With ``pvalue`` and ``leaves``; prints itself in words; unpacks to ``(statistic, pvalue)``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If more than two outcomes are left, blocks have too few rows or clusters, no p-value could reach the level, or
+        an argument is not as described.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> from calibstat.auditing.learner import learner_audit
+    >>> rng = np.random.default_rng(0)
+    >>> p, age, sex = rng.uniform(0.2, 0.8, 4000), rng.integers(20, 80, 4000), rng.choice(["f", "m"], 4000)
+    >>> happened = rng.random(4000) < np.where((age > 50) & (sex == "f"), p + 0.2, p)
+    >>> found = learner_audit(cs.Sample(happened, p, variables={"age": age, "sex": sex}), rng=0)
+    >>> found.pvalue < 0.001, found.rejected[0].direction
+    (True, 'predicts too low')
+    """
+    check_sample(sample)
+    for name, count in {"n_blocks": n_blocks, "depth": depth, "min_size": min_size}.items():
+        at_least_one(name, count)
+    check_share("level", level, LEVEL)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    null, lens, generator = (
+        _checked(check_null(null, n_resamples), n_blocks, level),
+        check_lens(lens),
+        as_generator(rng),
+    )
+    groups = getattr(null, "groups", None)
+    columns, seen = _look(sample, variables, lens, missing, groups)
+    learner = _default() if learner is None else _checked_learner(learner)
+    home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
+    features = _features(seen.predictions, columns)
+    matrix = np.column_stack([each.values for each in features])
+    pvalues = []
+    for block in range(1, n_blocks + 1):
+        past, now = home < block, home == block
+        learned = _learned(learner, matrix, seen.take(past), past, generator)
+        along, tested = _Along(learned[now]), seen.take(now)
+        pvalues.append(null.draw(along, tested, generator).pvalue(along(tested)))
+    statistic = -2 * float(np.log(pvalues).sum())
+    boxes = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, min_size * n_blocks)
+    tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
+    leaves = [_leaf(box, features, now, seen, is_top_label(lens, seen), tail) for box in boxes]
+    return LearnerAudit(
+        statistic=statistic,
+        pvalue=float(chdtrc(2 * n_blocks, statistic)),
+        block_pvalues=tuple(pvalues),
+        leaves=tuple(sorted((leaf for leaf in leaves if leaf is not None), key=lambda leaf: -leaf.distance)),
+        variables=tuple(columns),
+        learner=" ".join(repr(learner).split()),
+        assumed=null.hypothesis(lens, (..., *columns)),
+        level=level,
+        confidence_level=confidence_level,
+        n=len(seen),
+        n_unseen=len(tested),
+        lens=lens,
+        notes=cluster_note(cluster_count(null, seen.predictions)),
+        source=seen.predictions.source,
+    )
+
+
+def _checked(null: Null, n_blocks: int, level: float) -> Null:
+    """Refuse nulls that move predictions or draw nothing, and so few resamples that no p-value reaches the level."""
+    if not isinstance(null, (Consistency, Sequential, Multiplier)) or getattr(null, "resample_predictions", False):
+        raise ValueError(
+            f"null is {null!r}, but what was learned is tested on redrawn labels, or on random signs of clusters: use "
+            "Consistency(999), Sequential(9999) or Multiplier(groups='patient')."
+        )
+    least = rounded_up(float(np.exp(chdtri(2 * n_blocks, level) / (2 * n_blocks)))) - 1
+    if null.n_resamples is not None and null.n_resamples < least:
+        raise ValueError(
+            f"n_resamples is {null.n_resamples}: with n_blocks={n_blocks} no p-value could be {level:g} or less, "
+            f"whatever the data. Take n_resamples of at least {least} (better 999)."
+        )
+    return null
+
+
+def _look(
+    sample: Sample, variables: By | None, lens: Lens, missing: str, groups: str | None
+) -> tuple[dict[str, PartlyKnown], Sample]:
+    """Look through the lens, and read the variables, but for clusters, in rows of positive weight."""
+    asked = list(sample.predictions.variables) or {} if variables is None else variables
+    columns, seen = look_with(sample, asked, lens, missing, "variables")
+    columns = {name: column for name, column in columns.items() if name != groups}
+    if seen.predictions.n_classes != 2 or seen.predictions.given != (...,):
+        raise ValueError(
+            f"learner_audit is for two outcomes given the prediction, but through {lens!r} it sees "
+            f"{seen.predictions.n_classes} given {seen.predictions.condition}: look through TopLabel() or "
+            "ClassWise(label), and name variables as variables=."
+        )
+    weights = seen.predictions.weights
+    if weights is None or weights.all():
+        return columns, seen
+    rows = np.flatnonzero(weights)
+    return {name: column.take(rows) for name, column in columns.items()}, seen.take(rows)
+
+
+def _blocks(
+    predictions: Predictions, groups: str | None, n_blocks: int, min_size: int, rng: np.random.Generator
+) -> Ints:
+    """Return the block of each row, 0 to K: rows, or clusters where there are some, are shuffled and dealt out."""
+    codes = clusters(predictions, groups)
+    dealt = np.arange(how_many(codes)) * (n_blocks + 1) // how_many(codes)
+    home: Ints = rng.permutation(dealt)[codes]
+    least, what = (min_size, "rows") if groups is None else (MINIMUM_CLUSTERS, "clusters")
+    if how_many(codes) < least * (n_blocks + 1):
+        raise ValueError(
+            f"n_blocks is {n_blocks}, so that {n_blocks + 1} blocks of at least {least} {what} are needed, but there "
+            f"are {how_many(codes)} {what}: take fewer blocks{' or a smaller min_size' if groups is None else ''}."
+        )
+    return home
+
+
+# Features: columns of numbers without holes, and how a range of each is put into words.
+
+
+@dataclass(frozen=True, eq=False)
+class _Feature:
+    """A column (n,): of numbers, or of 0 and 1 for something that has a name, as has its opposite."""
+
+    name: str
+    values: Floats
+    true: str = ""
+    false: str = ""
+
+    def words(self, low: float, high: float) -> str:
+        """Describe the values above `low` and at most `high`."""
+        if self.true:
+            return f"{self.name} {self.true if np.isfinite(low) else self.false}"
+        ends = {"above": low, "at most": high}
+        return f"{self.name} {' and '.join(f'{sign} {_short(end)}' for sign, end in ends.items() if np.isfinite(end))}"
+
+
+def _features(predictions: Predictions, columns: Mapping[str, PartlyKnown]) -> list[_Feature]:
+    """Return the prediction and all variables as columns of numbers, chosen without labels."""
+    return [
+        _Feature("prediction", predictions.event),
+        *(feature for name, column in columns.items() for feature in _encoded(name, column)),
+    ]
+
+
+def _encoded(name: str, column: PartlyKnown) -> Iterator[_Feature]:
+    """Yield numbers with their median where they are missing, or a column for each frequent level."""
+    variable, known = column.variable, column.known
+    if variable.levels is None:
+        values = np.full(len(known), np.median(variable.values))
+        values[known] = variable.values
+        yield _Feature(name, values)
+        if not known.all():
+            yield _Feature(name, (~known).astype(float), MISSING, "known")
+        return
+    names = (*variable.levels, MISSING)
+    codes = np.full(len(known), len(variable.levels))
+    codes[known] = variable.values
+    counts = np.bincount(codes, minlength=len(names))
+    frequent = [code for code in np.argsort(-counts, kind="stable")[:_LEVELS] if counts[code]]
+    two = frequent if len(frequent) == 2 else []
+    for code in two[:1] or frequent:
+        yield _Feature(name, (codes == code).astype(float), names[code], names[two[1]] if two else f"not {names[code]}")
+
+
+# What is learned, and the statistic that a null draws.
+
+
+def _default() -> Any:
+    """Return gradient boosting of small trees."""
+    from sklearn.ensemble import HistGradientBoostingRegressor
+
+    return HistGradientBoostingRegressor(**_BOOSTING)
+
+
+def _checked_learner(learner: Any) -> Any:
+    """Refuse what is no regressor to fit."""
+    if isinstance(learner, type) or not all(callable(getattr(learner, each, None)) for each in ("fit", "predict")):
+        raise TypeError(
+            f"learner is {learner!r}, but a regressor with fit and predict is expected: for example "
+            "sklearn.ensemble.RandomForestRegressor()."
+        )
+    if hasattr(learner, "predict_proba"):
+        raise TypeError(f"learner is {learner!r}, which is a classifier, but residuals are numbers: pass a regressor.")
+    return learner
+
+
+def _learned(learner: Any, matrix: Floats, past: Sample, rows: Bools, rng: np.random.Generator) -> Floats:
+    """Fit a copy of the learner to the residuals of past rows, and return what it predicts for all rows (n,)."""
+    from sklearn.base import clone
+    from sklearn.utils.validation import has_fit_parameter
+
+    fitted = clone(learner, safe=False)
+    known = fitted.get_params() if hasattr(fitted, "get_params") else {}
+    seeds = [name for name in sorted(known) if name.split("__")[-1] == "random_state" and known[name] is None]
+    if seeds:
+        fitted.set_params(**{name: int(rng.integers(2**31)) for name in seeds})
+    weighted = past.predictions.weights is not None and has_fit_parameter(fitted, "sample_weight")
+    more = {"sample_weight": past.predictions.weights} if weighted else {}
+    fitted.fit(matrix[rows], past.outcomes - past.predictions.event, **more)
+    learned = np.asarray(fitted.predict(matrix), dtype=float)
+    if learned.shape not in ((len(matrix),), (len(matrix), 1)) or not np.isfinite(learned).all():
+        raise ValueError(
+            f"learner is {learner!r}, which predicts an array of shape {learned.shape}, or numbers that are not "
+            f"finite; a finite number for each of {len(matrix)} rows is expected."
+        )
+    return learned.ravel()
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Along(Estimator):
+    """The weighted sum of residuals times what was learned of them, (n,): large where it holds for these rows too."""
+
+    learned: Floats
+    quantity: ClassVar[str] = "sum of residuals along what was learned"
+    residual_form: ClassVar[ResidualForm] = "function"
+
+    @property
+    def estimand(self) -> _Along:
+        """The same on a population."""
+        return self
+
+    def prepare(self, predictions: Predictions) -> _AlongEvaluator:
+        """Multiply by weights."""
+        return _AlongEvaluator(all_weights(predictions, None) * self.learned, predictions.event)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _AlongEvaluator(Evaluator):
+    slopes: Floats
+    event: Floats
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:  # noqa: ARG002
+        """Evaluate labels (..., n)."""
+        return np.asarray((happened(outcomes) - self.event) @ self.slopes)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Residuals times signs, by the same sum."""
+        return Capabilities(signed=lambda outcomes, signs: signs @ ((happened(outcomes) - self.event) * self.slopes))
+
+
+# Where: a shallow tree of what was learned, whose leaves are rules in words, judged on the last block.
+
+_Box: TypeAlias = dict[int, tuple[float, float]]  # the lower (excluded) and the upper end of each feature
+
+
+def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int, min_size: int) -> list[_Box]:
+    """Fit a tree to what was learned, and return the conditions of each of its leaves."""
+    from sklearn.tree import DecisionTreeRegressor
+
+    pruned = {"min_samples_leaf": min_size, "ccp_alpha": _WORTH * np.var(learned)}
+    tree = DecisionTreeRegressor(max_depth=depth, random_state=0, **pruned)
+    fitted = tree.fit(matrix, learned, sample_weight=predictions.weights).tree_
+    found: list[_Box] = []
+
+    def descend(node: int, box: _Box) -> None:
+        feature, left, right = (
+            int(each[node]) for each in (fitted.feature, fitted.children_left, fitted.children_right)
+        )
+        if left == right:
+            found.append(box)
+            return
+        cut = _round_between(matrix[:, feature], float(fitted.threshold[node]))
+        low, high = box.get(feature, (-np.inf, np.inf))
+        descend(left, box | {feature: (low, min(high, cut))})
+        descend(right, box | {feature: (max(low, cut), high)})
+
+    descend(0, {})
+    return found
+
+
+def _short(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _round_between(values: Floats, cut: float) -> float:
+    """Return a number of few digits that separates the same values as the cut does.
+
+    >>> _round_between(np.array([61.0, 62.0, 63.0]), 62.5), _round_between(np.array([0.31, 0.3237]), 0.31685)
+    (62.0, 0.32)
+    """
+    below, above = values[values <= cut].max(initial=-np.inf), values[values > cut].min(initial=np.inf)
+    texts = (f"{each:.{digits}g}" for digits in range(1, 17) for each in (cut, below))
+    return next((float(text) for text in texts if below <= float(text) < above), cut)
+
+
+def _leaf(
+    box: _Box, features: Sequence[_Feature], unseen: Bools, seen: Sample, top_label: bool, tail: float | None
+) -> LeafFinding | None:
+    """Describe the unseen rows of a leaf; None if there are none. Each end of the interval misses by `tail` at most."""
+    inside = unseen.copy()
+    for feature, (low, high) in box.items():
+        inside &= (features[feature].values > low) & (features[feature].values <= high)
+    if not inside.any():
+        return None
+    rows = seen.take(inside)
+    means = Means.of(rows)
+    interval = None
+    if tail is not None:
+        low, high = _chance_bounds(rows, means.happened, tail)
+        interval = low - means.predicted, high - means.predicted
+    return LeafFinding(
+        conditions=tuple(features[feature].words(*ends) for feature, ends in box.items()),
+        n=len(rows),
+        mean_prediction=means.predicted,
+        mean_outcome=means.happened,
+        confidence_interval=interval,
+        direction=sign_words(means.residual, top_label) if interval and not interval[0] <= 0 <= interval[1] else "",
+    )
+
+
+def _chance_bounds(sample: Sample, mean: float, tail: float) -> tuple[float, float]:
+    """Bound the weighted mean chance of the event in independent rows of any chances, at every n.
+
+    Without weights by Clopper & Pearson, since counts of unequal chances are less spread than binomial ones (Hoeffding
+    1956; he excludes a single event, where -log(1 - tail') of n chances sums to the tail). With weights by Chernoff's
+    bound as in Hoeffding (1963, Theorem 1), for events and for non-events in units of the largest weight.
+    """
+    weights, n = sample.predictions.weights, len(sample)
+    if weights is None:
+        events, less = np.array([sample.outcomes.sum(), n - sample.outcomes.sum()]), -float(np.expm1(-tail))
+        low, high = clopper_pearson(np.full(2, n), events, less)
+        return float(low), float(1 - high)
+    scale = n * float(weights.max() / weights.sum())
+    budget = -float(np.log(tail)) / n
+    (low, high), (low_none, high_none) = (
+        [scale * _chernoff(min(each, 1.0) / scale, side, budget) for side in (0.0, 1.0)] for each in (mean, 1 - mean)
+    )
+    return max(low, 1 - high_none), min(high, 1 - low_none)
+
+
+def _chernoff(mean: float, side: float, budget: float) -> float:
+    """Return the chance farthest from a mean towards 0 or 1 whose divergence from it is within the budget."""
+
+    def left(chance: float) -> float:
+        return float(rel_entr(mean, chance) + rel_entr(1 - mean, 1 - chance)) - budget
+
+    end = abs(side - ROUNDING)
+    return side if left(end) <= 0 else float(brentq(left, *sorted((mean, end))))
+
+
+@final
+@dataclass(frozen=True)
+class LeafFinding:
+    """The finding for one leaf of the tree, on the last block.
+
+    Parameters
+    ----------
+    conditions : tuple of str
+        Which rows these are, in words that hold together; empty for all rows.
+    n : int
+        Rows of the last block.
+    mean_prediction, mean_outcome : float
+        What was predicted and what happened there, on average.
+    confidence_interval : (float, float), optional
+        Of the mean of what happens minus what is predicted; all of them cover together.
+    direction : str
+        In words, where this interval excludes zero; else "".
+    """
+
+    conditions: tuple[str, ...]
+    n: int
+    mean_prediction: float
+    mean_outcome: float
+    confidence_interval: tuple[float, float] | None
+    direction: str
+
+    @property
+    def name(self) -> str:
+        """The conditions in words."""
+        return " and ".join(self.conditions) or ALL
+
+    @property
+    def error(self) -> float:
+        """What happened minus what was predicted, on average."""
+        return self.mean_outcome - self.mean_prediction
+
+    @property
+    def distance(self) -> float:
+        """How far the interval is from zero, negative where it holds zero; else the size of the error."""
+        if self.confidence_interval is None:
+            return abs(self.error)
+        low, high = self.confidence_interval
+        return max(low, -high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values by name; what is not known is None."""
+        low, high = self.confidence_interval or (None, None)
+        known = picked(self, "name n mean_prediction mean_outcome error")
+        return plain({"leaf": known.pop("name")} | known | {"low": low, "high": high, "direction": self.direction})
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnerAudit(Result):
+    """The result of `learner_audit`; unpacks to ``(statistic, pvalue)``.
+
+    Parameters
+    ----------
+    statistic : float
+        Fisher's: minus twice the sum of the logarithms of the p-values of the blocks.
+    pvalue : float
+        That of chi-squared with two degrees of freedom for each block.
+    block_pvalues : tuple of float
+        Of each block, in order: the learner has seen the fewest rows before the first.
+    leaves : tuple of LeafFinding
+        Those whose intervals are the farthest from zero first.
+    variables : tuple of str
+        What the learner had besides the prediction.
+    learner : str
+        Its ``repr``.
+    assumed : str
+        The null.
+    level, confidence_level : float
+    n, n_unseen : int
+        Rows in all, and in the last block.
+    lens : Lens
+    notes : tuple of str
+    source : str
+    """
+
+    statistic: float
+    pvalue: float
+    block_pvalues: tuple[float, ...]
+    leaves: tuple[LeafFinding, ...]
+    variables: tuple[str, ...]
+    learner: str
+    assumed: str
+    level: float
+    confidence_level: float
+    n: int
+    n_unseen: int
+    lens: Lens
+    notes: tuple[str, ...]
+    source: str
+
+    _row: ClassVar[str] = "leaf"
+    _indexed: ClassVar[bool] = True
+    _text_columns: ClassVar[tuple[int, ...]] = (4,)
+    _width: ClassVar[int | None] = 80
+
+    def __iter__(self) -> Iterator[float]:
+        return iter((self.statistic, self.pvalue))
+
+    @property
+    def hypothesis(self) -> str:
+        """The null: given the prediction and all variables."""
+        return self.assumed
+
+    @property
+    def rejected(self) -> list[LeafFinding]:
+        """The leaves whose intervals exclude zero, if the audit rejects; the farthest from zero first."""
+        return [leaf for leaf in self.leaves if leaf.direction] if self.pvalue <= self.level else []
+
+    @property
+    def verdict(self) -> str:
+        """Say whether there is evidence, and of which direction and size it is where it is clearest."""
+        found = f"(p {small_pvalue(self.pvalue)}, n = {self.n})"
+        if self.pvalue > self.level:
+            few = len(self.variables) <= _NAMED
+            names = [*self.variables] if few else [f"{len(self.variables)} variables"]
+            return f"No evidence of miscalibration given {_listed(['the prediction', *names])} {found}."
+        first = self.leaves[0]
+        size = f"{abs(first.error):.3f}"
+        if first.confidence_interval is not None:
+            ends = sorted(map(abs, first.confidence_interval))
+            size += f" ({100 * self.confidence_level:g} %: {ends[0]:.3f} to {ends[1]:.3f})"
+        if self.rejected:
+            return f"Evidence of miscalibration {found}: {first.direction} by {size} where {first.name}."
+        return (
+            f"Evidence of miscalibration {found}, but the last {self.n_unseen} rows alone do not show where: no "
+            "interval of a leaf excludes zero."
+        )
+
+    def _values(self) -> dict[str, Any]:
+        return {
+            "lens": repr(self.lens),
+            **picked(self, "variables learner n n_unseen statistic pvalue block_pvalues level confidence_level"),
+            **picked(self, "hypothesis source notes leaves"),
+        }
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [leaf.to_dict() for leaf in self.leaves]
+
+    def _table(self) -> list[list[str]]:
+        rows = [["n", "predicted", "happened", "difference", "where"]]
+        for leaf in self.leaves:
+            difference = f"{leaf.error:+.3f}"
+            if leaf.confidence_interval is not None:
+                low, high = leaf.confidence_interval
+                difference = f"{low:+.3f} to {high:+.3f}" + (" *" if leaf.direction else "  ")
+            first, *more = leaf.conditions or (ALL,)
+            rows.append([str(leaf.n), f"{leaf.mean_prediction:.3f}", f"{leaf.mean_outcome:.3f}", difference, first])
+            rows += [["", "", "", "", f"and {each}"] for each in more]
+        return rows
+
+    def _details(self) -> list[tuple[str, str]]:
+        known = self.leaves[0].confidence_interval is not None
+        blocks = ", ".join(map(pvalue_cell, self.block_pvalues))
+        details = [
+            (
+                f"{100 * self.confidence_level:g} %",
+                "intervals of happened - predicted that cover all together, at every n; * excludes 0" if known else "",
+            ),
+            (
+                "where",
+                "leaves of a tree fitted to what was learned from the other rows, judged on the last "
+                f"{self.n_unseen} rows, which neither has seen",
+            ),
+            ("p-value", f"Fisher's combination of {blocks}: blocks of rows, each tested by what was learned before"),
+            ("learner", self.learner),
+            ("null", self.hypothesis),
+            ("data", f"n = {self.n}; {self.source}"),
+            *noted(self.notes),
+        ]
+        return [(name, text) for name, text in details if text]
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Write names out: "a, b and c"."""
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [names[-1]])
