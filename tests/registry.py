@@ -67,6 +67,7 @@ BINNINGS = [
     Entry(cs.SimplexGrid(3), ANY),
     Entry(cs.VarianceTree(6), ANY, "repeats"),
     Entry(cs.VarianceTree(4, "median"), ANY, "repeats"),
+    Entry(cs.VarianceTree(2, "median", 5), ANY, "repeats"),
     Entry(cs.UniqueValues(), ANY),
     Entry(cs.UniqueValues(0.05), ANY),
     Entry(cs.EqualWidth(3) * cs.EqualMass(3), TWO, "weights"),

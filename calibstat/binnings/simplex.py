@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning, Cells, closed_right, occupied, warn_of_small_cells
 from calibstat.data.arrays import Bools, Floats, Ints
-from calibstat.data.parameters import Count
+from calibstat.data.parameters import Count, without_defaults
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
 
@@ -77,11 +77,14 @@ class VarianceTree(Binning):
         rows unless all their predictions are equal.
     split : {"mean", "median"}
         Rows strictly below go to one side, the rest to the other.
+    min_samples_leaf : int
+        The fewest rows of a cell: a node whose split would leave fewer on a side is not split. The cells of Widmann et
+        al. (2019, with at least 10 rows) are those of ``VarianceTree(2, "median", min_samples_leaf=10)``.
 
     Raises
     ------
     ValueError, TypeError
-        If `min_size` is not an integer of at least 1, or `split` is neither "mean" nor "median".
+        If `min_size` or `min_samples_leaf` is not an integer of at least 1, or `split` is neither "mean" nor "median".
 
     Examples
     --------
@@ -93,7 +96,9 @@ class VarianceTree(Binning):
 
     min_size: Count = 100
     split: Literal["mean", "median"] = "mean"
+    min_samples_leaf: Count = 1
     columns: ClassVar[int | None] = None
+    __repr__ = without_defaults
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut all conditioned columns together."""
@@ -110,7 +115,7 @@ class VarianceTree(Binning):
         while nodes:
             node = nodes.pop()
             low = self._below(points[node]) if len(node) >= self.min_size else np.zeros(len(node), dtype=bool)
-            if low.any() and not low.all():
+            if min(low.sum(), (~low).sum()) >= self.min_samples_leaf:
                 nodes += [node[~low], node[low]]
             else:
                 yield node

@@ -93,9 +93,11 @@ def keep(instance: object, **parameters: Any) -> None:
 
 
 def without_defaults(instance: Any) -> str:
-    """Write an object with its binning, and with those of its other parameters that are not the default ones."""
-    own = [each for each in fields(instance) if each.name == "binning" or getattr(instance, each.name) != each.default]
-    return f"{type(instance).__name__}({', '.join(f'{each.name}={getattr(instance, each.name)!r}' for each in own)})"
+    """Write an object with its first parameter, unless that is a flag, and with those that are not the default ones."""
+    first, *_ = every = fields(instance)
+    always = () if isinstance(first.default, bool) else (first,)
+    shown = [each for each in every if each in always or getattr(instance, each.name) != each.default]
+    return f"{type(instance).__name__}({', '.join(f'{each.name}={getattr(instance, each.name)!r}' for each in shown)})"
 
 
 # The kind of a parameter is its annotation. Limits stand in the annotation too, beside the type.

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
-from calibstat.binnings.base import Binning, Cells
+from calibstat.binnings.base import Binning, Cells, borders
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import Order
+from calibstat.data.parameters import Order, without_defaults
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, Evaluator, between
@@ -115,10 +115,11 @@ class ECESweep(Estimator):
 
     .. math:: \Big( \sum_{b=1}^{m} \frac{n_b}{n} |\bar y_b - \bar p_b|^p \Big)^{1/p}
 
-    over equal-mass cells, where m is the largest number such that for each of 1, 2, ..., m cells the mean outcomes do
-    not fall from cell to cell. Row i of n (from 0) lies in cell :math:`\lfloor i m / n \rfloor`; tied rows share the
-    cell of the first of them, and with weights i / n is the share of weight before the row. Weights that a bootstrap
-    draws do not move the cells.
+    where m is the largest number such that for each of 1, 2, ..., m cells the mean outcomes do not fall from cell to
+    cell. The cells are of equal mass: row i of n (from 0) lies in cell :math:`\lfloor i m / n \rfloor`; tied rows share
+    the cell of the first of them, and with weights i / n is the share of weight before the row. Or they are those of
+    `EqualWidth`, of which empty ones are passed over, and m is at most the number of different predictions. Weights
+    that a bootstrap draws do not move the cells.
 
     In probability units. It is here for comparison with published numbers: a single noisy step ends the sweep, and the
     value is still biased upward under calibration (show it beside its null mean). O(n log n) to prepare, then O(n +
@@ -128,11 +129,13 @@ class ECESweep(Estimator):
     ----------
     p : float
         1 <= p < inf.
+    strategy : {"quantile", "uniform"}
+        Cells of equal mass or of equal width (the paper's EM and EW), in the words of scikit-learn.
 
     Raises
     ------
     ValueError
-        If `p` is below 1 or infinite.
+        If `p` is below 1 or infinite, or `strategy` is neither.
 
     Examples
     --------
@@ -140,9 +143,13 @@ class ECESweep(Estimator):
     >>> sample = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [i / 10 + 0.05 for i in range(10)])
     >>> round(cs.ECESweep()(sample), 6), round(cs.ECESweep(p=2)(sample), 6)
     (0.1, 0.119024)
+    >>> round(cs.ECESweep(strategy="uniform")(sample), 6)
+    0.1
     """
 
     p: Order = 1
+    strategy: Literal["quantile", "uniform"] = "quantile"
+    __repr__ = without_defaults
     quantity: ClassVar[str] = "calibration error of cell means, with as many cells as keep mean outcomes increasing"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
@@ -155,15 +162,23 @@ class ECESweep(Estimator):
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows, and compute the weight below each."""
-        return _SweepEvaluator(Ordered(self, predictions), self.p)
+        ordered = Ordered(self, predictions)
+        return _SweepEvaluator(ordered, self.p, borders(predictions) if self.strategy == "uniform" else None)
 
 
 class _SweepEvaluator(Evaluator):
-    def __init__(self, ordered: Ordered, p: float) -> None:
+    """Sweeps over cells of equal mass, or of equal width between `ends`."""
+
+    def __init__(self, ordered: Ordered, p: float, ends: tuple[float, float] | None) -> None:
         self.ordered = ordered
         self.p = p
+        self.ends = ends
         mass = ordered.cumulate(ordered.weights(None))
         self.below: Floats = mass[:-1] / mass[-1] if mass[-1] > 0 else np.zeros(0)
+        if ends is not None:
+            self.most = max(1, len(ordered.values))
+            self.finest = self._starts(self.most)
+            return
         gaps = np.diff(self.below, append=1.0)
         # With that many cells each block has a cell of its own, and more cells change nothing.
         self.most = int(np.ceil(1 / gaps[gaps > SAME].min())) if len(gaps) else 1
@@ -179,6 +194,7 @@ class _SweepEvaluator(Evaluator):
 
     def _sweep(self, sums: Floats) -> Floats:
         """Sweep replicates (3, R, L + 1) of running sums of weight, events and residuals."""
+        # If means never fall over the finest cells, they never fall over fewer.
         finest = self._cells(sums, self.finest)
         whole = self._cells(sums, np.zeros(1, dtype=np.intp))
         values = np.where(_increasing(finest), self._error(finest), self._error(whole))
@@ -194,7 +210,10 @@ class _SweepEvaluator(Evaluator):
 
     def _starts(self, m: int) -> Ints:
         """Return where each of m cells begins: the first block that reaches its border; empty cells are left out."""
-        return np.unique(np.searchsorted(self.below, (np.arange(m) - SAME) / m))
+        if self.ends is None:
+            return np.unique(np.searchsorted(self.below, (np.arange(m) - SAME) / m))
+        found = np.unique(np.searchsorted(self.ordered.values, np.linspace(*self.ends, m + 1)[1:-1]))
+        return np.append(0, found[(found > 0) & (found < len(self.ordered.values))])
 
     def _cells(self, sums: Floats, starts: Ints) -> Floats:
         """Return the sums (3, R, m) of the cells."""

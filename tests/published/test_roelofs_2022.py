@@ -27,3 +27,28 @@ def test_roelofs_2022_one_cell_when_two_already_fall():
 def test_roelofs_2022_each_row_a_cell_when_labels_never_fall():
     sample = cs.Sample([0, 0, 1, 1], [0.1, 0.2, 0.6, 0.9])
     assert ECESweep()(sample) == pytest.approx(0.2, abs=1e-12)
+
+
+def test_roelofs_2022_equal_widths():
+    """The last number of cells of equal width, up to which no mean outcome falls; empty cells have none."""
+    rng = np.random.default_rng(0)
+    for n in (10, 40, 300):
+        p = rng.beta(0.5, 0.5, n)
+        sample = cs.Sample(rng.random(n) < p, p, labels=[0, 1])
+        for m in range(1, n + 1):
+            means = cs.HistogramRegression(cs.EqualWidth(m))(sample).sel(label=1)["mean_outcome"].values
+            if (np.diff(means[~np.isnan(means)]) < 0).any():
+                break
+            last = m
+        assert 1 < last < n
+        for order in (1, 2):
+            found = ECESweep(order, strategy="uniform")(sample)
+            assert found == pytest.approx(cs.ECE(cs.EqualWidth(last), order)(sample), abs=1e-12)
+
+
+def test_roelofs_2022_equal_widths_end_at_as_many_cells_as_predictions():
+    sample = cs.Sample([0, 0, 1, 1], [0.1, 0.2, 0.6, 0.9])
+    assert ECESweep(strategy="uniform")(sample) == pytest.approx(cs.ECE(cs.EqualWidth(4))(sample), abs=1e-12)
+    assert ECESweep(strategy="uniform")(cs.Sample([0, 1], [0.5, 0.5])) == pytest.approx(0, abs=1e-12)
+    with pytest.raises(ValueError, match="strategy is 'width'; it must be 'quantile' or 'uniform'"):
+        ECESweep(strategy="width")

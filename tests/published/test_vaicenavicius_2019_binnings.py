@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import calibstat as cs
+from registry import make_sample
 
 FIVE_ROWS = [[0.4, 0.1, 0.5], [0.5, 0.3, 0.2], [0.3, 0.7, 0.0], [0.1, 0.0, 0.9], [0.8, 0.1, 0.1]]
 FIVE_LABELS = [0, 1, 2, 0, 1]
@@ -36,6 +37,20 @@ def grouped(binning):
 )
 def test_vaicenavicius_2019_appendix_b_tree_of_five_rows(split, min_size, cells):
     assert grouped(cs.VarianceTree(min_size, split)) == cells
+
+
+@pytest.mark.parametrize(("least", "cells"), [(1, ["e", "c", "b", "a", "d"]), (2, ["ce", "abd"]), (3, ["abcde"])])
+def test_widmann_2019_median_variance_binning_of_five_rows_has_at_least_that_many_rows_in_a_cell(least, cells):
+    """As MedianVarianceBinning(minsize) of CalibrationErrors.jl."""
+    assert grouped(cs.VarianceTree(2, "median", least)) == cells
+
+
+def test_no_cell_of_a_tree_has_fewer_rows_than_the_smallest():
+    predictions = make_sample(3, n=400).predictions
+    for split in ("mean", "median"):
+        counts = np.bincount(cs.VarianceTree(2, split, min_samples_leaf=10).cut(predictions).index)
+        assert counts.min() >= 10
+        assert len(counts) > 10
 
 
 @pytest.mark.parametrize(("min_size", "expected"), [(2, 0.82), (3, 0.82), (4, 0.62), (6, 0.16)])

@@ -189,7 +189,7 @@ def _split(binning: cs.VarianceTree, points: Any, node: list[int], path: str, fo
     below = (
         _lower_side(binning, [[Fraction(x) for x in points[i]] for i in node]) if len(node) >= binning.min_size else []
     )
-    if len(below) in (0, len(node)):
+    if min(len(below), len(node) - len(below)) < binning.min_samples_leaf:
         for i in node:
             found[i] = path
         return

@@ -12,7 +12,7 @@ from scipy import stats
 
 import calibstat as cs
 from reference.cells import cells_of
-from reference.rows import Rows, covariance, law, residual, residuals, ties, trace
+from reference.rows import Rows, covariance, law, residual, residuals, ties, trace, unit
 from reference.table import naive
 
 
@@ -107,15 +107,18 @@ def pigeon_heyse(e: cs.PigeonHeyse, seen: Rows) -> float:
 
 @naive(cs.ECESweep)
 def sweep(e: cs.ECESweep, seen: Rows) -> Any:
-    """The share of weight below a tie decides its cell, in exact arithmetic."""
+    """The share of weight below a tie decides its cell, in exact arithmetic; or the place between both ends."""
     found = ties(seen)
     whole = sum(Fraction(row.weight) for row in seen.rows)
     below, so_far = [], Fraction(0)
     for _, rows in found:
         below.append(so_far / whole)
         so_far += sum(Fraction(row.weight) for row in rows)
+    most = 400
+    if e.strategy == "uniform":
+        below, most = [unit(seen, value) for value, _ in found], len(found) + 1
     value = None
-    for m in range(1, 400):
+    for m in range(1, most):
         cells = {}
         for place, (_, rows) in zip(below, found, strict=True):
             cells.setdefault(min(math.floor(m * place), m - 1), []).extend(rows)

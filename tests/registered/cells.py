@@ -77,6 +77,8 @@ STANDARDIZED = [
 OTHERS = [
     Entry(cs.ECESweep(), TWO, "weights"),
     Entry(cs.ECESweep(p=2), TWO, "weights"),
+    Entry(cs.ECESweep(2, "uniform"), TWO, "weights"),
+    Entry(cs.Given("age") | cs.ECESweep(strategy="uniform"), TWO, "weights"),
     Entry(cs.TCE(cs.EqualWidth(4)), chances=False, weighted=False),
     Entry(cs.TCE(n_min=5, n_max=20), chances=False, weighted=False),
     Entry(cs.BrierDecomposition(cs.EqualWidth(4)), signed=True, scalar=False, record=True),
