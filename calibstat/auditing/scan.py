@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -15,7 +15,7 @@ from calibstat.auditing.joint import check_options, check_resamples, half_widths
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.tally import TallyPlan, ratio
@@ -110,8 +110,7 @@ def scan_variables(
     """
     check_sample(sample)
     check_options(adjust, standardize, level, confidence_level)
-    if rank_by not in ("excess", "vece"):
-        raise ValueError(f"rank_by is {rank_by!r}; it must be 'excess' or 'vece'.")
+    check_kind("rank_by", rank_by, Literal["excess", "vece"])
     chosen, weak = _null(null, n_resamples, min_expected)
     lens = check_lens(lens)
     asked = tuple(sample.predictions.variables) if variables is None else variables
@@ -243,11 +242,6 @@ class _OfVariables(Estimator):
     variables: tuple[Levels, ...]
     quantity: ClassVar[str] = "variable-based calibration errors"
     residual_form: ClassVar[ResidualForm] = "seminorm"
-
-    @property
-    def estimand(self) -> _OfVariables:
-        """The same on a population."""
-        return self
 
     def prepare(self, predictions: Predictions) -> VariableErrors:
         """Make the table that adds up residuals."""

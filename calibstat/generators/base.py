@@ -186,8 +186,20 @@ class SyntheticModel(HasParameters, ABC):
     @final
     def zero(self, estimand: Estimator) -> Truth | None:
         """Return the value 0 of an error in a calibrated world, otherwise None."""
-        zero = zero_where_calibrated(self.rows, estimand) if self.calibrated else None
-        return None if zero is None else Truth(zero, method="the chances are the predictions")
+        if not self.calibrated:
+            return None
+        # An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in
+        # any cells; a score, or a part of one, is not.
+        values = []
+        for seed, n in enumerate((300, 500)):
+            try:
+                values.append(np.asarray(evaluate(estimand, self.rows(n, as_generator(seed)))))
+            except ValueError:  # the estimator needs more rows, or columns that these rows do not have
+                return None
+        if values[0].shape != values[1].shape or not all((np.abs(each) <= ROUNDING).all() for each in values):
+            return None
+        zero = np.zeros(values[0].shape) if values[0].ndim else 0.0
+        return Truth(zero, method="the chances are the predictions")
 
 
 def _on_population(estimator: Estimator, population: Population) -> Truth:
@@ -337,25 +349,6 @@ def evaluate(estimator: Estimator, population: Population) -> float | Array:
         evaluator = estimator.prepare(population.predictions)
     value = evaluator(population.chances)
     return float(value) if evaluator.shape == () else value
-
-
-def zero_where_calibrated(
-    rows: Callable[[int, np.random.Generator], Population], estimand: Estimator
-) -> float | Array | None:
-    """Return the value 0 of an error in a world whose chances are the predictions, and None for any other estimand.
-
-    An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in any
-    cells; a score, or a part of one, is not.
-    """
-    values = []
-    for seed, n in enumerate((300, 500)):
-        try:
-            values.append(np.asarray(evaluate(estimand, rows(n, as_generator(seed)))))
-        except ValueError:  # the estimator needs more rows, or columns that these rows do not have
-            return None
-    if values[0].shape != values[1].shape or not all((np.abs(each) <= ROUNDING).all() for each in values):
-        return None
-    return np.zeros(values[0].shape) if values[0].ndim else 0.0
 
 
 def refuse_without_truth(estimand: Estimator) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import at_least_one, check_arguments, keep, numbers
 from calibstat.data.rounding import SAME
-from calibstat.data.sample import Sample
+from calibstat.data.sample import Predictions, Sample
 from calibstat.generators.base import Population, SyntheticModel, population_of
 from calibstat.generators.recalibrations import EventMap, Identity, chances_of
 from calibstat.generators.simplex_maps import RowMap, SimplexMap, laws_of
@@ -90,7 +91,7 @@ class FinitePredictions(SyntheticModel):
             labels=tuple(range(rows.shape[1]) if labels is None else map(_plain, labels)),
             feature_names=tuple(features),
         )
-        self._table()
+        _examined(rows, columns, self.labels)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -100,11 +101,11 @@ class FinitePredictions(SyntheticModel):
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw rows by their masses."""
         reached = np.cumsum(np.array(self.mass) / np.sum(self.mass))
-        return take(self._table(), np.searchsorted(reached[:-1], rng.random(n), side="right"))
+        return take(self.table, np.searchsorted(reached[:-1], rng.random(n), side="right"))
 
     def population(self, lens: Lens, binning: Binning | None = None) -> Population:  # noqa: ARG002
         """List all rows."""
-        return self._table()
+        return self.table
 
     def __repr__(self) -> str:
         named = {"mass": self.mass, "variables": dict(self.variables), "labels": self.labels, "features": self.features}
@@ -115,21 +116,20 @@ class FinitePredictions(SyntheticModel):
         ]
         return f"FinitePredictions({', '.join(said)})"
 
-    def _table(self) -> Population:
-        # A sample is made of the rows because it checks variables and labels.
-        examined = Sample(
-            [self.labels[0]] * len(self.mass),
-            np.array(self.predictions),
-            variables={name: list(values) for name, values in self.variables},
-            labels=self.labels,
-        ).predictions
-        return population_of(
-            np.array(self.predictions),
-            np.array(self.truths),
-            np.array(self.mass),
-            classes=examined.classes,
-            variables=dict(examined.variables),
-        )
+    @cached_property
+    def table(self) -> Population:
+        """All rows."""
+        seen = _examined(np.array(self.predictions), dict(self.variables), self.labels)
+        return _table(seen, np.array(self.truths), np.array(self.mass))
+
+
+def _examined(y_prob: Any, variables: Any, labels: Sequence[Hashable]) -> Predictions:
+    """Make a sample of rows, because it checks variables and labels."""
+    return Sample([labels[0]] * len(y_prob), y_prob, variables=variables, labels=labels).predictions
+
+
+def _table(seen: Predictions, laws: Floats, mass: Floats) -> Population:
+    return population_of(seen.probabilities, laws, mass, classes=seen.classes, variables=dict(seen.variables))
 
 
 def _plain(label: Hashable) -> Hashable:
@@ -211,14 +211,8 @@ class Empirical(SyntheticModel):
         check_arguments(Empirical.__init__, "", recalibration=recalibration, labels=labels)
         rows = numbers("y_prob", y_prob)
         names = tuple(range(rows.shape[1] if rows.ndim == 2 else 2)) if labels is None else tuple(labels)
-        seen = Sample([names[0]] * len(rows), y_prob, variables=variables, labels=names).predictions
-        table = population_of(
-            seen.probabilities,
-            _laws(recalibration, seen.chances),
-            np.ones(len(seen)),
-            classes=seen.classes,
-            variables=dict(seen.variables),
-        )
+        seen = _examined(y_prob, variables, names)
+        table = _table(seen, _laws(recalibration, seen.chances), np.ones(len(seen)))
         keep(self, y_prob=seen.probabilities, recalibration=recalibration, table=table)
 
     def rows(self, n: int, rng: np.random.Generator) -> Population:

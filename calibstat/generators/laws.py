@@ -132,20 +132,11 @@ def _cells(predictions: Predictions, span: tuple[float, float]) -> Ints:
 def chi_square_pvalue(counts: Ints, expected: Floats) -> float:
     """Return Pearson's p-value; classes with fewer than five expected are put together."""
     rare = expected < _LEAST_EXPECTED
-    observed = np.append(counts[~rare], counts[rare].sum()).astype(float)
-    theory = np.append(expected[~rare], expected[rare].sum())
-    if theory[-1] < _LEAST_EXPECTED:
-        observed, theory = _join_last(observed), _join_last(theory)
-    if len(theory) < 2:
-        return 1.0
+    enough = expected[rare].sum() >= _LEAST_EXPECTED  # otherwise they join the largest class
+    home = np.where(rare, np.argmax(rare if enough else expected), np.arange(len(expected)))
+    observed, theory = (np.bincount(home, each)[np.unique(home)] for each in (counts, expected))
     statistic = float(((observed - theory) ** 2 / theory).sum())
-    return float(special.chdtrc(len(theory) - 1, statistic))
-
-
-def _join_last(values: Floats) -> Floats:
-    joined = values[:-1].copy()
-    joined[np.argmax(joined)] += values[-1]
-    return joined
+    return float(special.chdtrc(len(theory) - 1, statistic)) if len(theory) > 1 else 1.0
 
 
 def _check_limit(model: SyntheticModel, estimator: Estimator, n: int, rng: np.random.Generator) -> None:

@@ -77,7 +77,7 @@ class _Mixture(Bettor):
         self.experts = {
             "line": (_LINE, line_expert()),
             # Events happen more often, or less often, than predicted.
-            "shift": (_SHIFT, Expert(constant_feature, [_SHIFT_SPREAD])),
+            "shift": (_SHIFT, Expert(cell_features(1), [_SHIFT_SPREAD])),
             # Each cell of predictions errs in a way of its own.
             "cells": (_CELLS, Expert(cell_features(bets.n_cells), [_CELL] * bets.n_cells)),
         }
@@ -199,11 +199,6 @@ class TwoOutcomes:
             logs = np.log(chances.T)
             odds = np.clip(logs[1] - logs[0], -700.0, 700.0)
         return cls(chances[:, 1], odds, logs)
-
-
-def constant_feature(rows: TwoOutcomes) -> Floats:
-    """One feature, constant: (1, n)."""
-    return np.ones((1, len(rows.event)))
 
 
 def line_features(rows: TwoOutcomes) -> Floats:
