@@ -265,14 +265,17 @@ def folds_of_equal_rows(targets: Ints, rows: Floats, n_folds: int) -> Ints:
     return fold[place.reshape(-1)]
 
 
-def simplest(losses: Floats) -> int:
+def simplest(losses: Floats, weights: Floats) -> int:
     """Return the first of models, from the simplest on, within one standard error of the best.
 
-    Losses are (models, folds); the error is that of the difference (Breiman et al. 1984, Section 3.4.3).
+    Losses are (models, m), of folds or rows that stand for as many as their weights (m,) say; the error is that of the
+    difference (Breiman et al. 1984, Section 3.4.3).
     """
-    if losses.shape[1] < 2:
+    size = weights.sum()
+    if size <= 1:
         return 0
-    total = losses.sum(axis=1)
+    total = losses @ weights
     more = losses - losses[total.argmin()]
-    error = more.std(axis=1, ddof=1) * np.sqrt(losses.shape[1]) + ROUNDING * np.abs(total)
-    return int(np.argmax(more.sum(axis=1) <= error))
+    apart = more - (more @ weights / size)[:, None]
+    error = np.sqrt(apart**2 @ weights * (size / (size - 1))) + ROUNDING * np.abs(total)
+    return int(np.argmax(more @ weights <= error))

@@ -185,7 +185,7 @@ def choose_penalty(
         found.append(row)
         if len(found) - np.argmin(np.sum(found, axis=1)) > 2:
             break
-    return float([np.inf, *PENALTIES][simplest(np.array(found))])
+    return float([np.inf, *PENALTIES][simplest(np.array(found), np.ones(len(folds)))])
 
 
 @dataclass(frozen=True, eq=False)

@@ -260,7 +260,7 @@ def choose_ccp_alpha(
                 tried[key] = float(weights[~train] @ squares.sum(axis=1))
             row.append(tried[key])
         found.append(row[::-1])
-    return float(alphas[::-1][simplest(np.array(found).T)]) if found else float(alphas[-1])
+    return float(alphas[::-1][simplest(np.array(found).T, np.ones(len(found)))]) if found else float(alphas[-1])
 
 
 def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Floats:

@@ -18,7 +18,7 @@ BINARY = [
     (cal.CenteredIsotonic(), 2),
     (cal.HistogramBinning(), 3),
     (cal.ScalingBinning(), 6),
-    (cal.Spline(), 10),
+    (cal.Spline(), 25),
     (cal.Smooth(), 60),
     (cal.BBQ(), 8),
     (cal.VennAbers(), 20),

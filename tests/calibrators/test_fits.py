@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from calibstat import calibrators as cal
 from calibstat import generators
-from calibstat._logistic import natural_spline, roughness
+from calibstat._logistic import fit_logistic, natural_spline, roughness
 from calibstat.binnings.intervals import EqualMass
+from calibstat.calibrators.spline import log_losses, losses_of_rows_left_out
 from suites import slow_but
 
 
@@ -106,6 +107,44 @@ def test_smooth_minimises_its_objective_and_tends_to_a_line(two):
     assert np.abs(gradient).max() < 1e-10
     line = cal.Smooth(penalty=1e4).fit(p, y).predict_proba(p)
     np.testing.assert_allclose(line, cal.Platt(smoothing=False).fit(p, y).predict_proba(p), atol=1e-5)
+
+
+def test_losses_of_rows_left_out_are_those_of_fits_without_them(two):
+    p, y = two[0][:120], two[1][:120]
+    weights = np.repeat([1.0, 2.0], 60)
+    knots, penalty = np.array([-1.5, 0.0, 1.5]), 0.01
+    design, bend = natural_spline(logit(p), knots), penalty * roughness(knots)
+
+    def fitted(mass):
+        return fit_logistic(design, y[None].astype(float), mass / mass.sum(), penalty=bend * 180 / mass.sum())
+
+    about = losses_of_rows_left_out(design, fitted(weights).coefficients[0], bend, y, weights)
+    exact = [
+        log_losses(design[i : i + 1] @ fitted(weights - (np.arange(120) == i)).coefficients[0], y[i : i + 1])[0]
+        for i in range(120)
+    ]
+    np.testing.assert_allclose(about, exact, atol=0.02)
+    seen = log_losses(design @ fitted(weights).coefficients[0], y)
+    assert np.mean(exact - seen) > 10 * np.mean(np.abs(about - exact))
+
+
+@pytest.mark.parametrize("made", [cal.Spline, cal.Smooth])
+def test_bends_are_followed_where_they_are_and_nowhere_else(made):
+    rng = np.random.default_rng(3)
+    z = rng.normal(0, 2, 1500)
+    for bent, least in ((0.3 * z**2 - 1, 3), (z, 0)):
+        found = made().fit(expit(z), rng.random(1500) < expit(bent))
+        assert np.abs(found.values_ - found.knots_).max() >= least
+        assert least or np.abs(found.values_ - found.knots_).max() < 1e-9
+
+
+def test_knots_that_nearly_touch_are_one():
+    rng = np.random.default_rng(4)
+    p = np.append(10.0 ** rng.uniform(-12, -6.1, 400), rng.random(400))
+    y = (rng.random(800) < p).astype(int)
+    found = cal.Spline(n_knots=7).fit(p, y)
+    assert np.diff(found.knots_).min() > 1e-3 * np.ptp(found.knots_)
+    assert np.abs(found.values_).max() < 1e3
 
 
 def test_roughness_is_the_integral_of_the_squared_second_derivative():
