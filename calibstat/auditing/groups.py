@@ -17,8 +17,8 @@ from calibstat.data.checks import as_variable, named_columns
 from calibstat.data.parameters import check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.walks import WorstInterval
-from calibstat.inference.arguments import check_sample, refuse_empty
-from calibstat.lenses.base import Lens
+from calibstat.inference.arguments import check_sample
+from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.multiplier import join_scarce
 

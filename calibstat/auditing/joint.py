@@ -14,7 +14,15 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Headline, ResidualForm, is_chances
+from calibstat.estimators.base import (
+    Capabilities,
+    Estimator,
+    Evaluator,
+    Headline,
+    ResidualForm,
+    is_chances,
+    why_undefined,
+)
 from calibstat.estimators.combined import Family, SeveralEvaluator
 from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
@@ -162,7 +170,7 @@ def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], value
         if np.isnan(value):
             raise ValueError(
                 f"{core!r} is not a number (NaN) in the group {group.name!r} ({len(group.rows)} rows), so that "
-                "there is nothing to test; take a larger min_size, or another estimator."
+                f"there is nothing to test: {why_undefined(core)}; take a larger min_size, or another estimator."
             )
 
 

@@ -23,8 +23,8 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
-from calibstat.inference.arguments import check_lens, check_sample, refuse_empty
-from calibstat.lenses.base import Lens
+from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.consistency import Consistency
 

@@ -22,7 +22,7 @@ from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions, Sample
-from calibstat.lenses.base import Lens, View
+from calibstat.lenses.base import Lens, View, refuse_empty
 from calibstat.lenses.relabel import Canonical
 
 if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import as numpy
@@ -281,6 +281,8 @@ class Estimator(HasParameters, ABC):
     """Whether the value grows with the number of rows where the model is miscalibrated: it has no true value."""
     by_rows: ClassVar[str] = ""
     """What depends on how many rows there are, or on how they are listed, so that there is no true value; in words."""
+    undefined: ClassVar[str] = ""
+    """When a value, or a number in it, is not defined (NaN), in words."""
     headline_place: ClassVar[int | None] = None
     """The position of the tested number among several, if it is one of them."""
     root: bool = False
@@ -366,9 +368,14 @@ class Estimator(HasParameters, ABC):
 
     @final
     def __call__(self, sample: Sample) -> Any:
-        """Evaluate on a sample."""
-        evaluator = self.prepare(sample.predictions)
-        return evaluator.present(evaluator(sample.outcomes))
+        """Evaluate on a sample; an error says why where there is no row, or no value."""
+        seen = self.lens(sample)
+        refuse_empty(seen, self.lens)
+        evaluator = self.core.prepare(seen.predictions)
+        value = evaluator(seen.outcomes)
+        if self.has_headline and np.isnan(self.core.headline(value)).all():
+            raise ValueError(f"{self!r} has no value on this sample (NaN): {why_undefined(self)}.")
+        return evaluator.present(value)
 
     @final
     def __ror__(self, lens: Any) -> Estimator:
@@ -377,6 +384,12 @@ class Estimator(HasParameters, ABC):
             return NotImplemented
         whole = lens | self.lens
         return Through(whole, self.core) if whole.parts else self.core
+
+
+def why_undefined(estimator: Estimator) -> str:
+    """Say when an estimator, or one that it combines, gives NaN."""
+    found = [estimator.undefined, *map(why_undefined, estimator.members)]
+    return next(filter(None, found), "it is not defined for these rows")
 
 
 def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:

@@ -134,6 +134,10 @@ class Cox(Estimator):
     confidence_level: Share = CONFIDENCE_LEVEL
     statistic: Statistic = "score"
     quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
+    undefined: ClassVar[str] = (
+        "a fit has no maximum where all outcomes are alike, or the prediction separates them, and no slope where all "
+        "predictions are equal"
+    )
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     no_interval: ClassVar[str] = (

@@ -48,6 +48,7 @@ class HistogramRegression(Estimator):
 
     binning: Binning = EqualMass(15)
     quantity: ClassVar[str] = "deviation of mean outcome from mean prediction in each cell"
+    undefined: ClassVar[str] = "a cell without rows has no mean; take fewer cells, or EqualMass"
     has_headline: ClassVar[bool] = False
 
     @property

@@ -103,6 +103,9 @@ class LOESS(Estimator):
     band: Literal["outcome", "null"] = "outcome"
     by_rows: ClassVar[str] = "its neighbourhoods are made of rows"
     quantity: ClassVar[str] = "largest absolute difference of the smoothed outcome and the smoothed prediction (LOESS)"
+    undefined: ClassVar[str] = (
+        "a fit through every row leaves no residual for the band; take a larger span, or more rows"
+    )
     bounds = between(0.0)
     residual_form: ClassVar[ResidualForm] = "seminorm"
     interval_about: ClassVar[str] = SMOOTHED

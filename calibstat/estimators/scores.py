@@ -288,6 +288,7 @@ class AUC(Estimator):
     """
 
     quantity: ClassVar[str] = "area under the ROC curve (ties count one half)"
+    undefined: ClassVar[str] = "it needs outcomes of both classes, and all are of one"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True

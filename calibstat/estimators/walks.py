@@ -226,6 +226,7 @@ class WorstInterval(Estimator):
     """
 
     quantity: ClassVar[str] = "signed mean residual of the worst interval of predictions, its ends and its share"
+    undefined: ClassVar[str] = "no residual differs from zero, so that there is no interval"
     bounds = between(-1.0, 1.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True

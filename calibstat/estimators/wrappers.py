@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.base import Estimator, Evaluator, all_weights, is_chances
+from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, is_chances
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.tally import replicates
 
@@ -49,6 +49,7 @@ class Jackknifed(Estimator):
     """
 
     estimator: Estimator
+    undefined: ClassVar[str] = "leaving out the only row leaves none"
     no_interval: ClassVar[str] = ": the correction moves with the outcomes"
 
     @property
@@ -189,4 +190,7 @@ class _GenericEvaluator(Evaluator):
         if weights is not None:
             own = 1.0 if predictions.weights is None else predictions.weights
             predictions = replace(predictions, weights=own * weights)
-        return np.asarray(self.estimator.function(Sample.of(predictions, outcomes)), dtype=float)
+        function = self.estimator.function
+        if isinstance(function, Estimator):  # without the error that a call raises where there is no value
+            return Headline(function).prepare(predictions)(outcomes)
+        return np.asarray(function(Sample.of(predictions, outcomes)), dtype=float)

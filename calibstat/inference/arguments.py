@@ -8,7 +8,7 @@ from typing import Any, Final
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import Inquiry
-from calibstat.lenses.base import Lens
+from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 
@@ -32,15 +32,6 @@ def behind(lens: Lens | None, estimator: Any) -> Estimator:
     """Return an estimator behind a lens, which is looked through before the estimator's own; None is no lens."""
     check_estimator(estimator)
     return estimator if lens is None else check_lens(lens) | estimator
-
-
-def refuse_empty(seen: Sample, lens: Lens) -> None:
-    """Refuse what a lens leaves without rows, or without weight."""
-    if not len(seen):
-        raise ValueError(f"no row is left to look at through {lens!r}; widen its region.")
-    weights = seen.predictions.weights
-    if weights is not None and not weights.any():
-        raise ValueError(f"all rows seen through {lens!r} have weight 0; widen its region.")
 
 
 def check_sample(sample: Any) -> None:

@@ -12,10 +12,10 @@ from scipy.special import betainc, betaincinv
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_number, check_share
 from calibstat.data.sample import Sample
-from calibstat.inference.arguments import check_lens, check_sample, refuse_empty
+from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.results import Result, interval_text, number, picked, small_pvalue
-from calibstat.lenses.base import Lens
+from calibstat.lenses.base import Lens, refuse_empty
 
 # More distinct predictions than this are grouped, since the work grows with the square of their number.
 MOST_POINTS = 1000

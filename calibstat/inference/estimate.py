@@ -10,7 +10,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
 from calibstat.draws.whole_cells import sums_suffice
-from calibstat.estimators.base import Estimator, Evaluator, Headline
+from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
 from calibstat.inference.arguments import look_through
 from calibstat.inference.differences import normal_interval
@@ -25,8 +25,10 @@ from calibstat.inference.test import (
     exact_law,
     fewest_rows,
     negative_note,
+    undefined_note,
 )
 from calibstat.lenses.base import Lens
+from calibstat.nulls.base import mean_of_known
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
@@ -107,17 +109,17 @@ def estimate(
     if redraws.samples.ndim == 1:  # of a number the mean is computed where it can be, as in `calibration_test`
         mean = float((exact_law(core, seen, evaluator) or redraws).mean)
     headline, noise = core.headline(value), core.headline(redraws.samples)
-    single = np.ndim(headline) == 0
+    single, shown = np.ndim(headline) == 0, evaluator.present(value)
     return Estimate(
-        estimate=evaluator.present(value),
+        estimate=shown,
         null_mean=mean,
         headline=float(headline) if single else None,
-        headline_null_mean=None if not single else mean if isinstance(mean, float) else float(noise.mean()),
+        headline_null_mean=None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise)),
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
         question=question,
-        notes=notes,
+        notes=notes + undefined_note(core, shown, redraws.samples),
     )
 
 
@@ -243,7 +245,12 @@ def bootstrap_interval(
     if not bootstrap.allow_invalid:
         raise NoInterval(f"{bootstrap!r} is refused: {REFUSED}")
     evaluator = core.prepare(seen.predictions)
-    value = float(evaluator(seen.outcomes))
+    observed = evaluator(seen.outcomes)
+    if observed.ndim:
+        raise NoInterval(f"{core!r} gives several numbers, and an interval is for one")
+    value = float(observed)
+    if np.isnan(value):
+        raise NoInterval(f"{core!r} is not a number (NaN) on this sample: {why_undefined(core)}")
     drawn = bootstrap.replicates(core, seen, rng=rng)
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     if bootstrap.kind == "basic":

@@ -12,12 +12,12 @@ from calibstat._text import counted
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator, Evaluator, Headline
+from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, refuse_empty
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
 from calibstat.inference.results import Inquiry, Result, number, picked
-from calibstat.lenses.base import Lens
+from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.multiplier import Restating
 
@@ -235,7 +235,12 @@ class MultipleTest(Result):
         return [["name", "value", "expected", "p", "adjusted p", ""], *rows]
 
     def _details(self) -> list[tuple[str, str]]:
-        untested = ", ".join(map(str, self.untested))
+        estimators = self.question.estimator.core.members
+        each_of = dict(zip(self.names, estimators if len(estimators) > 1 else estimators * len(self), strict=True))
+        untested = [
+            ("untested", f"{name}: the value is not a number (NaN): {why_undefined(each_of[name])}")
+            for name in self.untested
+        ]
         return [
             ("value", self._quantity()),
             ("expected", "mean of the value under the null: what noise alone gives"),
@@ -244,7 +249,7 @@ class MultipleTest(Result):
                 f"{ADJUSTMENTS[self.adjust]}; * rejects at {100 * self.level:g} % "
                 f"({counted(self.n_resamples, 'resample')})",
             ),
-            *([("untested", f"{untested}: the value is not a number (NaN)")] if untested else []),
+            *untested,
             ("null", self.hypothesis),
             ("estimator", repr(self.question.estimator)),
             ("data", f"n = {self.question.n}; {self.question.source}"),
@@ -376,7 +381,8 @@ def _evaluated(family: Estimator, members: Sequence[Member], lens: Lens, seen: S
         raise
     for member, value in zip(members, values, strict=True):
         if np.isnan(value):
-            raise ValueError(f"{member.name!r} of the panel is not a number (NaN) on this sample; leave it out.")
+            why = why_undefined(member.estimator)
+            raise ValueError(f"{member.name!r} of the panel is not a number (NaN) on this sample: {why}; leave it out.")
     return evaluator, values
 
 

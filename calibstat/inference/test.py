@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+from typing import Any
+
 import numpy as np
 
-from calibstat.data.arrays import RNG, as_generator
+from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
-from calibstat.estimators.base import Estimator, Evaluator, Headline
+from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.inference.arguments import check_null, look_through
 from calibstat.inference.results import CalibrationTest
 from calibstat.lenses.base import Lens
@@ -96,7 +99,8 @@ many rows.
         )
     value = float(statistic)
     if np.isnan(value):
-        raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test.")
+        why = why_undefined(estimator)
+        raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
     null, distribution = _distribution(null, core, seen, as_generator(rng), evaluator)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
@@ -111,7 +115,9 @@ many rows.
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
-        notes=power_note(null, distribution, value) + cluster_note(cluster_count(null, seen.predictions)),
+        notes=power_note(null, distribution, value)
+        + cluster_note(cluster_count(null, seen.predictions))
+        + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
     )
 
 
@@ -192,6 +198,27 @@ def cluster_note(count: int | None) -> tuple[str, ...]:
         return ()
     few = "" if count >= ENOUGH_CLUSTERS else f", fewer than {ENOUGH_CLUSTERS}: the signs show too little of the noise"
     return (f"{count} clusters{few}",)
+
+
+def undefined_note(core: Estimator, shown: Any, *draws: Floats) -> tuple[str, ...]:
+    """Say why numbers of a value, as users see it, or of some draws (R, ...) of it, are not defined."""
+    why, missing = why_undefined(core), [np.isnan(core.headline(each)) for each in draws]
+    of_value = (f"NaN in the value: {why}",) if has_nan(shown) else ()
+    count = max((int(each.sum()) for each in missing if each.ndim == 1), default=0)
+    if not count:
+        return of_value
+    counts_as = "so that the mean leaves them out, and a p-value counts them as extreme"
+    return (*of_value, f"{count} of {len(missing[0])} draws have no value ({why}), {counts_as}")
+
+
+def has_nan(shown: Any) -> bool:
+    """Whether a number, an array, a Dataset or a record holds NaN."""
+    if is_dataclass(shown):
+        return any(has_nan(getattr(shown, each.name)) for each in fields(shown))
+    if hasattr(shown, "data_vars"):
+        return any(has_nan(each.values) for each in shown.data_vars.values())
+    found = np.asarray(shown)
+    return found.dtype.kind == "f" and bool(np.isnan(found).any())
 
 
 def power_note(null: Null, distribution: NullDistribution, statistic: float) -> tuple[str, ...]:

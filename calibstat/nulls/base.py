@@ -171,8 +171,8 @@ class EmpiricalNull(NullDistribution):
 
     @property
     def mean(self) -> Floats:
-        """The mean over the replicates."""
-        return self.samples.mean(axis=0)
+        """The mean over the replicates, ignoring NaN as quantiles do."""
+        return mean_of_known(self.samples)
 
     @property
     def floor(self) -> float:
@@ -183,6 +183,13 @@ class EmpiricalNull(NullDistribution):
     def description(self) -> str:
         """The number of resamples."""
         return "1 resample" if len(self.samples) == 1 else f"{len(self.samples)} resamples"
+
+
+def mean_of_known(samples: Floats) -> Floats:
+    """Return the mean over replicates (R, ...), ignoring NaN; NaN where no replicate has a value."""
+    known = ~np.isnan(samples)
+    total = np.where(known, samples, 0.0).sum(axis=0)
+    return np.divide(total, known.sum(axis=0), out=np.full(total.shape, np.nan), where=known.any(axis=0))
 
 
 # Ties (values that differ only by rounding), and the p-values of draws.
