@@ -289,6 +289,8 @@ class Estimator(HasParameters, ABC):
     """Whether the value is the signed root of its `squared_form`; ends of intervals are then roots too."""
     extreme: ClassVar[Extreme] = "large"
     """Which values of the headline are evidence of miscalibration."""
+    noise_power: ClassVar[float] = 1
+    """The power of a seminorm of the residuals that the value is, if it is one."""
     interval_about: ClassVar[str] = ""
     """What an interval is for, where that is not the estimand, in words; results print it."""
     no_interval: ClassVar[str] = ""
@@ -324,9 +326,9 @@ class Estimator(HasParameters, ABC):
     def noise_form(self) -> Estimator | None:
         """What bounds the noise e(y) - e(q) of labels y with chances q, evaluated on y - q; None if nothing does.
 
-        For a seminorm it is the estimator itself, by the triangle inequality.
+        For a seminorm, or a power of one, it is the estimator itself, by the triangle inequality.
         """
-        return self if self.residual_form == "seminorm" else None
+        return self if self.residual_form == "seminorm" or self.noise_power != 1 else None
 
     def value_range(self, n_classes: int) -> tuple[float, float]:
         """Return the two `bounds` for that number of classes; a seminorm is never negative."""

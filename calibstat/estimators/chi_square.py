@@ -275,6 +275,7 @@ class PearsonCE(CellwiseEstimator):
     bounds = between(0.0)
     needs: ClassVar[tuple[str, ...]] = ("complement",)
     residual_form: ClassVar[ResidualForm] = "function"
+    noise_power: ClassVar[float] = 2
 
     def terms(self, tally: Tally) -> Floats:
         """Divide squared gaps by mean predictions, and weigh them by the shares of cells."""

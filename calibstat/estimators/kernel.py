@@ -100,7 +100,7 @@ class SKCE(Estimator):
     multiples: Sequence[float] | None = None
     quantity: ClassVar[str] = "squared kernel calibration error (all classes)"
     residual_form: ClassVar[ResidualForm] = "function"
-    no_interval: ClassVar[str] = ", but for its root, KCE()"
+    no_interval: ClassVar[str] = "; its root, KCE(), has one"
 
     def __post_init__(self) -> None:
         keep(self, bandwidth=_bandwidth(self.bandwidth))
@@ -113,6 +113,11 @@ class SKCE(Estimator):
     def several(self) -> bool:
         """Whether there are several bandwidths."""
         return isinstance(self.bandwidth, tuple) or self.multiples is not None
+
+    @property
+    def noise_power(self) -> float:  # type: ignore[override]
+        """The biased kind is the square of a seminorm, or the largest of such squares."""
+        return 2.0 if self.kind == "biased" else 1.0
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]

@@ -65,7 +65,11 @@ class LpCE(CellwiseEstimator):
     p: Order = 1
     quantity: ClassVar[str] = "p-th power of the Lp calibration error of cell means (plug-in, binned)"
     bounds = between(0.0, 2.0)
-    no_interval: ClassVar[str] = ", for p other than 1"
+
+    @property
+    def noise_power(self) -> float:  # type: ignore[override]
+        """The power."""
+        return self.p
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]

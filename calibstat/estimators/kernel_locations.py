@@ -94,6 +94,7 @@ class UCME(Estimator):
     kernel: Kernel = field(default_factory=LaplaceKernel)
     quantity: ClassVar[str] = "squared mean residual near test locations (unnormalized calibration mean embedding)"
     residual_form: ClassVar[ResidualForm] = "function"
+    noise_power: ClassVar[float] = 2
 
     def __post_init__(self) -> None:
         check_arguments(self)

@@ -73,6 +73,7 @@ class TCE(Estimator):
     n_max: Count = 1000
     quantity: ClassVar[str] = "predictions contradicted by the events of their cell (per cent)"
     bounds = between(0.0, 100.0)
+    no_interval: ClassVar[str] = ", a share of rejections, of which there are more with more rows"
     two_outcomes: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -151,7 +151,7 @@ class NeighborAUCV(Estimator):
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     extreme: ClassVar[Extreme] = "small"
-    no_interval: ClassVar[str] = ", but for AUCV(EqualMass(15)), with cells for neighbours"
+    no_interval: ClassVar[str] = "; AUCV(EqualMass(15)), with cells for neighbours, has one"
 
     @property
     def estimand(self) -> AUCV:

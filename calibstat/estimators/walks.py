@@ -134,6 +134,7 @@ class AverageTwoBin(Estimator):
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
+    noise_power: ClassVar[float] = 2
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the gaps between predictions."""
@@ -232,7 +233,7 @@ class WorstInterval(Estimator):
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
-    no_interval: ClassVar[str] = ", whose interval the outcomes choose, but for its size, Kuiper()"
+    no_interval: ClassVar[str] = "; its size, Kuiper(), has one"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows."""
@@ -497,6 +498,7 @@ class CramerVonMises(Estimator):
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
+    noise_power: ClassVar[float] = 2
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the stretches of the clock."""
@@ -537,6 +539,7 @@ class AndersonDarling(Estimator):
     bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
+    noise_power: ClassVar[float] = 2
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the stretches of the clock."""

@@ -209,8 +209,8 @@ def normal_interval(
             variance, which = float((sums**2).sum()) * len(sums) / max(1, len(sums) - 1), f"value of {groups!r}"
         method = f"normal, by the influence of each {which} (for many of them)"
         unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
-        error = float(np.sqrt(variance + unseen))
-        return NormalInterval(found.value, error, method, 0.0, *ends, of_error=False, on_range=unseen == 0)
+        error, skew = float(np.sqrt(variance + unseen)), core.extreme != "either" and unseen == 0
+        return NormalInterval(found.value, error, method, 0.0, *ends, of_error=False, on_range=skew)
     if groups is not None:
         raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
     if not (found.happened - found.prediction).any():
@@ -219,7 +219,7 @@ def normal_interval(
         found.value,
         float(np.sqrt(max(found.linear + found.unseen, found.redrawn))),
         "for the squared *binned* error, in these cells (a lower bound of the unbinned one); "
-        + ("its debiased form, " if plug_in else "")
+        + (f"its debiased form, {found.value:.4g}, " if plug_in else "")
         + "normal, with the variance of the linear and the degenerate part (after Sun et al. 2024)",
         float(np.sqrt(max(found.redrawn, found.unseen))),
         *ends,

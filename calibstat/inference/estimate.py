@@ -193,6 +193,8 @@ def interval_of(
     if moving is None:
         return normal_interval(core, seen, evaluator, multiplier.groups)
     value = float(evaluator(seen.outcomes))
+    if not np.isfinite(value):
+        raise NoInterval(f"{core!r} is {value:g} on this sample")
     if moving != core:
         whole = Headline(moving)
         evaluator = whole.prepare(seen.predictions)
@@ -213,9 +215,10 @@ def interval_of(
     return UniformInterval(
         value,
         [noise] if redraws is None else [noise, redraws],
-        f"{about and f'for {about}; '}uniform: half-width {how}",
+        f"{about and f'for {about}; '}uniform{' for its root' if core.noise_power != 1 else ''}: half-width {how}",
         max(value, core.value_range(seen.predictions.n_classes)[1]),
         of_error=core.extreme == "large",
+        power=core.noise_power,
     )
 
 

@@ -61,10 +61,10 @@ class Interval(ABC):
 @final
 @dataclass(frozen=True, eq=False)
 class UniformInterval(Interval):
-    """A value that noise moves by at most a seminorm of the noise (triangle inequality).
+    """A value that noise moves by at most a seminorm of the noise (triangle inequality), or a power of such a value.
 
-    `noises` are values of the seminorm on noise alone (R,), drawn in different ways; the half-width is their largest
-    quantile. No bound exceeds `largest`, the largest possible value.
+    `noises` are values on noise alone (R,), drawn in different ways; the half-width is the largest quantile of their
+    roots, and that of the root of the value. No bound exceeds `largest`, the largest possible value.
     """
 
     value: float
@@ -72,27 +72,32 @@ class UniformInterval(Interval):
     method: str
     largest: float = np.inf
     of_error: bool = True
+    power: float = 1
 
     def half_width(self, confidence_level: float) -> float:
-        """Return the largest of the quantiles of rank ceil(level * (R + 1))."""
-        return max(_quantile(noise, confidence_level) for noise in self.noises)
+        """Return the largest of the quantiles of rank ceil(level * (R + 1)), of roots."""
+        return max(self._root(_quantile(noise, confidence_level)) for noise in self.noises)
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus the half-width, the lower end at least zero."""
-        low = lower_end(self.value, self.half_width(confidence_level))
+        low = lower_end(self._root(self.value), self.half_width(confidence_level)) ** self.power
         return ConfidenceInterval(low, self.upper(confidence_level))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus the half-width, which is the same for one side as for two."""
-        end = self.value + self.half_width(confidence_level)
+        end = (self._root(self.value) + self.half_width(confidence_level)) ** self.power
         return end if end < self.largest - tie_slack(end, self.value) else self.largest
 
     def pvalue_above(self, margin: float) -> float:
         """Return the Monte Carlo p-value of the distance from the value to the margin, among the noises."""
-        gap = margin - self.value
+        gap = self._root(margin) - self._root(self.value)
         if gap < 0:
             return 1.0
-        return max(monte_carlo_pvalue(int(np.count_nonzero(~(noise <= gap))), len(noise)) for noise in self.noises)
+        beyond = [(int(np.count_nonzero(~(noise <= gap**self.power))), len(noise)) for noise in self.noises]
+        return max(monte_carlo_pvalue(*each) for each in beyond)
+
+    def _root(self, value: float) -> float:
+        return value if self.power == 1 else max(value, 0.0) ** (1 / self.power)
 
 
 def lower_end(value: float, reach: float) -> float:

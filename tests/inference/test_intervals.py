@@ -211,6 +211,34 @@ def test_smoothed_errors_have_intervals(off, estimator):
     assert ("*smoothed* curve" in found.interval_note) == (estimator != cs.SmoothECE())
 
 
+def test_the_interval_of_a_square_is_that_of_its_root():
+    noise = np.arange(1.0, 100.0) / 100
+    root, square = UniformInterval(0.5, [noise / 4], ""), UniformInterval(0.25, [(noise / 4) ** 2], "", power=2)
+    low, high = root.interval(0.95)
+    assert square.interval(0.95) == pytest.approx((low**2, high**2))
+    for margin in (0.3, 0.55, 0.7):
+        assert square.pvalue_above(margin**2) == root.pvalue_above(margin)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [cs.CramerVonMises(), cs.AndersonDarling(), cs.AverageTwoBin(), cs.PearsonCE(cs.EqualMass(5))],
+    ids=repr,
+)
+def test_squares_of_seminorms_have_intervals(off, estimator):
+    found = cs.estimate(off, estimator, n_resamples=99, rng=0)
+    low, high = found.confidence_interval
+    assert 0 < low < found.estimate < high
+    assert "uniform for its root: half-width" in found.interval_note
+
+
+def test_an_infinite_distance_has_no_interval():
+    certain = cs.Sample([1] + [0] * 19, np.r_[0.0, np.zeros(9), np.full(10, 0.3)], labels=[0, 1])
+    found = cs.estimate(certain, cs.PearsonCE(cs.EqualMass(2)), n_resamples=9, rng=0)
+    assert found.confidence_interval is None
+    assert found.interval_note.endswith("is inf on this sample")
+
+
 def test_weights(calibrated):
     weights = np.where(calibrated.y_prob[:, 1] > 0.5, 3.0, 1.0)
 

@@ -1,0 +1,84 @@
+"""Uniform intervals of smoothed errors, of areas and of squares hold the truth, and half as wide ones do not."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+import calibstat as cs
+from calibstat.estimators.base import Headline
+from calibstat.inference.estimate import interval_of
+from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import Multiplier
+
+# Predictions, chances, rows: in the rare world 20 events are expected under calibration, and 38 happen.
+WORLDS = {
+    "calibrated": (1, 1, lambda p: p, 300),
+    "over-confident": (1, 1, lambda p: expit(0.6 * logit(p)), 300),
+    "rare, calibrated": (1, 19, lambda p: p, 400),
+    "rare, shifted": (1, 19, lambda p: expit(logit(p) + 0.7), 400),
+}
+ESTIMATORS = {
+    "AUCV": cs.AUCV(cs.EqualMass(10)),
+    "ICI": cs.ICI(cs.LOESS(n_cells=64)),
+    "SmoothECE": cs.SmoothECE(),
+    "PDE": cs.PDE(cs.EqualMass(10)),
+    "CramerVonMises": cs.CramerVonMises(),
+}
+RUNS = 200
+
+
+def least(runs):
+    """95 % less 4 standard errors."""
+    return 0.95 - 4 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def coverage(name, world, weighted, runs=RUNS, n_resamples=99):
+    """Share of intervals of 95 % that hold the value of the true chances, and of those of half the width."""
+    a, b, curve, n = WORLDS[world]
+    estimator, rng, held = ESTIMATORS[name], np.random.default_rng(22), np.zeros(2)
+    for _ in range(runs):
+        p = rng.beta(a, b, n)
+        chance = curve(p)
+        weights = rng.gamma(2, 1, n) if weighted else None
+        sample = cs.Sample((rng.random(n) < chance).astype(int), p, sample_weight=weights, labels=[0, 1])
+        evaluator = Headline(estimator).prepare(sample.predictions)
+        truth = float(evaluator(np.column_stack([1 - chance, chance])))
+        redraws = Consistency(n_resamples).draw(Headline(estimator), sample, rng, evaluator).samples
+        found = interval_of(estimator, sample, Multiplier(n_resamples), redraws, rng, evaluator)
+        shrunk = replace(found, noises=[noise / 2**found.power for noise in found.noises])
+        for place, each in enumerate((found, shrunk)):
+            low, high = each.interval(0.95)
+            held[place] += low - 1e-12 <= truth <= high + 1e-12
+    return held / runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_intervals_cover(name, world, weighted):
+    assert coverage(name, world, weighted)[0] >= least(RUNS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_half_as_wide_intervals_would_not_cover(name):
+    """The negative control, at calibration, where the bound is sharp."""
+    assert coverage(name, "calibrated", False)[1] < least(RUNS)
+
+
+def test_the_interval_of_the_area_covers():
+    """A quick part of the above: 40 runs."""
+    whole, half = coverage("AUCV", "calibrated", False, 40, 39)
+    assert whole >= least(40) > half
+
+
+if __name__ == "__main__":
+    for name in ESTIMATORS:
+        for world in WORLDS:
+            print(name, world, [coverage(name, world, each, int(sys.argv[1])).tolist() for each in (False, True)])
