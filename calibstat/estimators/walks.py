@@ -18,9 +18,11 @@ from scipy.special import chdtrc, kolmogorov, log_ndtr, ndtr
 
 from calibstat.binnings.base import borders, first_of_ties
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.parameters import without_defaults
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     NUMBERS_IN_CACHE,
+    Bounds,
     Capabilities,
     Estimator,
     Evaluator,
@@ -39,9 +41,31 @@ from calibstat.estimators.tally import ratio
 Clock: TypeAlias = tuple[Floats, Floats]
 
 
+class _LargestDistance(Estimator):
+    """A distance of the walk, in probability units or in standard deviations of the mean residual."""
+
+    standardized: bool
+    two_outcomes: ClassVar[bool] = True
+
+    @property
+    def test_statistic(self) -> bool:  # type: ignore[override]
+        """Whether the value is in standard deviations, which shrink as rows are added."""
+        return self.standardized
+
+    @property
+    def residual_form(self) -> ResidualForm:  # type: ignore[override]
+        """A seminorm; in standard deviations a function, as there is no true value to bound."""
+        return "function" if self.standardized else "seminorm"
+
+    @property
+    def bounds(self) -> Bounds:  # type: ignore[override]
+        """A mean residual is at most one; in standard deviations it has no bound."""
+        return between(0.0) if self.standardized else between(0.0, 1.0)
+
+
 @final
 @dataclass(frozen=True)
-class Kuiper(Estimator):
+class Kuiper(_LargestDistance):
     r"""Cutoff calibration error: the worst mean residual over an interval of predictions (Kuiper's statistic).
 
     .. math:: \max_k C_k - \min_k C_k, \qquad C_k = \frac1n \sum_{i \le k} (y_{(i)} - p_{(i)}), \quad C_0 = 0
@@ -49,12 +73,23 @@ class Kuiper(Estimator):
     with rows in the order of the prediction, and the walk read at the ends of ties only (the order inside a tie is
     arbitrary). It is :math:`\sup_I |E[(Y - p) 1(p \in I)]|` over intervals I, in probability units: ECCE-R of
     Arrieta-Ibarra et al. (2022), identified with the cutoff calibration error of Rossellini et al. (2025), which bounds
-    what decisions by cutoffs can lose. Tests also give it divided by :math:`\sqrt{\sum v_i} / n` (with weights
-    :math:`\sqrt{\sum w_i^2 v_i} / \sum w_i`), v = p (1 - p), which follows `kuiper_sf` under calibration in
-    large samples.
+    what decisions by cutoffs can lose. Divided by :math:`\sigma_n = \sqrt{\sum v_i} / n`, v = p (1 - p) (with weights
+    :math:`\sqrt{\sum w_i^2 v_i} / \sum w_i`), it follows `kuiper_sf` under calibration in large samples: ECCE-R /
+    :math:`\sigma_n` of the authors, which tests also print.
 
     No bins and no bandwidth; O(n log n) once, then O(n). At calibration about 1.6 of that scale is expected. Errors
     that change sign often cancel. `WorstInterval` says where the interval lies. Two classes; any weights.
+
+    Parameters
+    ----------
+    standardized : bool
+        Whether to divide by :math:`\sigma_n`: a test statistic without units. If all predictions are 0 or 1 it is 0, or
+        infinite.
+
+    Raises
+    ------
+    TypeError
+        If `standardized` is not a boolean.
 
     Examples
     --------
@@ -62,23 +97,37 @@ class Kuiper(Estimator):
     >>> sample = cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])
     >>> round(cs.Kuiper()(sample), 6)
     0.275
+    >>> value = cs.Kuiper(standardized=True)(sample)
+    >>> round(value, 6), round(float(cs.kuiper_sf(value)), 6)
+    (1.354006, 0.64937)
     """
 
-    quantity: ClassVar[str] = "worst mean residual over an interval of predictions (Kuiper, cutoff calibration error)"
-    bounds = between(0.0, 1.0)
-    two_outcomes: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "seminorm"
+    standardized: bool = False
+    __repr__ = without_defaults
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return (
+            f"worst mean residual over an interval of predictions (Kuiper, {_units(self, 'cutoff calibration error')})"
+        )
+
+    @property
+    def estimand(self) -> Kuiper:
+        """The error in probability units."""
+        return Kuiper()
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows."""
         ordered = Ordered(self, predictions)
-        law = scaled_law("range of a Brownian motion", kuiper_sf, KUIPER_MEAN, ordered.scale or 0.0)
-        return WalkEvaluator(ordered, _range_of_walk, law, remark=partial(describe_worst, ordered))
+        name, scale = "range of a Brownian motion", _scale(self, ordered)
+        law = scaled_law(name, kuiper_sf, KUIPER_MEAN, scale)
+        return WalkEvaluator(ordered, _range_of_walk, law, partial(describe_worst, ordered), self.standardized)
 
 
 @final
 @dataclass(frozen=True)
-class KolmogorovSmirnov(Estimator):
+class KolmogorovSmirnov(_LargestDistance):
     r"""Largest mean residual over a lower range of predictions: ECCE-MAD (Arrieta-Ibarra et al. 2022).
 
     .. math:: \max_k |C_k|, \qquad C_k = \frac1n \sum_{i \le k} (y_{(i)} - p_{(i)})
@@ -90,24 +139,56 @@ class KolmogorovSmirnov(Estimator):
     It treats errors at low predictions specially, as the start of the walk; `Kuiper` treats all intervals alike. Errors
     that change sign often cancel. Two classes; any weights.
 
+    Parameters
+    ----------
+    standardized : bool
+        Whether to divide by the standard deviation of the mean residual: ECCE-MAD / :math:`\sigma_n`.
+
+    Raises
+    ------
+    TypeError
+        If `standardized` is not a boolean.
+
     Examples
     --------
     >>> import calibstat as cs
-    >>> round(cs.KolmogorovSmirnov()(cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])), 6)
+    >>> sample = cs.Sample([0, 1, 1, 1], [0.1, 0.4, 0.6, 0.9])
+    >>> round(cs.KolmogorovSmirnov()(sample), 6)
     0.25
+    >>> value = cs.KolmogorovSmirnov(standardized=True)(sample)
+    >>> round(value, 6), round(float(cs.kolmogorov_smirnov_sf(value)), 6)
+    (1.230915, 0.436266)
     """
 
-    quantity: ClassVar[str] = "largest mean residual over a lower range of predictions (Kolmogorov-Smirnov)"
-    bounds = between(0.0, 1.0)
-    two_outcomes: ClassVar[bool] = True
-    residual_form: ClassVar[ResidualForm] = "seminorm"
+    standardized: bool = False
+    __repr__ = without_defaults
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        return f"largest mean residual over a lower range of predictions ({_units(self, 'Kolmogorov-Smirnov')})"
+
+    @property
+    def estimand(self) -> KolmogorovSmirnov:
+        """The error in probability units."""
+        return KolmogorovSmirnov()
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows."""
         ordered = Ordered(self, predictions)
-        mean = KOLMOGOROV_SMIRNOV_MEAN
-        law = scaled_law("height of a Brownian motion", kolmogorov_smirnov_sf, mean, ordered.scale or 0.0)
-        return WalkEvaluator(ordered, _farthest, law)
+        name, scale = "height of a Brownian motion", _scale(self, ordered)
+        law = scaled_law(name, kolmogorov_smirnov_sf, KOLMOGOROV_SMIRNOV_MEAN, scale)
+        return WalkEvaluator(ordered, _farthest, law, standardized=self.standardized)
+
+
+def _units(estimator: _LargestDistance, name: str) -> str:
+    return f"{name}, in standard deviations of the mean residual" if estimator.standardized else name
+
+
+def _scale(estimator: _LargestDistance, ordered: Ordered) -> float:
+    """Return what the value is in units of under calibration; zero where nothing can happen by chance."""
+    scale = ordered.scale or 0.0
+    return float(scale > 0) if estimator.standardized else scale
 
 
 @final
@@ -146,28 +227,35 @@ class AverageTwoBin(Estimator):
 
 @dataclass(frozen=True, eq=False)
 class WalkEvaluator(Evaluator):
-    """`functional` of walks (..., L + 1) of residuals; with a law, also in standard deviations of the mean residual."""
+    """`functional` of walks (..., L + 1) of residuals, divided by the standard deviation of their mean or not."""
 
     ordered: Ordered
     functional: Callable[[Floats], Floats]
     law: LargeSampleLaw | None = None
     remark: Callable[[Array], str] | None = None
+    standardized: bool = False
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,)."""
         return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
-        return self.functional(self.ordered.walk(outcomes, weights))
+        return self._in_units(self.functional(self.ordered.walk(outcomes, weights)), weights)
+
+    def _in_units(self, values: Floats, weights: Array | None = None) -> Floats:
+        if not self.standardized:
+            return values
+        scale = self.ordered.standard_deviation(self.ordered.weights(weights))
+        return _standardise(values[..., None], np.broadcast_to(scale, values.shape))[..., 0]
 
     @property
     def capabilities(self) -> Capabilities:
         """Signs, and what comes with a law."""
         law = self.law
         return Capabilities(
-            signed=lambda outcomes, signs: self.functional(self.ordered.walk(outcomes, signs=signs)),
+            signed=lambda outcomes, signs: self._in_units(self.functional(self.ordered.walk(outcomes, signs=signs))),
             large_sample=None if law is None else lambda _: law,
-            standard_deviation=None if law is None else lambda: self.ordered.scale,
+            standard_deviation=None if law is None or self.standardized else lambda: self.ordered.scale,
             remark=self.remark,
         )
 
@@ -480,7 +568,7 @@ class CramerVonMises(Estimator):
     arbitrary), by the trapezoid rule for its squares; in squared probability units. `KolmogorovSmirnov` is the largest
     height of the same walk. Divided by :math:`\sum v_i / n^2` it has the mean 1/2 under calibration, exactly and for
     every n, and follows the integral of a squared Brownian motion in large samples
-    (`quadratic_laws.cramer_von_mises_sf`). With weights the mean is weighted and v becomes w v; the law in large
+    (`cramer_von_mises_sf`). With weights the mean is weighted and v becomes w v; the law in large
     samples is given for unweighted rows only, and redrawn labels serve for all. Where all predictions are 0 or 1 the
     clock t counts rows.
 
@@ -519,7 +607,7 @@ class AndersonDarling(Estimator):
     :math:`1 / (t (1 - t))` is integrated exactly, so that an unexpected outcome of a row that is almost certain does
     not outweigh all others. Divided by :math:`\sum v_i / n^2` it follows in large samples the sum of a squared normal
     variable and, independent of it, the law of Anderson and Darling, the mean of which is 2
-    (`quadratic_laws.anderson_darling_sf`). With weights the mean is weighted and v becomes w v; the law in large
+    (`anderson_darling_sf`). With weights the mean is weighted and v becomes w v; the law in large
     samples is given for unweighted rows only, and redrawn labels serve for all.
 
     No bins and no bandwidth; O(n log n) once, then O(n). Errors that change sign often cancel. `BrownianBridge`
@@ -735,6 +823,22 @@ def kuiper_sf(x: float | Floats) -> Floats:
 
     The law of the standardised `Kuiper` statistic (ECCE-R) of a calibrated model in large samples (Arrieta-Ibarra
     et al. 2022). Its mean is :math:`2\sqrt{2/\pi} = 1.5958`. Absolute error below 1e-14.
+
+    Parameters
+    ----------
+    x : float or array of floats
+        Standardised values.
+
+    Returns
+    -------
+    survival : float or array of floats
+        P-values by the law of large samples.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(float(cs.kuiper_sf(2.0)), 6)
+    0.181494
     """
     near, far = _split_series(x)
     half = (_TERMS + 0.5)[:, None] ** 2 * np.pi**2
@@ -752,6 +856,22 @@ def kolmogorov_smirnov_sf(x: float | Floats) -> Floats:
 
     The law of the standardised `KolmogorovSmirnov` statistic (ECCE-MAD) of a calibrated model in large samples
     (Arrieta-Ibarra et al. 2022). Its mean is :math:`\sqrt{\pi/2} = 1.2533`. Absolute error below 1e-14.
+
+    Parameters
+    ----------
+    x : float or array of floats
+        Standardised values.
+
+    Returns
+    -------
+    survival : float or array of floats
+        P-values by the law of large samples.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(float(cs.kolmogorov_smirnov_sf(2.0)), 6)
+    0.091001
     """
     near, far = _split_series(x)
     odd = (2 * _TERMS + 1)[:, None]
@@ -811,6 +931,22 @@ def cramer_von_mises_sf(x: float | Floats) -> Floats:
 
     The law of the standardised `CramerVonMises` statistic of a calibrated model in large samples: the sum of
     :math:`Z_j^2 / ((j - 1/2)^2 \pi^2)`, whose mean is 1/2. Absolute error below 1e-13.
+
+    Parameters
+    ----------
+    x : float or array of floats
+        Standardised values.
+
+    Returns
+    -------
+    survival : float or array of floats
+        P-values by the law of large samples.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(float(cs.cramer_von_mises_sf(1.0)), 6)
+    0.136102
     """
     return survival_of(x, *_height_rule(), _SMALLEST_HEIGHT)
 
@@ -821,6 +957,22 @@ def anderson_darling_sf(x: float | Floats) -> Floats:
     The law of the standardised `AndersonDarling` statistic of a calibrated model in large samples: the sum of
     :math:`Z_j^2 / (j (j + 1))` (Anderson & Darling 1952) and one more :math:`Z^2`; its mean is 2. Absolute error below
     1e-13.
+
+    Parameters
+    ----------
+    x : float or array of floats
+        Standardised values.
+
+    Returns
+    -------
+    survival : float or array of floats
+        P-values by the law of large samples.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> round(float(cs.anderson_darling_sf(2.0)), 6)
+    0.365112
     """
     return survival_of(x, *_bridge_rule(), _SMALLEST_BRIDGE)
 

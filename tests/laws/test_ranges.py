@@ -18,6 +18,7 @@ FINITE = [each for each in WORLDS if isinstance(each[0], FinitePredictions)]
 # Estimators whose range has an infinite end, and why.
 ENDLESS = {
     **dict.fromkeys((cs.StandardizedL2, cs.MultiscaleL2), "in standard deviations"),
+    **dict.fromkeys((cs.Kuiper, cs.KolmogorovSmirnov), "in standard deviations, if standardized"),
     **dict.fromkeys((cs.Spiegelhalter, cs.BrierZ, cs.LogLossZ), "in standard deviations"),
     **dict.fromkeys((cs.HosmerLemeshow, cs.PigeonHeyse, cs.CME), "in units of a covariance"),
     **dict.fromkeys((cs.LogitScore, cs.VectorScalingScore), "in units of a covariance"),

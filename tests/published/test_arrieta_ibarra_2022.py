@@ -9,6 +9,7 @@ from scipy.integrate import quad
 import calibstat as cs
 from calibstat.estimators.walks import KolmogorovSmirnov, Kuiper, WorstInterval, kolmogorov_smirnov_sf, kuiper_sf
 from published.enumeration import law_of_labels
+from registry import make_sample
 
 TEN = cs.Sample([0, 0, 1, 0, 1, 1, 0, 1, 1, 1], np.arange(10) / 10 + 0.05)
 BOTH = [
@@ -24,6 +25,26 @@ def test_arrieta_ibarra_2022_ecce_of_ten_rows(estimator, survival, value, standa
     assert result.standardized == pytest.approx(standardized, abs=5e-7)
     assert survival(result.standardized) == pytest.approx(pvalue, abs=5e-7)
     assert quad(survival, 0, 12, limit=200)[0] == pytest.approx(mean, abs=1e-8)
+    alone = type(estimator)(standardized=True)
+    assert alone(TEN) == pytest.approx(result.standardized, rel=1e-12)
+    assert cs.calibration_test(TEN, alone, null=cs.Asymptotic()).pvalue == pytest.approx(pvalue, abs=5e-7)
+
+
+@pytest.mark.parametrize("kind", [Kuiper, KolmogorovSmirnov])
+def test_standard_deviations_change_no_test_and_have_no_truth(kind):
+    sample = make_sample(2, n=100, weighted=True)
+    for null in (cs.Consistency(99), cs.Multiplier(99), cs.Asymptotic()):
+        pair = [cs.calibration_test(sample, kind(each), null=null, rng=0) for each in (False, True)]
+        assert pair[0].pvalue == pytest.approx(pair[1].pvalue, rel=1e-12)
+        assert pair[0].standardized == pytest.approx(pair[1].statistic, rel=1e-12)
+    found = cs.estimate(sample, kind(True), rng=0)
+    assert found.confidence_interval is None
+    assert "test statistic" in found.interval_note
+    assert kind(True).estimand == kind()
+    certain, wrong = cs.Sample([0, 1], [0.0, 1.0]), cs.Sample([1, 1], [0.0, 1.0], labels=[0, 1])
+    assert (kind(True)(certain), kind(True)(wrong)) == (0, np.inf)
+    with pytest.raises(TypeError, match="standardized is 1"):
+        kind(1)
 
 
 def test_arrieta_ibarra_2022_exact_pvalue_of_ten_rows():

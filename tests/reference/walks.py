@@ -27,14 +27,22 @@ def every_interval(seen: Rows) -> Iterator[tuple[float, float, float, float]]:
 
 
 @naive(cs.Kuiper)
-def kuiper(_: Any, seen: Rows) -> float:
-    return max(abs(interval[0]) for interval in every_interval(seen))
+def kuiper(e: cs.Kuiper, seen: Rows) -> float:
+    return in_units(e, seen, max(abs(interval[0]) for interval in every_interval(seen)))
+
+
+def in_units(e: Any, seen: Rows, value: float) -> float:
+    """The value in standard deviations of the mean residual, where these are asked for."""
+    if not e.standardized:
+        return value
+    deviation = math.sqrt(sum(row.weight**2 * row.p[-1] * (1 - row.p[-1]) for row in seen.rows)) / total(seen)
+    return value / deviation
 
 
 @naive(cs.KolmogorovSmirnov)
-def kolmogorov_smirnov(_: Any, seen: Rows) -> float:
+def kolmogorov_smirnov(e: cs.KolmogorovSmirnov, seen: Rows) -> float:
     lower = [residual([row for value, row in keyed(seen) if value <= cut]) for cut, _ in ties(seen)]
-    return max(0.0, *map(abs, lower)) / total(seen)
+    return in_units(e, seen, max(0.0, *map(abs, lower)) / total(seen))
 
 
 @naive(cs.AverageTwoBin)

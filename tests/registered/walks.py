@@ -8,6 +8,8 @@ from registered.entries import ANY, MANY, Entry
 ENTRIES = [
     Entry(cs.Kuiper()),
     Entry(cs.KolmogorovSmirnov()),
+    Entry(cs.Kuiper(standardized=True), pairs=True),
+    Entry(cs.TopLabel() | cs.KolmogorovSmirnov(standardized=True), ANY, pairs=True),
     Entry(cs.AverageTwoBin()),
     Entry(cs.CramerVonMises()),
     Entry(cs.AndersonDarling()),
