@@ -396,24 +396,17 @@ def count_codes(index: Ints, codes: Array, size: int, n_codes: int) -> Floats:
 
 def weigh_codes(index: Ints, codes: Array, weights: Array, size: int, n_codes: int) -> Floats:
     """Add up the weights of each code in each cell: codes and weights (R, n) -> (R, L, n_codes)."""
-    length = size * n_codes
-    sums = np.zeros((len(codes), length))
-    for rows in _some_rows(len(index), length):
-        cell = index[rows] * n_codes
-        for some in _some_replicates(len(codes), len(index), length):
-            spots = _stretches_of_replicates(cell + codes[some, rows], length)
-            _add_to(sums[some].reshape(-1), spots, weights[some, rows].ravel(), len(index))
-    return sums.reshape(len(codes), size, n_codes)
+    return add_up(index * n_codes + codes, weights, size * n_codes).reshape(len(codes), size, n_codes)
 
 
 def add_up(index: Ints, values: Array, size: int) -> Floats:
-    """Add up values over cells: (R, n) -> (R, L)."""
-    sums = np.zeros((len(values), size))
-    for rows in _some_rows(len(index), size):
-        for some in _some_replicates(len(values), len(index), size):
-            part = values[some, rows].astype(float, copy=False)
-            spots = _stretches_of_replicates(np.broadcast_to(index[rows], part.shape), size)
-            _add_to(sums[some].reshape(-1), spots, part.ravel(), len(index))
+    """Add up values over cells, which are (n,) or, of each replicate, (R, n): (R, n) -> (R, L)."""
+    (n_replicates, n), cells = values.shape, np.broadcast_to(index, values.shape)
+    sums = np.zeros((n_replicates, size))
+    for rows in _some_rows(n, size):
+        for some in _some_replicates(n_replicates, n, size):
+            spots = _stretches_of_replicates(cells[some, rows], size)
+            _add_to(sums[some].reshape(-1), spots, values[some, rows].astype(float, copy=False).ravel(), n)
     return sums
 
 

@@ -63,18 +63,7 @@ class LineModel(SyntheticModel):
         return self._at(odds, np.ones(len(odds)))
 
     def calibration_function(self, probabilities: Any, lens: Lens | None = None) -> Floats:
-        """Return the chances given an induced prediction, by the densities of the rows that induce it.
-
-        Parameters
-        ----------
-        probabilities : (n,) or (n, 2) floats
-        lens : Lens, optional
-
-        Returns
-        -------
-        chances : (n,) or (n, 2) floats
-            NaN where the prediction does not occur.
-        """
+        """Return chances as every synthetic model does, by the densities of the rows that induce each prediction."""
         given = np.asarray(probabilities, dtype=float)
         seen = Canonical() if lens is None else lens
         points = as_points(given, 2, seen)

@@ -77,8 +77,6 @@ class Study:
 
     def draw(self, model: str, n: int, repeat: int) -> RepeatData:
         """Draw the data set of one repeat; all estimators, tests and numbers of bins share it."""
-        if self.draws == "cells":
-            raise TypeError(f"draws='cells' draws sums over cells for groups of repeats, no data set of {n} rows.")
         return self.ways[model](n, self.stream(model, n, repeat, SAMPLE))
 
     def draw_group(self, model: str, cuts: Cuts, n_repeats: int, first: int) -> Floats | None:
@@ -86,10 +84,6 @@ class Study:
         if self.draws != "cells":
             return None
         return self.ways[model].draw(cuts, n_repeats, self.stream(model, cuts.n, first, GROUP))
-
-    def sample(self, model: str, n: int, repeat: int) -> Sample:
-        """Draw the data set of one repeat as rows."""
-        return self.draw(model, n, repeat).sample
 
     def design(self, version: str) -> dict[str, Any]:
         """Return all that determines the numbers, in plain values that are the same in every process."""

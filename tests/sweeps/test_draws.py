@@ -118,7 +118,7 @@ def test_one_repeat_that_raises_does_not_spoil_its_group(draws):
     assert "ZeroDivisionError: on purpose" in found["error"].values[0, 0, 0]
     if draws == "sorted":
         for repeat in range(64):
-            sample = sweep.study.sample(repr(OFF), 30, repeat)
+            sample = sweep.study.draw(repr(OFF), 30, repeat).sample
             cells = cs.EqualMass(3).cut(sample.predictions).index
             events = sample.outcomes[cells == 0].sum()
             assert events == first[repeat] or (events > 1 and np.isnan(first[repeat]))
@@ -140,7 +140,7 @@ def test_many_borders_are_evaluated_in_smaller_groups(draws):
     same_bits(found, make(draws, 6, **changes).run(progress=False, block=7))
     if draws == "rows":
         for repeat in (0, 59):
-            sample = sweep.study.sample("beta", 50, repeat)
+            sample = sweep.study.draw("beta", 50, repeat).sample
             value = found["estimate"].sel(model="beta", estimator="ECE EqualWidth", n_bins=3000).squeeze()[repeat]
             assert value.item() == pytest.approx(cs.ECE(cs.EqualWidth(3000))(sample), rel=1e-12)
 
@@ -165,7 +165,7 @@ def test_sorted_draws_serve_everything():
     found = sweep.run(progress=False)
     assert (found["error"] == "").all()
     for repeat in (0, 7):
-        sample = sweep.study.sample("mixture", 60, repeat)
+        sample = sweep.study.draw("mixture", 60, repeat).sample
         for name, thing in {**estimators(), "PDE": lambda b: cs.PDE(cs.EqualMass(b))}.items():
             at = {"model": "mixture", "estimator": name, "n": 60, "n_bins": 10, "repeat": repeat}
             assert found["estimate"].sel(at).item() == pytest.approx(thing(10)(sample), rel=1e-10), name
@@ -186,7 +186,7 @@ def test_ties_of_sorted_draws_stay_together():
     sweep = Sweep(model, n=[30], n_bins=[5], estimators=estimators(), n_repeats=5, rng=0, draws="sorted")
     values = sweep.run(progress=False)["estimate"].squeeze()
     for repeat in range(5):
-        sample = sweep.study.sample(repr(model), 30, repeat)
+        sample = sweep.study.draw(repr(model), 30, repeat).sample
         value = values.sel(estimator="ECE EqualMass")[repeat].item()
         assert value == pytest.approx(abs(sample.outcomes.mean() - 0.5), rel=1e-12)
 

@@ -63,7 +63,7 @@ def test_bits_do_not_depend_on_empty_and_full_neighbours(draws):
 def test_some_blocks_have_empty_cells_and_others_have_none(draws):
     """What makes the test above one: both occur at ten cells in blocks of 7, and in single repeats at 20."""
     study = make(draws).study
-    scores = [study.sample(study.names[0], N, repeat).predictions for repeat in range(REPEATS)]
+    scores = [study.draw(study.names[0], N, repeat).sample.predictions for repeat in range(REPEATS)]
     for bins, block in ((10, 7), (20, 1)):
         full = np.array(
             [(np.bincount(cs.EqualWidth(bins).cut(each).index, minlength=bins) > 0).all() for each in scores]

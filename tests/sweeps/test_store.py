@@ -96,7 +96,7 @@ def test_only_what_is_missing_is_computed(whole, tmp_path, log, monkeypatch):
     same_bits(whole, found)
     drawn = Counter(log()[before:])
     study = make().study
-    wanted = [zlib.crc32(study.sample("off", 40, repeat).predictions.event.tobytes()) for repeat in range(8, 12)]
+    wanted = [zlib.crc32(study.draw("off", 40, repeat).sample.predictions.event.tobytes()) for repeat in range(8, 12)]
     # Once for each number of bins; and at each of two n two repeats and a group, which tell how long a repeat takes.
     assert all(drawn[str(each)] == 2 for each in wanted)
     assert drawn.total() == 2 * (4 + 2 * (2 + LANES))

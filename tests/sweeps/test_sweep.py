@@ -46,7 +46,7 @@ def test_provenance(found):
 def test_values_are_those_of_the_estimators_on_the_same_samples(found):
     study = make().study
     for n in (40, 90):
-        sample = study.sample("off", n, 3)
+        sample = study.draw("off", n, 3).sample
         for n_bins in (3, 6):
             at = {"model": "off", "n": n, "n_bins": n_bins, "repeat": 3}
             value = found["estimate"].sel(at | {"estimator": "ECE"}).item()
@@ -107,7 +107,7 @@ def test_functions_of_labels_and_probabilities():
         rng=0,
     )
     found = sweep.run(progress=False)
-    sample = sweep.study.sample(repr(CALIBRATED), 50, 2)
+    sample = sweep.study.draw(repr(CALIBRATED), 50, 2).sample
     assert found["estimate"].values[0, 0, 0, 0, 2] == brier(sample.outcomes, sample.predictions.event)
     assert (found["pvalue"] == 0.25).all()
 
@@ -135,7 +135,7 @@ def test_what_raises_is_recorded_and_the_rest_goes_on():
     sweep = Sweep(CALIBRATED, n=[30], estimators={"e": lambda n_bins: fails_sometimes}, n_repeats=12, rng=0)
     found = sweep.run(progress=False, block=3)
     values, status = found["estimate"].values[0, 0, 0, 0], found["status"].values[0, 0]
-    failed = np.array([sweep.study.sample(repr(CALIBRATED), 30, r).predictions.event[0] < 0.3 for r in range(12)])
+    failed = np.array([sweep.study.draw(repr(CALIBRATED), 30, r).sample.predictions.event[0] < 0.3 for r in range(12)])
     assert 0 < failed.sum() < 12
     assert (np.isnan(values) == failed).all()
     assert (status == np.where(failed.reshape(4, 3).any(axis=1), 2, 1)).all()
@@ -306,7 +306,7 @@ def test_swept_values_are_those_of_the_estimators(name):
     found = sweep.run(progress=False)
     assert (found["error"] == "").all()
     for repeat in range(3):
-        sample = sweep.study.sample(name, 60, repeat)
+        sample = sweep.study.draw(name, 60, repeat).sample
         for key, make_one in estimators.items():
             for n_bins in (2, 5):
                 value = found["estimate"].sel(estimator=key, n_bins=n_bins, repeat=repeat).item()
