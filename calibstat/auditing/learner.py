@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, final
 
@@ -11,12 +11,13 @@ from scipy.optimize import brentq
 from scipy.special import chdtrc, chdtri, rel_entr
 
 from calibstat.auditing.groups import ALL, MISSING, By, Means, PartlyKnown, is_top_label, look_with, sign_words
-from calibstat.data.arrays import RNG, Array, Bools, Floats, Ints, as_generator
+from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
-from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm, all_weights, happened
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
+from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.band import clopper_pearson
 from calibstat.inference.results import Result, noted, picked, plain, pvalue_cell, small_pvalue
@@ -30,6 +31,8 @@ from calibstat.nulls.multiplier import Multiplier
 _LEVELS = 50
 # The default: few leaves, and stopped by rows held out of those that it learns from, since residuals are mostly noise.
 _BOOSTING = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 8, "early_stopping": True}
+# Clusters that a block needs.
+_CLUSTERS = (MINIMUM_CLUSTERS, "clusters")
 # A leaf is kept if it explains this share of the variance of what was learned.
 _WORTH = 0.03
 # So many variables are named in the first sentence.
@@ -42,7 +45,7 @@ def learner_audit(
     *,
     lens: Lens | None = None,
     learner: Any = None,
-    n_blocks: int = 5,
+    n_blocks: int = 4,
     depth: int = 3,
     min_size: int = 50,
     missing: str = "raise",
@@ -81,7 +84,7 @@ def learner_audit(
         With ``fit(X, y)`` and ``predict(X)`` as in scikit-learn, pipelines included; it is cloned and never changed.
         By default gradient boosting of small trees (`HistGradientBoostingRegressor`).
     n_blocks : int
-        K, the number of blocks that are tested; one more is only learned from.
+        K, the number of blocks that are tested; one more is only learned from. The last holds a third of the rows.
     depth : int
         How many conditions describe a leaf at most.
     min_size : int
@@ -135,9 +138,10 @@ def learner_audit(
     )
     groups = getattr(null, "groups", None)
     columns, seen = _look(sample, variables, lens, missing, groups)
-    learner = _default() if learner is None else _checked_learner(learner)
+    learner = _regressor(learner)
     home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
-    features = _features(seen.predictions, columns)
+    encoded = (feature for name, column in columns.items() for feature in _encoded(name, column))
+    features = [_Feature("prediction", seen.predictions.event), *encoded]
     matrix = np.column_stack([each.values for each in features])
     pvalues = []
     for block in range(1, n_blocks + 1):
@@ -146,7 +150,7 @@ def learner_audit(
         along, tested = _Along(learned[now]), seen.take(now)
         pvalues.append(null.draw(along, tested, generator).pvalue(along(tested)))
     statistic = -2 * float(np.log(pvalues).sum())
-    boxes = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, min_size * n_blocks)
+    boxes = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
     tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
     leaves = [_leaf(box, features, now, seen, is_top_label(lens, seen), tail) for box in boxes]
     return LearnerAudit(
@@ -156,7 +160,7 @@ def learner_audit(
         leaves=tuple(sorted((leaf for leaf in leaves if leaf is not None), key=lambda leaf: -leaf.distance)),
         variables=tuple(columns),
         learner=" ".join(repr(learner).split()),
-        assumed=null.hypothesis(lens, (..., *columns)),
+        hypothesis=null.hypothesis(lens, (..., *columns)),
         level=level,
         confidence_level=confidence_level,
         n=len(seen),
@@ -206,16 +210,16 @@ def _look(
 def _blocks(
     predictions: Predictions, groups: str | None, n_blocks: int, min_size: int, rng: np.random.Generator
 ) -> Ints:
-    """Return the block of each row, 0 to K: rows, or clusters where there are some, are shuffled and dealt out."""
-    codes = clusters(predictions, groups)
-    dealt = np.arange(how_many(codes)) * (n_blocks + 1) // how_many(codes)
-    home: Ints = rng.permutation(dealt)[codes]
-    least, what = (min_size, "rows") if groups is None else (MINIMUM_CLUSTERS, "clusters")
-    if how_many(codes) < least * (n_blocks + 1):
+    """Return the block of each row, 0 to K: shuffled rows, or clusters, a third of them in the last block."""
+    codes, (least, what) = clusters(predictions, groups), (min_size, "rows") if groups is None else _CLUSTERS
+    m = how_many(codes)
+    dealt = np.minimum(np.arange(m) * 3 * n_blocks // (2 * m), n_blocks)
+    if np.bincount(dealt, minlength=n_blocks + 1).min() < least:
         raise ValueError(
-            f"n_blocks is {n_blocks}, so that {n_blocks + 1} blocks of at least {least} {what} are needed, but there "
-            f"are {how_many(codes)} {what}: take fewer blocks{' or a smaller min_size' if groups is None else ''}."
+            f"n_blocks is {n_blocks}, but {m} {what} are too few for that many blocks of at least {least} {what}: "
+            f"take fewer blocks{' or a smaller min_size' if groups is None else ''}, or more {what}."
         )
+    home: Ints = rng.permutation(dealt)[codes]
     return home
 
 
@@ -236,15 +240,7 @@ class _Feature:
         if self.true:
             return f"{self.name} {self.true if np.isfinite(low) else self.false}"
         ends = {"above": low, "at most": high}
-        return f"{self.name} {' and '.join(f'{sign} {_short(end)}' for sign, end in ends.items() if np.isfinite(end))}"
-
-
-def _features(predictions: Predictions, columns: Mapping[str, PartlyKnown]) -> list[_Feature]:
-    """Return the prediction and all variables as columns of numbers, chosen without labels."""
-    return [
-        _Feature("prediction", predictions.event),
-        *(feature for name, column in columns.items() for feature in _encoded(name, column)),
-    ]
+        return f"{self.name} {' and '.join(f'{sign} {end:.15g}' for sign, end in ends.items() if np.isfinite(end))}"
 
 
 def _encoded(name: str, column: PartlyKnown) -> Iterator[_Feature]:
@@ -270,22 +266,18 @@ def _encoded(name: str, column: PartlyKnown) -> Iterator[_Feature]:
 # What is learned, and the statistic that a null draws.
 
 
-def _default() -> Any:
-    """Return gradient boosting of small trees."""
-    from sklearn.ensemble import HistGradientBoostingRegressor
+def _regressor(learner: Any) -> Any:
+    """Return gradient boosting of small trees for None, and refuse what is no regressor to fit."""
+    if learner is None:
+        from sklearn.ensemble import HistGradientBoostingRegressor
 
-    return HistGradientBoostingRegressor(**_BOOSTING)
-
-
-def _checked_learner(learner: Any) -> Any:
-    """Refuse what is no regressor to fit."""
-    if isinstance(learner, type) or not all(callable(getattr(learner, each, None)) for each in ("fit", "predict")):
+        return HistGradientBoostingRegressor(**_BOOSTING)
+    able = not isinstance(learner, type) and all(callable(getattr(learner, each, None)) for each in ("fit", "predict"))
+    if not able or hasattr(learner, "predict_proba"):
         raise TypeError(
-            f"learner is {learner!r}, but a regressor with fit and predict is expected: for example "
+            f"learner is {learner!r}, but a regressor (not a classifier) with fit and predict is expected: for example "
             "sklearn.ensemble.RandomForestRegressor()."
         )
-    if hasattr(learner, "predict_proba"):
-        raise TypeError(f"learner is {learner!r}, which is a classifier, but residuals are numbers: pass a regressor.")
     return learner
 
 
@@ -314,10 +306,10 @@ def _learned(learner: Any, matrix: Floats, past: Sample, rows: Bools, rng: np.ra
 @final
 @dataclass(frozen=True, eq=False)
 class _Along(Estimator):
-    """The weighted sum of residuals times what was learned of them, (n,): large where it holds for these rows too."""
+    """The weighted mean of residuals times what was learned of them, (n,): large where it holds for these rows too."""
 
     learned: Floats
-    quantity: ClassVar[str] = "sum of residuals along what was learned"
+    quantity: ClassVar[str] = "mean of residual times learned residual"
     residual_form: ClassVar[ResidualForm] = "function"
 
     @property
@@ -325,25 +317,10 @@ class _Along(Estimator):
         """The same on a population."""
         return self
 
-    def prepare(self, predictions: Predictions) -> _AlongEvaluator:
-        """Multiply by weights."""
-        return _AlongEvaluator(all_weights(predictions, None) * self.learned, predictions.event)
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class _AlongEvaluator(Evaluator):
-    slopes: Floats
-    event: Floats
-
-    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:  # noqa: ARG002
-        """Evaluate labels (..., n)."""
-        return np.asarray((happened(outcomes) - self.event) @ self.slopes)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Residuals times signs, by the same sum."""
-        return Capabilities(signed=lambda outcomes, signs: signs @ ((happened(outcomes) - self.event) * self.slopes))
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Multiply the residual of each label by what was learned of it."""
+        residuals = np.arange(2) - predictions.event[:, None]
+        return TableEvaluator(predictions, self.learned[:, None] * residuals, standardize=False)
 
 
 # Where: a shallow tree of what was learned, whose leaves are rules in words, judged on the last block.
@@ -374,10 +351,6 @@ def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int
 
     descend(0, {})
     return found
-
-
-def _short(value: float) -> str:
-    return repr(value).removesuffix(".0")
 
 
 def _round_between(values: Floats, cut: float) -> float:
@@ -516,8 +489,8 @@ class LearnerAudit(Result):
         What the learner had besides the prediction.
     learner : str
         Its ``repr``.
-    assumed : str
-        The null.
+    hypothesis : str
+        The null: given the prediction and all variables.
     level, confidence_level : float
     n, n_unseen : int
         Rows in all, and in the last block.
@@ -532,7 +505,7 @@ class LearnerAudit(Result):
     leaves: tuple[LeafFinding, ...]
     variables: tuple[str, ...]
     learner: str
-    assumed: str
+    hypothesis: str
     level: float
     confidence_level: float
     n: int
@@ -550,11 +523,6 @@ class LearnerAudit(Result):
         return iter((self.statistic, self.pvalue))
 
     @property
-    def hypothesis(self) -> str:
-        """The null: given the prediction and all variables."""
-        return self.assumed
-
-    @property
     def rejected(self) -> list[LeafFinding]:
         """The leaves whose intervals exclude zero, if the audit rejects; the farthest from zero first."""
         return [leaf for leaf in self.leaves if leaf.direction] if self.pvalue <= self.level else []
@@ -564,20 +532,18 @@ class LearnerAudit(Result):
         """Say whether there is evidence, and of which direction and size it is where it is clearest."""
         found = f"(p {small_pvalue(self.pvalue)}, n = {self.n})"
         if self.pvalue > self.level:
-            few = len(self.variables) <= _NAMED
-            names = [*self.variables] if few else [f"{len(self.variables)} variables"]
-            return f"No evidence of miscalibration given {_listed(['the prediction', *names])} {found}."
-        first = self.leaves[0]
-        size = f"{abs(first.error):.3f}"
-        if first.confidence_interval is not None:
-            ends = sorted(map(abs, first.confidence_interval))
-            size += f" ({100 * self.confidence_level:g} %: {ends[0]:.3f} to {ends[1]:.3f})"
-        if self.rejected:
-            return f"Evidence of miscalibration {found}: {first.direction} by {size} where {first.name}."
-        return (
-            f"Evidence of miscalibration {found}, but the last {self.n_unseen} rows alone do not show where: no "
-            "interval of a leaf excludes zero."
-        )
+            many = [f"{len(self.variables)} variables"]
+            names = ", ".join(["the prediction", *(self.variables if len(self.variables) <= _NAMED else many)])
+            return f"No evidence of miscalibration given {names} {found}."
+        if not self.rejected:
+            return (
+                f"Evidence of miscalibration {found}, but the {self.n_unseen} rows of the last block alone do not show "
+                "where."
+            )
+        first = self.rejected[0]
+        low, high = sorted(map(abs, first.confidence_interval or ()))
+        size = f"{abs(first.error):.3f} ({100 * self.confidence_level:g} %: {low:.3f} to {high:.3f})"
+        return f"Evidence of miscalibration {found}: {first.direction} by {size} where {first.name}."
 
     def _values(self) -> dict[str, Any]:
         return {
@@ -611,18 +577,16 @@ class LearnerAudit(Result):
             ),
             (
                 "where",
-                "leaves of a tree fitted to what was learned from the other rows, judged on the last "
-                f"{self.n_unseen} rows, which neither has seen",
+                "leaves of a tree fitted to what was learned from the other blocks, judged on the "
+                f"{self.n_unseen} rows of the last block, which neither has seen",
             ),
-            ("p-value", f"Fisher's combination of {blocks}: blocks of rows, each tested by what was learned before"),
+            (
+                "p-value",
+                f"Fisher's combination of {blocks}: one for each block, tested by what was learned from those before",
+            ),
             ("learner", self.learner),
             ("null", self.hypothesis),
             ("data", f"n = {self.n}; {self.source}"),
             *noted(self.notes),
         ]
         return [(name, text) for name, text in details if text]
-
-
-def _listed(names: Sequence[str]) -> str:
-    """Write names out: "a, b and c"."""
-    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [names[-1]])

@@ -86,10 +86,10 @@ def test_a_learner_has_seen_the_blocks_before_and_no_row_that_it_is_tested_on(sp
     sample = world(603, weighted=True)
     found = learner_audit(sample, ["age", "row"], **FAST | {"learner": Spy()})
     rows = [set(X[:, 2].astype(int)) for X, _, _ in spied]
-    assert [len(each) for each in rows] == [101, 201, 302, 402, 503]
+    assert [len(each) for each in rows] == [101, 201, 302, 402]
     assert all(before < after for before, after in pairwise(rows))
     last = np.array(sorted(set(range(603)) - rows[-1]))
-    assert (found.n_unseen, sum(leaf.n for leaf in found.leaves)) == (100, 100)
+    assert (found.n_unseen, sum(leaf.n for leaf in found.leaves)) == (201, 201)
     for X, residuals, weights in spied:
         row = X[:, 2].astype(int)
         np.testing.assert_allclose(residuals, sample.outcomes[row] - sample.predictions.event[row])
@@ -120,13 +120,13 @@ def test_clusters_stay_in_one_block_and_have_no_intervals():
     sample = cs.Sample(rng.random(150)[patient] < p, p, variables={"age": rng.random(600), "patient": patient})
     home = _blocks(sample.predictions, "patient", 5, 50, rng)
     assert all(len(set(home[patient == each])) == 1 for each in range(150))
-    assert set(np.bincount(home)) == {100}
+    assert list(np.bincount(home)) == [80] * 5 + [200]
     found = learner_audit(sample, **FAST | {"null": Multiplier(99, "patient"), "n_resamples": None})
     assert found.variables == ("age",)
     assert all(leaf.confidence_interval is None for leaf in found.leaves)
     assert "150 clusters" in str(found)
     assert "for each value of 'patient'" in found.hypothesis
-    with pytest.raises(ValueError, match="7 blocks of at least 20 clusters are needed, but there are 100 clusters"):
+    with pytest.raises(ValueError, match="100 clusters are too few for that many blocks of at least 20 clusters"):
         learner_audit(sample.take(patient < 100), learner=LINE, n_blocks=6, null=Multiplier(99, "patient"))
 
 
@@ -148,7 +148,7 @@ def test_the_default_finds_who_is_off_and_in_which_direction():
     assert found.to_frame().loc[first.name, "low"] == low
     assert sum(leaf.n for leaf in found.leaves) == found.n_unseen
     calm = learner_audit(world(600, seed=1), ["sex", "region"], **FAST)
-    assert calm.verdict.startswith("No evidence of miscalibration given the prediction, sex and region (p = ")
+    assert calm.verdict.startswith("No evidence of miscalibration given the prediction, sex, region (p = ")
     assert not calm.rejected
 
 
@@ -250,12 +250,12 @@ class Wrong(Spy):
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"learner": LinearRegression}, TypeError, "a regressor with fit and predict is expected"),
-        ({"learner": LogisticRegression()}, TypeError, "is a classifier"),
+        ({"learner": LinearRegression}, TypeError, "with fit and predict is expected"),
+        ({"learner": LogisticRegression()}, TypeError, "a regressor .not a classifier. with fit"),
         ({"learner": Wrong()}, ValueError, "numbers that are not finite"),
         ({"n_blocks": 0}, ValueError, "n_blocks is 0; it must be an integer of at least 1"),
-        ({"n_blocks": 30}, ValueError, "31 blocks of at least 50 rows are needed, but there are 600 rows"),
-        ({"n_resamples": 1}, ValueError, "with n_blocks=5 no p-value could be 0.05 or less.*at least 6 "),
+        ({"n_blocks": 30}, ValueError, "600 rows are too few for that many blocks of at least 50 rows"),
+        ({"n_resamples": 1}, ValueError, "with n_blocks=4 no p-value could be 0.05 or less.*at least 6 "),
         ({"null": "asymptotic"}, ValueError, "null is Asymptotic"),
         ({"null": cs.Consistency(99, resample_predictions=True)}, ValueError, "tested on redrawn labels"),
         ({"lens": cs.Given("age")}, ValueError, "given 'age': look through"),

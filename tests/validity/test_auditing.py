@@ -11,12 +11,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import norm
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
 
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
 from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.joint import InGroup
+from calibstat.auditing.learner import learner_audit
 from calibstat.auditing.scan import scan_variables
 from calibstat.estimators.walks import kuiper_sf
 from calibstat.inference.multiplicity import moments
@@ -253,6 +257,74 @@ def test_negative_control_unadjusted_pvalues_of_six_variables():
     assert scan_rejected(strong_world, "strong")[1] > 0.065 + share_error(0.065, 200)
 
 
+# Audits by a learner: rare events, weights, and learners that fit noise
+
+
+def rare_world(n, rng):
+    """Calibrated, events of 5 %, weights from one half to two, three variables."""
+    p = rng.beta(1, 19, n)
+    variables = {"x": rng.random(n), "z": rng.normal(size=n), "g": rng.choice(["a", "b", "c"], n)}
+    weights = rng.uniform(0.5, 2, n)
+    return cs.Sample(rng.random(n) < p, p, variables=variables, sample_weight=weights, labels=[False, True])
+
+
+LEARNERS = {"default": None, "line": LinearRegression(), "deep tree": DecisionTreeRegressor(min_samples_leaf=2)}
+
+
+@cache
+def learner_size(name, runs=300, n=500):
+    """Shares of calibrated worlds in which the audit rejects, and in which every interval holds zero."""
+    rng, found = np.random.default_rng([SEED, n, len(name)]), []
+    for _ in range(runs):
+        audit = learner_audit(rare_world(n, rng), learner=LEARNERS[name], n_resamples=99, rng=rng)
+        found.append([audit.pvalue <= 0.05, not any(leaf.direction for leaf in audit.leaves)])
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "runs"), [("default", 60), ("line", 400), ("deep tree", 400)])
+def test_size_of_an_audit_by_a_learner(name, runs):
+    size, covered = learner_size(name, runs)
+    assert size <= 0.05 + share_error(0.05, runs)
+    assert covered >= 0.95 - share_error(0.95, runs)
+
+
+@cache
+def rejected_on_its_own_rows(runs=100, n=500):
+    """The share of calibrated worlds that a normal test of the learner rejects on its own rows."""
+    rng, rejected = np.random.default_rng(SEED + 4), []
+    for _ in range(runs):
+        sample = rare_world(n, rng)
+        p, w = sample.predictions.event, sample.predictions.weights
+        X = np.column_stack([p, *(sample.predictions.variables[name].values for name in "xzg")])
+        residual = sample.outcomes - p
+        slopes = w * LEARNERS["deep tree"].fit(X, residual, sample_weight=w).predict(X)
+        rejected.append(norm.sf(slopes @ residual / np.sqrt(slopes**2 @ (p * (1 - p)))) <= 0.05)
+    return np.mean(rejected)
+
+
+def test_negative_control_a_learner_that_is_tested_on_its_own_rows_finds_its_noise():
+    assert rejected_on_its_own_rows(20) > 0.9
+
+
+@cache
+def halves_that_learn_from_each_other(runs=400, n=400):
+    """How often Fisher's combination rejects two halves that test each other; the errors of both have one direction.
+
+    Each learns whether its own mean residual is positive or negative: the two p-values are dependent.
+    """
+    rng, found = np.random.default_rng(SEED + 5), []
+    for _ in range(runs):
+        z = rng.normal(size=2)  # standardised mean residuals of two halves
+        pvalues = norm.sf(np.sign(z[::-1]) * z)
+        found.append(-2 * np.log(pvalues).sum() >= 9.487729)
+    return np.mean(found)
+
+
+def test_negative_control_halves_that_learn_from_each_other_have_dependent_pvalues():
+    assert halves_that_learn_from_each_other(4000) > 0.05 + share_error(0.05, 4000)
+
+
 if __name__ == "__main__":
     many = int(sys.argv[1])
     print("false alarms of 70 groups: adjusted, unadjusted, intervals cover zero", false_alarms(many, n_resamples=99))
@@ -269,3 +341,7 @@ if __name__ == "__main__":
     for world, null in ((weak_world, "weak"), (strong_world, "weak"), (strong_world, "strong")):
         found = scan_rejected(world, null, 500, many)
         print(world.__name__, null, "adjusted, unadjusted strong, first variable strong", found)
+    for name in LEARNERS:
+        print("audit by a learner, size and no interval without zero:", name, learner_size(name, many))
+    print("tested on its own rows", rejected_on_its_own_rows(many))
+    print("halves that learn from each other", halves_that_learn_from_each_other(100 * many))
