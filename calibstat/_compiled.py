@@ -1,4 +1,4 @@
-"""Numpy functions that have a compiled twin, which stands in for them where the user asks for it.
+"""Numpy functions that have a compiled twin, which replaces them if the user calls `accelerate`.
 
 The numpy function is the definition; the twin (in `calibstat._fast`, by numba) takes the same arguments and returns the
 same numbers up to rounding. Random numbers are drawn before either is called, so that draws do not depend on it.
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 @dataclass
 class _Setting:
-    """Whether twins stand in, in this process, and how many threads one call of them may use."""
+    """Whether this process uses twins, and how many threads one call of them may use."""
 
     on: bool = False
     n_threads: int = 1
@@ -40,23 +40,23 @@ _twins: Final[dict[Callable[..., Any], str]] = {}
 
 
 def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
-    """Use compiled inner loops in this process from now on, or no longer.
+    """Switch compiled inner loops on or off in this process.
 
-    Without it everything is done by numpy, which gives the same numbers: draws are the same, values differ by rounding
-    (1e-10 of what is added up), and so the number of draws that reach the observed value is the same. The environment
-    variable ``CALIBSTAT_ACCEL=1`` does it for a process and the workers that it starts. Loops are compiled when first
-    used (seconds) and kept on disk for the next process.
+    Numpy gives the same numbers: draws are the same, and values differ by rounding (1e-10 of the numbers that are added
+    up), so that the same number of draws reaches the observed value. The environment variable ``CALIBSTAT_ACCEL=1``
+    switches the loops on for a process and its workers. Each loop is compiled when it is first used, which takes
+    seconds, and kept on disk for the next process.
 
     Parameters
     ----------
     on : bool
     n_threads : int
-        How many threads one call may use, where its work can be split; no value depends on it.
+        How many threads one call may use if its work can be split; no value depends on it.
 
     Raises
     ------
     ValueError
-        If an argument is not of its kind.
+        If an argument has the wrong type or range.
     ImportError
         If numba is not installed (the extra ``accel``).
 
@@ -86,11 +86,11 @@ def threads() -> int:
 
 
 def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Let `accelerate` put the compiled function at "module:name" in the place of the decorated one.
+    """Let `accelerate` replace the decorated function by the compiled one at "module:name".
 
-    It takes its place in its module, or in its class; it may return ``NotImplemented`` for arguments that it does not
-    serve. While nothing is accelerated the decorated function is left as it is. Call it under the name that it is
-    defined by: what another module has imported by name stays as it was.
+    It is replaced in its module or its class, so call it as an attribute of these: a name that another module has
+    imported keeps the numpy function. The compiled function may return ``NotImplemented`` for arguments that it does
+    not take.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -101,7 +101,7 @@ def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
 
 
 def _by_twin(function: Callable[P, R], twin: str) -> Callable[P, R]:
-    """Return a function that calls the twin, and the numpy function for arguments that the twin does not serve."""
+    """Return a function that calls the twin, or the numpy function for arguments that the twin does not take."""
 
     @wraps(function)
     def either(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -28,7 +28,7 @@ def few_rows(monkeypatch):
     for module in (equal_width, local_cells, runs):
         monkeypatch.setattr(module, "ROWS_IN_CACHE", 64)
     monkeypatch.setattr(adding, "_ROWS", 64)
-    monkeypatch.setattr(top_k, "_NUMBERS", 64)
+    monkeypatch.setattr(top_k, "NUMBERS_IN_CACHE", 64)
 
 
 def sample_of(shape, n=N, weighted=False):

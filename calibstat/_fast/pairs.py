@@ -1,9 +1,9 @@
 r"""Compiled sums over all pairs of rows for the Laplace and the Gaussian kernel: O(n^2 (d + C)), O(n) memory.
 
-A block of columns stays in the cache while all rows below it pass, four at a time. For these and the block: distances,
-by :math:`TV = \tfrac12 (\sum_k a_k + \sum_k b_k) - \sum_k \min(a_k, b_k)` or :math:`|a - b|^2 = |a|^2 + |b|^2 - 2 ab`;
-kernel values, by powers of two; and one sum for each vector. Everything is in double precision: observed values are
-compared with draws by matrix products, and ties between them must stay ties.
+A block of columns stays in the cache while all rows below it pass, four at a time. For four rows and the block, three
+things are computed: distances, by :math:`TV = \tfrac12 (\sum_k a_k + \sum_k b_k) - \sum_k \min(a_k, b_k)` or
+:math:`|a - b|^2 = |a|^2 + |b|^2 - 2 ab`; kernel values, by powers of two; and one sum for each vector. All numbers have
+double precision: observed values are compared with draws that come from matrix products, and ties must stay ties.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from numpy.polynomial import Chebyshev, Polynomial
 from calibstat._compiled import threads
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 
-_COLUMNS = 224  # of a block: some thirty numbers for each of its rows stay in the fastest cache
+_COLUMNS = 224  # of a block, so that some thirty numbers for each stay in the fastest cache
 # With more vectors than this, matrix products by tiles of kernel values are faster.
 _MOST_VECTORS = 128
-# Distances are computed from sums where their rounding, 1e-16 of the longest row or its square, is below 1e-12 of the
-# bandwidth or its square.
+# With smaller bandwidths, relative to the longest row, the rounding of distances (1e-16 of its length or square) would
+# be more than 1e-12 of the bandwidth or its square.
 _SMALLEST_BANDWIDTH = {"laplace": 1e-3, "gaussian": 1e-2}
 
 
 def panel_sums(panels: Any, vectors: Floats, power: int = 1) -> Any:
     """Twin of `PanelSums.__call__`, for few vectors, bandwidths that are not tiny, and kernel values not kept."""
     name, features = panels.kernel.compiled, panels.features
-    kept = panels._kept is not None  # then products with kernel values that are there are faster
+    kept = panels._kept is not None  # products with kept kernel values are faster
     if kept or not name or not 0 < len(vectors) <= _MOST_VECTORS or not features.size:
         return NotImplemented
     squares = (features**2).sum(axis=1)
@@ -47,7 +47,7 @@ def panel_sums(panels: Any, vectors: Floats, power: int = 1) -> Any:
     columns, values = _padded_to_lines(features.T), _padded_to_lines(vectors)
     rows = np.ascontiguousarray((1.0 if name == "laplace" else -2.0) * columns.T)
     factors = np.ascontiguousarray(values.T)
-    table = np.concatenate([_padded_to_lines(offsets[None])[:1], columns, values])  # all that is read of a column
+    table = np.concatenate([_padded_to_lines(offsets[None])[:1], columns, values])  # all that a column needs
 
     def add(start: int, stop: int) -> Floats:
         block, workspace = lined_up(len(table), stop - start), lined_up(2, ROWS, stop - start)
@@ -59,7 +59,7 @@ def panel_sums(panels: Any, vectors: Floats, power: int = 1) -> Any:
 
 
 def _padded_to_lines(rows: Floats) -> Floats:
-    """Add zeros, so that rows can be read some at a time and columns line by line; nothing is added to any sum."""
+    """Add zeros, which change no sum, so that rows are read in groups and columns in lines of the cache."""
     height, width = rows.shape
     return np.pad(rows.astype(float), ((0, -height % AT_ONCE), (0, -width % LINE)))
 
@@ -121,31 +121,31 @@ def _add_products(values, vectors, width, factors, i, totals, m):  # type: ignor
             totals[m, c + 4] += factors[i + r, c + 4] * s4
 
 
-# Compiled sum over all pairs of residuals for the Gaussian kernel of predictions: O(n^2 K), O(n K) memory.
+# The compiled sum over all pairs of residuals for the Gaussian kernel of predictions: O(n^2 K), O(n K) memory.
 #
-# Of :math:`\langle e_i, e_j \rangle = [y_i = y_j] - p_i(y_j) - p_j(y_i) + \langle p_i, p_j \rangle` the last term is
-# known from the kernel's exponent. With rows sorted by label the others are the same for a whole block of columns, or
-# one number of each column, so that no second product of vectors is needed.
+# In :math:`\langle e_i, e_j \rangle = [y_i = y_j] - p_i(y_j) - p_j(y_i) + \langle p_i, p_j \rangle` the last term
+# follows from the kernel's exponent. With rows sorted by label, each other term is the same for a whole block of
+# columns, or one number for each column, so that no second product of vectors is needed.
 #
-# In units in which the kernel is :math:`2^{-|p - q|^2 / 2}`, with :math:`f_{ij} = \langle p_i, p_j \rangle -
+# With units in which the kernel is :math:`2^{-|p - q|^2 / 2}`, with :math:`f_{ij} = \langle p_i, p_j \rangle -
 # |p_j|^2/2` and r the length of a chance of 1,
 #
 # .. math:: k_{ij} = 2^{-|p_i|^2/2}\, 2^{f_{ij}}, \qquad r^2 \langle e_i, e_j \rangle =
 #           f_{ij} + (|p_j|^2/2 - r\, p_j(y_i)) + (r^2 [y_i = y_j] - r\, p_i(y_j)).
 
-_RESIDUAL_COLUMNS = 256  # of a block: some twenty numbers for each of its rows stay in the fastest cache
+_RESIDUAL_COLUMNS = 256  # of a block, so that some twenty numbers for each stay in the fastest cache
 _UNROLLED = 32  # columns that loops take in one step
-_FEWEST_ROWS = 48  # of a class, on average: blocks do not reach from one label to the next
-# 2^this is nothing beside 2^(any exponent), also of rows that are as unlike as possible.
+_FEWEST_ROWS = 48  # of a class, on average, since a block has columns of one label only
+# 2^this is negligible beside 2^(any exponent), even for the most different rows.
 _NO_PAIR = -1000.0
 _LARGEST_EXPONENT = 900.0
-# Products are rounded by 2e-16 of a chance of 1, however small they are. That is to be below 1e-12 of their sizes added
-# up, so that ties stay ties; where predictions are sharp and right, it may not be.
+# Products are rounded by 2e-16 of a chance of 1, however small they are. Ties stay ties if that is below 1e-12 of the
+# sum of their sizes, which may fail where predictions are sharp and right.
 _SMALLEST_SUM = 2e-4
 
 
 def sums_of_labels(panels: Any, labels: Array, chances: Floats) -> Any:
-    """Twin of `PanelSums.of_labels`, where rows are compared by their chances, at one bandwidth that is not tiny."""
+    """Twin of `PanelSums.of_labels`, for rows compared by their chances with one bandwidth that is not tiny."""
     n, n_classes = chances.shape
     served = panels.kernel.compiled == "gaussian" and len(panels.bandwidths) == 1 and panels._kept is None
     if not served or n < _FEWEST_ROWS * n_classes or not np.array_equal(panels.features, chances):
@@ -161,7 +161,7 @@ def sums_of_labels(panels: Any, labels: Array, chances: Floats) -> Any:
         return NotImplemented
     factors = np.where(taken, np.exp2(-halves), 0.0)
     columns = np.ascontiguousarray(rows.T)
-    # all that is read of a column: its part of exponents, its chances, its part of products with rows of each label
+    # all that a column needs: its part of exponents, its chances, and its part of products with rows of each label
     table = np.concatenate([np.where(taken, -halves, _NO_PAIR)[None], columns, halves - unit * columns[:n_classes]])
 
     def add(start: int, stop: int) -> float:
@@ -181,7 +181,7 @@ def _least_sum(errors: Floats, rows: Floats) -> float:
 
 
 def _places(labels: Ints, n_classes: int) -> tuple[Ints, Bools]:
-    """Return the label of each place, whole lines for each label, and which places are taken by rows."""
+    """Return the label of each place, in whole lines of the cache for each label, and which places have rows."""
     counts = np.bincount(labels, minlength=n_classes)
     room = counts + -counts % LINE
     codes = np.repeat(np.arange(n_classes), room)
@@ -222,7 +222,7 @@ def _residuals_below(rows, codes, factors, unit, start, block, exponents):  # ty
 
 @njit(nogil=True, cache=True, fastmath={"contract", "reassoc", "nsz"})
 def _add_residuals(exponents, r, of_labels, label, width):  # type: ignore[no-untyped-def]
-    """Return the sum of 2^exponent along row r, and of the same times exponent + number of the column for the label."""
+    """Return the sum of 2^exponent along row r, and the sum of the same times (exponent + the column's part)."""
     wide()
     exponent, part = exponents[r][:width], of_labels[label][:width]
     kernel, weighted = 0.0, 0.0
@@ -237,7 +237,7 @@ def _add_residuals(exponents, r, of_labels, label, width):  # type: ignore[no-un
 
 ROWS: Final = 4
 AT_ONCE: Final = 5
-"""The number of features, which are padded with zeros, is a multiple of it."""
+"""Features are padded with zeros to a multiple of this number."""
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
@@ -284,10 +284,10 @@ def without_minima(rows, i, columns, offsets, found, width):  # type: ignore[no-
             w[j] -= min(w0, b0) + min(w1, b1) + min(w2, b2) + min(w3, b3) + min(w4, b4)
 
 
-# Instructions of the processor that numba has no name for: two additions at once, and asking for memory ahead.
+# Instructions of the processor that numba does not offer: two additions at once, and prefetching memory.
 
 _PAIR, _BYTES, _NUMBER = ir.VectorType(ir.DoubleType(), 2), ir.IntType(8).as_pointer(), ir.IntType(32)
-# Rows between what is asked for and what is read, and bytes that come together.
+# The number of rows to prefetch ahead, and of bytes in a line of the cache.
 _AHEAD, _TOGETHER = 512, 64
 
 
@@ -311,7 +311,7 @@ def _add_pair(context: Any, table: Any, spot: Any, first: Any, second: Any) -> t
 
 
 def _fetch(context: Any, column: Any, row: Any) -> tuple[Any, Any]:  # noqa: ARG001
-    """Prefetch a row that is needed soon; it may lie beyond the array."""
+    """Prefetch a row; it may lie beyond the array."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         kind = ir.FunctionType(ir.VoidType(), [_BYTES, _NUMBER, _NUMBER, _NUMBER])
@@ -329,7 +329,7 @@ fetch: Any = intrinsic(_fetch)
 
 @njit(nogil=True, cache=True, inline="always")
 def fetch_ahead(column, start, stop):  # type: ignore[no-untyped-def]
-    """Prefetch the rows that follow these at some distance."""
+    """Prefetch the rows `_AHEAD` of these."""
     for row in range(start + _AHEAD, stop + _AHEAD, _TOGETHER // column.itemsize):
         fetch(column, row)
 
@@ -341,14 +341,14 @@ LINE: Final = 8
 
 
 def _wide(context: Any) -> tuple[Any, Any]:  # noqa: ARG001
-    """Let the loops of this function use vectors of 512 bits, where the processor has them; LLVM stays at 256.
+    """Let the loops of this function use vectors of 512 bits if the processor has them; LLVM prefers 256.
 
-    Loops with many multiplications for each number that they read gain a third; others gain nothing.
+    Loops with many multiplications for each number that they read become a third faster, others no faster.
     """
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
         attributes = builder.function.attributes
-        if isinstance(attributes, set):  # its own `add` knows only attributes without a value
+        if isinstance(attributes, set):  # its own `add` takes only attributes without a value
             set.add(attributes, '"prefer-vector-width"="512"')
         return context.get_dummy_value()
 
@@ -359,28 +359,28 @@ wide: Any = intrinsic(_wide)
 
 
 def lined_up(*shape: int) -> Floats:
-    """Return zeros that begin with a line of the cache, so that no vector lies across two if rows are whole lines."""
+    """Return zeros that begin at a line of the cache; if rows are whole lines, no vector then lies across two."""
     size = prod(shape)
     memory = np.zeros(size + LINE)
     start = -memory.ctypes.data // memory.itemsize % LINE
     return memory[start : start + size].reshape(shape)
 
 
-# Powers of two, for exponentials that are computed many at a time.
+# Powers of two, of many numbers at a time.
 
-# 2^f for -1/2 <= f <= 1/2, to 2e-14.
+# The coefficients of 2^f for -1/2 <= f <= 1/2, with an error of 2e-14.
 _C0, _C1, _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9 = (
     Chebyshev.interpolate(np.exp2, 9, domain=[-0.5, 0.5]).convert(kind=Polynomial).coef.tolist()
 )
-# Adding it rounds a number to an integer, which then stands in its lowest bits.
-_ROUNDING = 1.5 * 2.0**52
+# A number to which this is added is rounded to an integer in its lowest bits.
+_TO_INTEGER = 1.5 * 2.0**52
 
 
 @njit(nogil=True, cache=True, fastmath={"contract"})
 def power_of_two(power):  # type: ignore[no-untyped-def]
-    """2^power, to 2e-14, for powers from -1000 to 1000."""
-    rounded = power + _ROUNDING
-    f = power - (rounded - _ROUNDING)
+    """Return 2^power with an error of 2e-14, for powers from -1000 to 1000."""
+    rounded = power + _TO_INTEGER
+    f = power - (rounded - _TO_INTEGER)
     value = _C9 * f + _C8
     value = value * f + _C7
     value = value * f + _C6
@@ -393,7 +393,7 @@ def power_of_two(power):  # type: ignore[no-untyped-def]
     return as_float(as_integer(value) + (as_integer(rounded) << 52))
 
 
-# The bits of a double as a whole number, and back, for exponentials that are computed many at a time.
+# The bits of a double as a whole number, and back.
 
 
 def _as(found: Any, given: Any) -> tuple[Any, Any]:
@@ -422,7 +422,7 @@ as_float: Any = intrinsic(_float_of)
 # Work in pieces that do not depend on the number of threads.
 
 T = TypeVar("T")
-# Rows of one piece: enough work for a thread to be worth its start.
+# Rows of one piece, enough work to be worth a thread.
 ROWS_IN_A_PIECE = 2**18
 
 
@@ -432,12 +432,12 @@ def pieces(n: int, size: int = ROWS_IN_A_PIECE) -> list[tuple[int, int]]:
 
 
 def shares(n: int) -> list[tuple[int, int]]:
-    """Cut 0..n into a piece for each thread, for work that gives the same numbers however it is cut."""
+    """Cut 0..n into one piece for each thread, for work whose result does not depend on the cuts."""
     return pieces(n, max(ROWS_IN_A_PIECE, -(-n // threads())))
 
 
 def in_threads(work: Callable[..., T], tasks: Iterable[tuple[int, ...]]) -> list[T]:
-    """Return ``work(*task)`` for all tasks, in their order; kernels that release the GIL then run side by side."""
+    """Return ``work(*task)`` for all tasks, in their order; kernels that release the GIL run side by side."""
     waiting = list(tasks)
     if threads() == 1 or len(waiting) == 1:
         return [work(*task) for task in waiting]

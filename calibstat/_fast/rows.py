@@ -1,8 +1,8 @@
 """Compiled loops over the rows of one large sample of two classes, for its binned errors.
 
-Steps of a histogram, from which cells of equal mass are cut without a sort; and counts and sums over cells in one pass,
-in which the cell of each row is found on the way. Neighbouring rows are added to eight tables in turn, so that no
-addition waits for the one before it. Rows are cut into pieces that depend on their number only, and pieces are added
+One loop counts the steps of a histogram, from which cells of equal mass are cut without a sort. Another finds the cell
+of each row and adds the row to it in the same pass. Neighbouring rows are added to eight tables in turn, so that no
+addition waits for the one before it. Rows are cut into pieces that depend only on their number, and pieces are added
 up in their order.
 """
 
@@ -20,11 +20,11 @@ from calibstat.binnings.intervals import ByArithmetic
 from calibstat.binnings.selection import BITS_LEFT_OUT, LOWEST, N_STEPS, TINY, BySteps
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 
-# Rows for which vector instructions find first where they belong, and rows after which tables are added up and emptied,
-# so that sums of equal numbers stay right.
+# Vector instructions find the cells of so many rows at once. After `SUMMED` rows the tables are added up and emptied,
+# so that sums of many equal numbers stay accurate.
 ROWS_AT_ONCE, SUMMED = 128, 2**15
 TABLES = 8
-# With more sums than this, or with more than one for so many rows, the tables would cost more than the rows.
+# With more sums than this, or with fewer rows for each sum, the tables would cost more than the rows.
 _MANY_SUMS, _ROWS_FOR_A_SUM, _FEW_SUMS = 2**15, 4, 64
 
 
@@ -70,9 +70,9 @@ def _find(step, chosen, first):  # type: ignore[no-untyped-def]
     return rows[:size].copy()
 
 
-# Counts and sums over cells in one pass; cells are found by the rule that would have written their index.
+# Counts and sums over cells in one pass, in which the rule that would write the index finds the cells.
 
-# What a row adds to the number of events: a single number, which is exact, then holds both counts.
+# A row adds this to the number of events, so that one number holds both counts exactly.
 _ROW_UNIT = 2.0**-26
 
 
@@ -92,7 +92,7 @@ def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> Any:
 
 
 def _equal_steps(finder: ByArithmetic) -> tuple[Floats, float, float, int]:
-    """Return what `_place` needs: the inner edges, the first edge, how many steps are in one unit, and their bits."""
+    """Return the arguments of `_place`: inner edges, first edge, number of steps in one unit, and their bits."""
     edges, bits = finder.edges, finder.bits
     scale = float(((len(edges) - 1) << bits) / (edges[-1] - edges[0]))
     return np.ascontiguousarray(edges[1:-1]), float(edges[0]), scale, bits
@@ -147,7 +147,7 @@ def _by_steps(column, step, codes, values, cell, edge, sums):  # type: ignore[no
 
 @njit(nogil=True, cache=True, inline="always")
 def _place(values, inner, low, scale, bits, found):  # type: ignore[no-untyped-def]
-    """Write the cells of equal width of at most so many values as make a block."""
+    """Write the cells of equal width of the values of a block."""
     last, mask, shift = np.int32(((len(inner) + 1) << bits) - 1), np.int32((1 << bits) - 1), np.int32(bits)
     near = np.int32(0)
     for i in range(len(values)):
@@ -163,7 +163,7 @@ def _place(values, inner, low, scale, bits, found):  # type: ignore[no-untyped-d
 
 @njit(nogil=True, cache=True, inline="always")
 def _look_up(values, step, cell, edge, found):  # type: ignore[no-untyped-def]
-    """Write the cell of each row: that of its step, or the next one for a value beyond the edge in the step."""
+    """Write the cell of each row: that of its step, or the next one for a value beyond the step's edge."""
     for i in range(len(values)):
         here = cell[step[i]]
         found[i] = here if here >= 0 else ~here + (values[i] > edge[step[i]])
@@ -171,10 +171,10 @@ def _look_up(values, step, cell, edge, found):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True, inline="always")
 def _add_both(cells, codes, values, tables):  # type: ignore[no-untyped-def]
-    """Add a block of rows, in these cells, to the tables in turn."""
+    """Add the rows of a block, whose cells these are, to the tables in turn."""
     apart, whole = len(tables) // TABLES, len(codes) - len(codes) % TABLES
     for first in range(0, whole, TABLES):
-        for j in range(TABLES):  # of a known length, so that the compiler writes it out
+        for j in range(TABLES):  # the length is constant, so that the compiler unrolls the loop
             spot = np.uint64(j * apart) + np.uint64(2) * np.uint64(cells[first + j])
             add_pair(tables, spot, values[first + j], codes[first + j] + _ROW_UNIT)
     for i in range(whole, len(codes)):
@@ -184,7 +184,7 @@ def _add_both(cells, codes, values, tables):  # type: ignore[no-untyped-def]
 
 @njit(nogil=True, cache=True)
 def _close_both(tables, sums):  # type: ignore[no-untyped-def]
-    """Add up the tables and empty them: rows, events, and values."""
+    """Add up rows, events and values of the tables, and empty the tables."""
     size = sums.shape[1]
     for cell in range(size):
         for j in range(2 * cell, 2 * TABLES * size, 2 * size):

@@ -1,4 +1,4 @@
-"""Which calibrator is best? Fitted on some rows, tested and compared on others."""
+"""Comparisons of calibrators that are fitted on some rows and tested on others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
 
-# Shares of the time at which fitting usually ends, of the whole, and testing, of what is left.
+# Fitting usually takes this share of the time, and tests this share of the rest.
 _FITTED, _TESTED = 0.6, 0.75
 _MISSING = NOT_FOR_PAIRS | joint_only("each pair of calibrators is tested by itself")
 
@@ -66,53 +66,53 @@ def compare_calibrators(
     n_resamples: int | None = None,
     rng: RNG = None,
 ) -> CalibratorComparison:
-    """Fit calibrators on some rows; test each, and compare each two, on rows that none of them was fitted on.
+    """Fit calibrators on some rows, and test and compare them on rows that none of them was fitted on.
 
-    Rows are split at random, evenly over the predictions and without a look at labels, so that redrawn labels have the
-    law of the labels of the test rows. There the predictions as given ("uncalibrated") and those of every calibrator
-    are tested for calibration, each under its own exact null, and each two are compared as by `comparison_test`: the
-    difference of debiased squared errors, each binned by its own cells, with a p-value that holds also where both are
-    calibrated, adjusted over all pairs. Proper scores stand beside it, with the part that is calibration and the rest
-    (refinement), so that lost sharpness is seen.
+    Rows are split at random, evenly over the predictions and without regard to the labels, so that redrawn labels have
+    the law of the labels of the test rows. On the test rows the original predictions ("uncalibrated") and those of
+    every calibrator are tested for calibration, each under its own exact null. Each pair is compared as by
+    `comparison_test`: by the difference of debiased squared errors, each binned by its own cells, with a p-value that
+    also holds where both are calibrated. These p-values are adjusted over all pairs. Proper scores, split into
+    calibration and refinement, show where sharpness is lost.
 
-    P-values belong to one split that is chosen beforehand by `rng`; do not draw another when you do not like them.
-    With several splits they are twice the median over splits (Rueger 1978), and standard errors widened for the shared
-    rows (Nadeau & Bengio 2003) describe how fits vary; they enter no p-value.
+    The p-values belong to the split that `rng` chooses; do not draw another one because of them. With several splits
+    a p-value is twice the median over splits (Rueger 1978). Standard errors, widened for the shared rows (Nadeau &
+    Bengio 2003), then describe how fits vary, and enter no p-value.
 
     Parameters
     ----------
     calibrators : mapping of str to calibrator
-        By name; copies of them are fitted.
+        Calibrators by name; copies of them are fitted.
     sample : Sample, or (n,) labels
-        With variables for calibrators that name one, such as ``VariableBased("age")``. Or labels, with `y_prob` beside
-        them and what else a `Sample` takes.
+        A sample, with the variables that calibrators such as ``VariableBased("age")`` name; or labels, with `y_prob`
+        and the other arguments of a `Sample`.
     y_prob, variables, sample_weight, labels, y_true
-        As for `Sample`, where none is given; `y_true` are the labels by name.
+        As for `Sample`, if none is given; `y_true` passes the labels by name.
     lens : Lens, optional
-        Looked through before the estimator's own: the same as ``lens | estimator``. Where neither has one,
-        ``TopLabel()`` for more than two classes if the binning cuts one column.
+        Looked through before the estimator's own: the same as ``lens | estimator``. If neither has one, it is
+        ``TopLabel()`` for more than two classes and a binning that cuts one column.
     estimator : Estimator, optional
-        ``DebiasedL2`` with a binning, by default ``DebiasedL2(EqualMass(15))``, fewer cells for few rows. Cells of
-        fewer than 8 rows are merged with their neighbours.
+        ``DebiasedL2`` with a binning; by default ``DebiasedL2(EqualMass(15))``, with fewer cells for few rows. Cells
+        with fewer than 8 rows are merged with their neighbours.
     test_size : float, optional
-        Share of the rows that are tested on, by default 0.5.
+        Share of the test rows, by default 0.5.
     cv : int, optional
-        Instead of a split, cross-fit in so many folds and test on all rows: then p-values of calibrators are only
+        Number of folds: instead of a split, cross-fit and test on all rows. P-values of calibrators are then only
         approximate, and the result says so.
     n_splits : int
         Number of random splits.
     fitted_rows : mapping of str to ints, optional
-        Calibrators that are fitted already, and the rows of the sample that they were fitted on (empty for none). They
-        are not fitted again, and none of these rows is tested on.
+        For each calibrator that is fitted already, the rows of the sample that it was fitted on (empty for none). It
+        is not fitted again, and these rows are not tested on.
     adjust : {"holm", "fdr_by"}
         How the p-values of pairs are adjusted: by Holm's method, or for the share of false discoveries (Benjamini &
         Yekutieli 2001).
     level : float
-        From which adjusted p-value on two are told apart; p-values do not depend on it.
+        Two calibrators are told apart if their adjusted p-value is at most this; p-values do not depend on it.
     confidence_level : float
-        Of intervals.
+        Level of the intervals.
     n_resamples : int, optional
-        For the exact p-values; by default 999, or as many as adjusted p-values of 0.02 need.
+        Number of resamples for the exact p-values: by default 999, or more if adjusted p-values of 0.02 need them.
     rng : int, Generator or None
         Chooses rows and redraws labels.
 
@@ -124,7 +124,7 @@ def compare_calibrators(
     Raises
     ------
     ValueError
-        If rows would be tested on that a calibrator was fitted on, or a calibrator cannot be fitted.
+        If too few rows are left to test on, or a calibrator cannot be fitted.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def compare_calibrators(
 
 
 def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | None, n_test: int) -> Estimator:
-    """Return the estimator with its lens; refuse estimators that have no comparison."""
+    """Return the estimator with its lens, and refuse one that cannot be compared."""
     asked = behind(lens, DebiasedL2(EqualMass(min(15, max(1, n_test // 20)))) if estimator is None else estimator)
     if asked.core.squared_form is None:
         raise ValueError(
@@ -195,7 +195,7 @@ def enough_resamples(n_pairs: int, n_splits: int) -> int:
 
 
 def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float, adjust: str) -> str:
-    """Say if the resamples are too few to tell any two calibrators apart, otherwise return ""."""
+    """Say if there are too few resamples to tell any two calibrators apart; otherwise return ""."""
     own = min(1.0, 2 * (2 if n_splits > 1 else 1) / (1 + n_resamples))
     floor = float(adjust_pvalues([own] * n_pairs, adjust).min())
     if floor <= level:
@@ -209,7 +209,7 @@ def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float, adju
 @final
 @dataclass(frozen=True)
 class Judging:
-    """How models are judged on rows that they were not fitted on: tests, scores, and comparisons of each two."""
+    """Tests, scores and comparisons of models on rows that they were not fitted on."""
 
     estimator: Estimator
     adjust: str
@@ -224,9 +224,9 @@ class Judging:
         streams: Sequence[np.random.Generator],
         sizes: tuple[int, int],
     ) -> tuple[tuple[CalibratorResult, ...], tuple[PairResult, ...]]:
-        """Judge each model, of which `texts` says what it is, and each two, on the rows of each split with its stream.
+        """Test each model, described in `texts`, and compare each pair on the rows of each split.
 
-        Streams go by name: another order of calibrators, or one more, changes no p-value of the others.
+        Each name has a stream of its own, so that another order, or a further calibrator, changes no p-value.
         """
         families = [Streams(stream) for stream in streams]
         found = []
@@ -259,7 +259,7 @@ class Judging:
         samples: Sequence[Mapping[str, Sample]],
         sizes: tuple[int, int],
     ) -> tuple[PairResult, ...]:
-        """Compare each two on the rows of each split, and adjust over all of them."""
+        """Compare each pair on the rows of each split, and adjust the p-values over all pairs."""
         tests = [
             tuple(self._pair(*both, split, each) for split, each in enumerate(samples))
             for both in track(chosen, len(chosen))
@@ -273,7 +273,7 @@ class Judging:
     def _pair(
         self, first: CalibratorResult, second: CalibratorResult, split: int, samples: Mapping[str, Sample]
     ) -> ComparisonTest:
-        """Compare two on one split; their own exact p-values are known and not drawn again for each pair."""
+        """Compare two on one split; their own exact p-values were drawn before."""
         return compare_tested(
             (first.tests[split], second.tests[split]),
             (samples[first.name], samples[second.name]),
@@ -285,7 +285,7 @@ class Judging:
 
 
 def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
-    """Score what is seen through the lens; the Brier score without its calibration part is refinement."""
+    """Return the scores seen through the lens; refinement is the Brier score without its calibration part."""
     seen = estimator.lens(sample)
     brier, log = float(BrierScore()(seen)), LogScore()
     called = seen.predictions.probabilities[np.arange(len(seen)), seen.outcomes]
@@ -294,7 +294,7 @@ def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
 
 
 def _root_interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:
-    """Return the interval of the squared error, in roots."""
+    """Return the interval of the root error, or None where there is none."""
     try:
         interval = normal_interval(estimator.core, estimator.lens(sample)).interval(level)
     except NoInterval:

@@ -22,36 +22,36 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _CROSS_FITTED = (
-    "cross-fitted: each row is predicted by a calibrator that has not seen it, but the fits share rows, so that for "
-    "calibrators the null of redrawn labels, and every p-value made of it, is only approximate"
+    "cross-fitted: each row is predicted by a calibrator that has not seen it, but the fits share rows; so the null of "
+    "redrawn labels, and every p-value based on it, is only approximate for calibrators"
 )
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratorComparison(Result):
-    """What `compare_calibrators` found.
+    """The result of `compare_calibrators`.
 
     Parameters
     ----------
     models : tuple of CalibratorResult
-        The predictions as given ("uncalibrated") first, then the calibrators in their order.
+        The original predictions ("uncalibrated") first, then the calibrators in their order.
     pairs : tuple of PairResult
-        Each two of them.
+        One for each pair of models.
     splits : tuple of Split
-        Which rows were fitted on, and which were tested on.
+        The rows that calibrators were fitted on and those that they were tested on.
     estimator : Estimator
-        With its lens.
+        The estimator with its lens.
     adjust : str
         How the p-values of pairs are adjusted.
     level : float
-        From which adjusted p-value on two are told apart.
+        Two models are told apart if their adjusted p-value is at most this.
     confidence_level : float
     n_resamples : int
     cross_fitted : bool
-        Whether every row was tested on, with the prediction of a calibrator fitted on other folds.
+        Whether all rows are test rows, each predicted by a calibrator that was fitted on the other folds.
     notes : tuple of str
-        What limits the result.
+        Limits of the result.
     """
 
     models: tuple[CalibratorResult, ...]
@@ -77,7 +77,7 @@ class CalibratorComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """Which calibrators are better calibrated than which, or that none can be told apart."""
+        """The sentences that say which calibrators are better than which, or that none can be told apart."""
         told = [pair for pair in self.pairs if pair.rejects]
         if not told:
             smallest = min(pair.pvalue_adjusted for pair in self.pairs)
@@ -120,7 +120,7 @@ class CalibratorComparison(Result):
 
     @property
     def all_notes(self) -> tuple[str, ...]:
-        """What limits the result, with what follows from the way rows were split."""
+        """Limits of the result, also those that follow from how rows were split."""
         found = list(self.notes)
         if self.cross_fitted:
             found.append(_CROSS_FITTED)
@@ -128,11 +128,11 @@ class CalibratorComparison(Result):
         if clipped:
             rows = ", ".join(f"{each.name} in {counted(each.scores.n_clipped, 'row')}" for each in clipped)
             found.append(
-                f"log counts probabilities below {LogScore().clip:g} as this much, or it would be infinite; what "
-                f"happened had been called that improbable by {rows}"
+                f"log takes a probability below {LogScore().clip:g} for this much, or it would be infinite; the "
+                f"outcome had such a probability for {rows}"
             )
         if self._n_test < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} test rows: the normal approximation is for at least as many")
+            found.append(f"fewer than {ENOUGH_ROWS} test rows: the normal approximation needs at least as many")
         return tuple(found)
 
     def _sentences(self) -> list[str]:
@@ -145,11 +145,11 @@ class CalibratorComparison(Result):
         own, pair = self.hypotheses
         exact = "only approximate for calibrators, see the note" if self.cross_fitted else "exact"
         return [
-            ("squared", "calibration error of cell means, in each one's own cells, unbiased; root: its root"),
-            ("p", f"of each one's calibration by itself ({exact})"),
+            ("squared", "unbiased squared calibration error of cell means, in each one's own cells; root: its root"),
+            ("p", f"of the test of each one by itself ({exact})"),
             (
                 "scores",
-                "seen through the lens; Brier = squared calibration error + refinement, which grows where sharpness is "
+                "seen through the lens; Brier = squared calibration error + refinement, which grows as sharpness is "
                 "lost",
             ),
             ("null", own),
@@ -183,9 +183,9 @@ class CalibratorComparison(Result):
 class Scores:
     """Proper scores of the test rows, seen through the lens; smaller is better.
 
-    `calibration` is the part of the Brier score that adding its mean residual to each cell would take off (unbiased,
-    binned), and `refinement` the rest, which grows where sharpness is lost. `n_clipped` counts rows, of all splits,
-    whose outcome had been called so improbable that the log score counts a larger probability, lest it be infinite.
+    `calibration` is the part of the Brier score that vanishes if each cell's mean residual is added to its predictions
+    (unbiased, binned). `refinement` is the rest, which grows as sharpness is lost. `n_clipped` is the number of rows,
+    over all splits, whose outcome had such a small probability that the log score replaces it by a larger one.
     """
 
     brier: float
@@ -198,10 +198,10 @@ class Scores:
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class CalibratorResult(Result):
-    """What was found of one calibrator on rows that it was not fitted on; means over splits where there are several.
+    """The results of one calibrator on rows that it was not fitted on; with several splits, their means.
 
-    `calibrator` is its repr, "" for the predictions as given. Of each split there is one of `tests`: the debiased
-    squared error under its own null. `root_interval`, of the root error, is there for a single split.
+    `calibrator` is its repr, or "" for the original predictions. `tests` has one test for each split, of the debiased
+    squared error under its own null. `root_interval` is the interval of the root error, for a single split.
     """
 
     name: str
@@ -217,17 +217,17 @@ class CalibratorResult(Result):
 
     @property
     def root(self) -> float:
-        """The root of the squared error, 0 if that is negative."""
+        """The root of the squared error, or 0 if that is negative."""
         return float(np.sqrt(max(0.0, self.value)))
 
     @property
     def pvalue(self) -> float:
-        """Of "this model is calibrated", exact; twice the median over several splits."""
+        """The exact p-value of "this model is calibrated"; with several splits, twice the median."""
         return twice_median([test.pvalue for test in self.tests])
 
     @property
     def verdict(self) -> str:
-        """The root error and the p-value, for those who read on."""
+        """One sentence with the root error and the p-value."""
         interval = f" ({_root_ends(self)})" if self.root_interval else ""
         return f"{self.name}: root calibration error {self.root:.3g}{interval}, p = {self.pvalue:.3g}"
 
@@ -244,7 +244,7 @@ class CalibratorResult(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResult(Result):
-    """Two calibrators on the same test rows, a test for each split; `pvalue_adjusted` is over all pairs."""
+    """Two calibrators on the same test rows, with one test for each split; `pvalue_adjusted` is over all pairs."""
 
     first: CalibratorResult
     second: CalibratorResult
@@ -256,7 +256,7 @@ class PairResult(Result):
 
     @property
     def verdict(self) -> str:
-        """Which of two is better calibrated and by how much, or that they cannot be told apart."""
+        """One sentence: which of the two is better and by how much, or that they cannot be told apart."""
         lens = where(self.tests[0].questions[0].lens)
         if not self.rejects:
             names = f"{self.first.name} and {self.second.name}"
@@ -271,27 +271,27 @@ class PairResult(Result):
 
     @property
     def difference(self) -> float:
-        """Squared error of the first minus that of the second; the mean over splits."""
+        """The squared error of the first minus that of the second; with several splits, the mean."""
         return float(np.mean([test.difference for test in self.tests]))
 
     @property
     def pvalue(self) -> float:
-        """Wrapped, of this pair by itself; twice the median over several splits."""
+        """The wrapped p-value of this pair by itself; with several splits, twice the median."""
         return pair_pvalue(self.tests)
 
     @property
     def rejects(self) -> bool:
-        """Whether the two are told apart, after adjustment."""
+        """Whether the adjusted p-value tells the two apart."""
         return self.pvalue_adjusted <= self.level
 
     @property
     def confidence_interval(self) -> ConfidenceInterval | None:
-        """Of the difference, not wrapped; for a single split."""
+        """The interval of the difference, not wrapped, for a single split; None for several."""
         return self.tests[0].confidence_interval if len(self.tests) == 1 else None
 
     @property
     def split_standard_error(self) -> float | None:
-        """Of the mean difference over several splits (Nadeau & Bengio 2003): a description, not for p-values."""
+        """The standard error of the mean difference over several splits (Nadeau & Bengio 2003); no p-value uses it."""
         return corrected_standard_error([test.difference for test in self.tests], self.n_fit, self.n_test)
 
     def _values(self) -> dict[str, Any]:
@@ -311,18 +311,18 @@ def pair_pvalue(tests: Sequence[ComparisonTest]) -> float:
     return twice_median([test.pvalue for test in tests])
 
 
-# How comparisons of calibrators are put into words. Words never accept a null hypothesis.
+# Comparisons of calibrators in words. Words never accept a null hypothesis.
 
 MOST_PAIRS = 6
 
 
 def where(lens: Lens) -> str:
-    """Say in which sense: "for the top label", or the lens as it prints itself."""
+    """Name the lens in a sentence: "for the top label", or its repr."""
     return "for the top label" if repr(lens) == "TopLabel()" else f"through {lens!r}"
 
 
 def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
-    """List who cannot be told apart, a line each; of many only those whose interval excludes 0 all the same."""
+    """List the pairs that cannot be told apart; of many pairs, only those whose interval excludes 0."""
     apart = [pair for pair in pairs if not pair.rejects]
     shown = apart if len(apart) <= MOST_PAIRS else [pair for pair in apart if outvoted(pair)]
     lines = [f"  {pair.first.name} and {pair.second.name} cannot be told apart ({_adjusted(pair)})" for pair in shown]
@@ -332,7 +332,7 @@ def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
 
 
 def outvoted(pair: PairResult) -> bool:
-    """Whether the interval of the difference excludes 0 and the p-value does not reject."""
+    """Whether the interval of the difference excludes 0, but the p-value does not reject."""
     interval = pair.confidence_interval
     return not pair.rejects and interval is not None and not interval.low <= 0 <= interval.high
 
@@ -365,7 +365,7 @@ def error_table(models: Sequence[CalibratorResult], confidence_level: float) -> 
 
 
 def _decimals(value: float) -> str:
-    """Five decimals; what is rounded to zero has no sign."""
+    """Write five decimals; a zero has no sign."""
     return f"{round(value, 5) + 0.0:.5f}"
 
 
@@ -375,7 +375,7 @@ def _spread(pair: PairResult) -> str:
         low, high = sorted(-end if pair.difference < 0 else end for end in interval)
         return f"{interval_text((low, high), pair.tests[0].confidence_level).replace(' %:', ' % interval')}; "
     error = pair.split_standard_error
-    # several splits: of one there is no such error
+    # there is such an error only for several splits
     if error is None:
         return ""
     return f"mean over {len(pair.tests)} splits, their standard error {number(error, pair.difference)}; "
@@ -393,8 +393,8 @@ def _root_ends(model: CalibratorResult) -> str:
 def twice_median(pvalues: Sequence[float]) -> float:
     """Combine p-values that may depend on each other in any way: twice their median, at most 1 (Rueger 1978).
 
-    Where every single one is valid, so is the combined one: were all hypotheses true, it is at most alpha with
-    probability at most alpha. A single p-value is left as it is.
+    If every single p-value is valid, the combined one is too: under all hypotheses together it is at most alpha with
+    probability at most alpha. A single p-value is returned as it is.
     """
     if len(pvalues) == 1:
         return float(pvalues[0])
@@ -402,10 +402,10 @@ def twice_median(pvalues: Sequence[float]) -> float:
 
 
 def corrected_standard_error(values: Sequence[float], n_fit: int, n_test: int) -> float | None:
-    """Standard error of the mean over random splits, widened for the rows that they share (Nadeau & Bengio 2003).
+    """Return the standard error of the mean over J random splits, widened for the rows that they share.
 
-    The root of :math:`(1 / J + n_{test} / n_{fit}) S^2` over J splits; None for a single one. It describes how much the
-    mean would vary over fits and rows; there is no unbiased estimate of that, and no p-value is made of it.
+    It is the root of :math:`(1 / J + n_{test} / n_{fit}) S^2` (Nadeau & Bengio 2003); None for a single split. It
+    describes how the mean varies over fits and rows; since no unbiased estimate of that exists, no p-value uses it.
     """
     if len(values) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Rows to fit on and rows to test on, chosen without looking at a label."""
+"""Rows to fit on and rows to test on, chosen without the labels."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ FEWEST_TEST_ROWS = 20
 @final
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows that calibrators are fitted on, and rows that they are tested on: increasing numbers (m,), none shared."""
+    """Increasing numbers (m,) of the rows to fit on, and of the rows to test on; no row is in both."""
 
     fit_rows: Ints
     test_rows: Ints
 
 
 def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: Ints) -> Split:
-    """Draw test rows of those that are eligible, spread evenly over the predictions (n, K); all others are for the fit.
+    """Draw test rows from the eligible ones, evenly over the predictions (n, K); all other rows are for the fit.
 
-    Strata are made of predictions, never of labels. Splitting by label would tie the labels of the test rows to each
-    other (their number of events would be known before), and redrawn labels would then have another law than they.
+    Strata come from the predictions, never from the labels. Strata of labels would fix the number of events among the
+    test rows beforehand, and redrawn labels would not have the same law.
     """
     ordered = eligible[_order(prob[eligible], rng)]
     strata = np.split(ordered, _borders(len(ordered))[1:-1])
@@ -43,7 +43,7 @@ def random_split(prob: Floats, n_test: int, rng: np.random.Generator, eligible: 
 
 
 def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterator[Split]:
-    """Deal the rows out into folds, each spread evenly over the predictions (n, K); each is tested on once."""
+    """Deal the rows out into folds, each spread evenly over the predictions (n, K); each fold is tested on once."""
     ordered = _order(prob, rng)
     fold = np.empty(len(prob), dtype=np.intp)
     for start in range(0, len(ordered), n_folds):
@@ -54,7 +54,7 @@ def spread_folds(prob: Floats, n_folds: int, rng: np.random.Generator) -> Iterat
 
 
 def _order(prob: Floats, rng: np.random.Generator) -> Ints:
-    """Sort by the most probable class and its probability, ties in random order."""
+    """Return the order by the most probable class and its probability, with ties in random order."""
     top = prob.argmax(axis=1) if prob.shape[1] > 2 else np.zeros(len(prob), dtype=np.intp)
     height = prob.max(axis=1) if prob.shape[1] > 2 else prob[:, -1]
     return np.lexsort((rng.random(len(prob)), height, top))
@@ -65,7 +65,7 @@ def _borders(n: int) -> Ints:
 
 
 def _shares(n: int, n_test: int, rng: np.random.Generator) -> Ints:
-    """(s,) how many rows of each stratum are tested on: rounded at random, so that every row is as likely as others."""
+    """Return the number of test rows of each stratum (s,), rounded at random so that all rows are equally likely."""
     reached: Ints = (_borders(n) * n_test + int(rng.integers(n))) // n
     return reached[1:] - reached[:-1]
 
@@ -79,15 +79,15 @@ def chosen_splits(
     fitted_rows: Mapping[str, Any] | None,
     rng: np.random.Generator,
 ) -> list[list[Split]]:
-    """Choose rows: for each random split a list of one, or a single list of folds."""
+    """Choose the rows: a list of one split for each random split, or a single list of folds."""
     seen = _seen_already(sample, calibrators, fitted_rows)
     if cv is not None:
         return [_folds(sample, test_size, cv, n_splits, seen, rng)]
     share = 0.5 if test_size is None else test_size
     if not 0 < share < 1:
         raise ValueError(
-            f"test_size is {share!r}, but it must lie between 0 and 1, such as 0.5: a test on rows that a calibrator "
-            "was fitted on is not valid, and without rows to fit on there is no calibrator."
+            f"test_size is {share!r}, but it must lie between 0 and 1, such as 0.5: calibrators need rows to be fitted "
+            "on, and other rows to be tested on."
         )
     eligible = np.flatnonzero(~seen)
     n_test = round(share * len(sample))
@@ -98,8 +98,8 @@ def chosen_splits(
         )
     if len(eligible) < n_test:
         raise ValueError(
-            f"test_size {share:g} asks for {n_test} test rows, but only {len(eligible)} of {len(sample)} are left that "
-            "no calibrator was fitted on, and a test on the others is not valid; take a smaller share, or other rows."
+            f"test_size {share:g} asks for {n_test} test rows, but calibrators were fitted on all but {len(eligible)} "
+            f"of {len(sample)} rows, and a test on those is not valid; take a smaller share, or other rows."
         )
     prob = sample.predictions.probabilities
     return [[random_split(prob, n_test, stream, eligible)] for stream in rng.spawn(n_splits)]
@@ -108,7 +108,7 @@ def chosen_splits(
 def recalibrated_samples(
     calibrators: Mapping[str, Any], sample: Sample, plan: list[Split], fitted_rows: Mapping[str, Any]
 ) -> dict[str, Sample]:
-    """Return the test rows of a plan, as given and by each calibrator, all in the same order."""
+    """Return the test rows of a plan, with the original predictions and with those of each calibrator."""
     rows = np.concatenate([split.test_rows for split in plan])
     found = {UNCALIBRATED: sample.take(rows)}
     for name, each in track(calibrators.items(), len(calibrators)):
@@ -123,11 +123,11 @@ def _folds(
     sample: Sample, test_size: float | None, cv: int, n_splits: int, seen: Bools, rng: np.random.Generator
 ) -> list[Split]:
     if test_size is not None or n_splits != 1:
-        raise ValueError("cv= tests on every row once: leave out test_size and n_splits.")
+        raise ValueError("cv= tests each row once: leave out test_size and n_splits.")
     if seen.any():
         raise ValueError(
-            f"cv= tests on every row, but {np.count_nonzero(seen)} rows of fitted_rows= were fitted on already; use "
-            "test_size= instead."
+            f"cv= tests every row, but calibrators of fitted_rows= were fitted on {np.count_nonzero(seen)} of them; "
+            "use test_size= instead."
         )
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or not 2 <= cv <= len(sample) // 2:
         raise ValueError(f"cv is {cv!r}, but a number of folds from 2 to {len(sample) // 2} is expected, such as 5.")
@@ -137,11 +137,11 @@ def _folds(
 
 
 def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: Mapping[str, Any] | None) -> Bools:
-    """(n,) whether a calibrator that comes fitted has been fitted on a row."""
+    """Return for each row (n,) whether one of the fitted calibrators was fitted on it."""
     seen = np.zeros(len(sample), dtype=bool)
     for name, rows in (fitted_rows or {}).items():
         if name not in calibrators:
-            raise ValueError(f"fitted_rows names {name!r}, but there are {list(calibrators)}.")
+            raise ValueError(f"fitted_rows names {name!r}, but the calibrators are {list(calibrators)}.")
         numbers = np.asarray(rows)
         if numbers.dtype == bool and numbers.shape == (len(sample),):
             numbers = np.flatnonzero(numbers)
@@ -153,11 +153,11 @@ def _seen_already(sample: Sample, calibrators: Mapping[str, Any], fitted_rows: M
 
 
 def sample_from(sample: Any, y_true: Any, y_prob: Any, more: Mapping[str, Any]) -> Sample:
-    """Return a sample that is given, or make one of arrays: of labels in its place or by name, with the rest beside."""
+    """Return the sample, or make one from labels (in place of the sample or by name) and the other arrays."""
     arrays = [name for name, each in {"y_prob": y_prob, "y_true": y_true, **more}.items() if each is not None]
     if isinstance(sample, Sample):
         if arrays:
-            raise TypeError(f"a Sample is given, and {', '.join(arrays)} beside it: put these into the sample.")
+            raise TypeError(f"a Sample is passed together with {', '.join(arrays)}: put these into the sample.")
         return sample
     if (sample is None) == (y_true is None) or y_prob is None:
         raise TypeError("a Sample is expected, or labels and probabilities: for example Sample(y_true, y_prob).")
@@ -165,7 +165,7 @@ def sample_from(sample: Any, y_true: Any, y_prob: Any, more: Mapping[str, Any]) 
 
 
 def check_calibrators(calibrators: Any) -> Mapping[str, Any]:
-    """Return calibrators by name, each with ``fit`` and ``predict_proba``, or say what is missing or a name taken."""
+    """Return the calibrators, after checking that each has ``fit``, ``predict_proba`` and a free name."""
     if isinstance(calibrators, Mapping) and not calibrators:
         raise ValueError('calibrators is empty: name at least one, for example {"platt": Platt(), "beta": Beta()}.')
     if not isinstance(calibrators, Mapping):
@@ -180,12 +180,12 @@ def check_calibrators(calibrators: Any) -> Mapping[str, Any]:
                 "Beta()."
             )
         if name == UNCALIBRATED:
-            raise ValueError(f"the name {UNCALIBRATED!r} is that of the predictions as given; take another.")
+            raise ValueError(f"the name {UNCALIBRATED!r} is reserved for the original predictions; take another.")
     return calibrators
 
 
 def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitted: bool) -> Floats:
-    """(m, K) what a calibrator says of the test rows; a copy is fitted on the others unless it is `fitted` already."""
+    """Return a calibrator's probabilities (m, K) of the test rows; a copy is fitted first unless it is `fitted`."""
     model, table = prepared(calibrator, name, sample.predictions, fitted)
     if not fitted:
         weights = sample.predictions.weights
@@ -200,8 +200,8 @@ def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitte
 def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool) -> tuple[Any, Array]:
     """Return a copy of a calibrator that names its variables by position, and the table that it takes.
 
-    The table holds the probabilities (of the last class alone where there are two, unless it was fitted on both) and,
-    beside them, the variables that the calibrator asks for: by name, or by position as if all stood there in order.
+    The table holds the probabilities (of two classes only the last, unless the calibrator was fitted on both) and then
+    the variables that the calibrator asks for, by name or by position among all variables.
     """
     model = deepcopy(calibrator)
     asked = _asked(model)
@@ -225,7 +225,7 @@ def prepared(calibrator: Any, name: str, predictions: Predictions, fitted: bool)
 
 
 def checked_probabilities(said: Any, name: str, n_classes: int) -> Floats:
-    """Return probabilities (m, K), or say what a calibrator has returned instead."""
+    """Return probabilities (m, K), and refuse anything else that a calibrator returns."""
     rows = np.asarray(said, dtype=float)
     if rows.ndim != 2 or rows.shape[1] != n_classes:
         raise ValueError(
@@ -241,7 +241,7 @@ def checked_probabilities(said: Any, name: str, n_classes: int) -> Floats:
 
 
 def sample_of(sample: Sample, rows: Ints, prob: Floats, how: str) -> Sample:
-    """Return the sample at these rows with other probabilities, and say in its source how they were made."""
+    """Return these rows of the sample with other probabilities; its source says how they were made."""
     kept = sample.predictions.take(rows)
     source = "; ".join(part for part in (kept.source, how) if part)
     return Sample.of(replace(kept, rows=prob, source=source), sample.outcomes[rows])
@@ -263,7 +263,7 @@ def _variable_name(predictions: Predictions, asked: str | int, n_columns: int, n
     found = names[asked] if -len(names) <= asked < len(names) else None
     if found is None:
         raise ValueError(
-            f"calibrator {name!r} asks for column {asked}, but beside {n_columns} of probabilities there are the "
+            f"calibrator {name!r} asks for column {asked}, but after {n_columns} of probabilities there are the "
             f"variables {list(predictions.variables) or 'none'}; name one of them."
         )
     return found
@@ -277,5 +277,5 @@ def _numeric_variable(predictions: Predictions, variable: str, name: str) -> Flo
         )
     found = predictions.variables[variable]
     if found.categorical:
-        raise ValueError(f"calibrator {name!r} needs numbers, but the variable {variable!r} holds names.")
+        raise ValueError(f"calibrator {name!r} needs numbers, but the variable {variable!r} holds text.")
     return found.values

@@ -52,31 +52,31 @@ def variable_based_protocol(
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> VariableBasedComparison:
-    """Fit calibrators on a sample of the rows; on the others measure errors over the prediction and over a variable.
+    """Fit calibrators on some rows, and measure on the others their errors over the confidence and over a variable.
 
-    What looks small over the confidence (ECE) may be large over age (VECE). With "evaluated" each calibrator is judged
-    as it would be used: by the label and the confidence that it gives, in cells of equal mass of that confidence; noise
-    and exact p-values stand beside the errors. With "kelly-smyth" numbers are those of the paper's tables: mistakes are
-    those of the uncalibrated label whatever the calibrator says, and ECE is binned by quantiles of the uncalibrated
-    confidence, equal ones merged, for every calibrator alike. The paper's Platt scaling is logistic regression on the
-    probability itself, ``sklearn.linear_model.LogisticRegression()``, which can be passed here.
+    An error that is small over the confidence (ECE) may be large over age (VECE). With "evaluated" each calibrator is
+    judged as it would be used: by its own label and confidence, in cells of equal mass of that confidence, with noise
+    and exact p-values beside the errors. With "kelly-smyth" the numbers are those of the paper's tables: for every
+    calibrator, mistakes are those of the uncalibrated label, and ECE is binned by quantiles of the uncalibrated
+    confidence, of which equal ones are merged. The paper's Platt scaling is logistic regression on the probability
+    itself; pass ``sklearn.linear_model.LogisticRegression()`` for it.
 
     Parameters
     ----------
     sample : Sample, or (n,) labels
-        Labels with `y_prob` beside them.
+        A sample, or labels together with `y_prob`.
     y_prob, labels, y_true
-        As for `Sample`, where none is given; `y_true` are the labels by name.
+        As for `Sample`, if none is given; `y_true` passes the labels by name.
     variable : str, or (n,) floats
-        The name of a variable of the sample, or its values beside arrays.
+        The name of a variable of the sample, or its values if arrays are passed.
     name : str
-        What to call the variable that is given by its values; calibrators name it so, as in ``VariableBased("age")``.
+        The name of a variable that is given by its values; calibrators use it, as in ``VariableBased("age")``.
     calibrators : mapping of str to calibrator, optional
         By default Platt, beta and scaling-binning for two classes, Dirichlet for more, and variable-based calibration.
     lens : Lens, optional
         Looked through before the lens of the errors, ``TopLabel()``; with "evaluated".
     n_fit : int, optional
-        Number of rows to draw for the fit; by default half of them.
+        Number of rows to fit on, drawn at random; by default half of them.
     fit_rows : (m,) ints, optional
         Numbers of the rows to fit on, instead of `n_fit`.
     n_bins : int
@@ -133,7 +133,7 @@ def variable_based_protocol(
 def _with_variable(
     sample: Any, y_true: Any, y_prob: Any, variable: Any, name: str, labels: Sequence[Hashable] | None
 ) -> tuple[Sample, str]:
-    """Return the sample and the name of its variable, which is given by name or by its values."""
+    """Return the sample and the name of its variable."""
     if not isinstance(sample, Sample):
         return sample_from(sample, y_true, y_prob, {"variables": {name: variable}, "labels": labels}), name
     whole = sample_from(sample, y_true, y_prob, {"labels": labels})
@@ -144,7 +144,7 @@ def _with_variable(
 
 
 def default_calibrators(variable: str, n_classes: int) -> dict[str, Any]:
-    """Return the calibrators of the paper, in the versions of this package."""
+    """Return the calibrators of the paper, as this package implements them."""
     if n_classes > 2:
         return {"dirichlet": Dirichlet(), "variable-based": VariableBased(variable)}
     return {
@@ -156,7 +156,7 @@ def default_calibrators(variable: str, n_classes: int) -> dict[str, Any]:
 
 
 def as_published(name: str, given: Sample, said: Sample, variable: str, n_bins: int) -> VariableBasedErrors:
-    """Measure as the paper's tables do, on the test rows as `given` and as a calibrator `said`."""
+    """Measure as the paper's tables do, on the test rows as `given` and with what a calibrator `said`."""
     confidence = given.y_prob.max(axis=1)
     mistaken = given.y_prob.argmax(axis=1) != given.outcomes
     residual = mistaken - (1 - said.y_prob.max(axis=1))
@@ -167,7 +167,7 @@ def as_published(name: str, given: Sample, said: Sample, variable: str, n_bins: 
 
 
 def quantile_cells(values: Floats, n_bins: int) -> Ints:
-    """(n,) the cell of each value between interpolated quantiles, (low, high], the lowest closed; equal edges merge."""
+    """Return the cell (n,) of each value between interpolated quantiles, (low, high]; equal edges are merged."""
     edges = np.unique(np.quantile(values, np.linspace(0, 1, n_bins + 1)))
     return np.maximum(np.searchsorted(edges, values, side="left") - 1, 0)
 
@@ -175,7 +175,7 @@ def quantile_cells(values: Floats, n_bins: int) -> Ints:
 def _as_used(
     name: str, sample: Sample, variable: str, lens: Lens | None, n_bins: int, n_resamples: int, rng: np.random.Generator
 ) -> VariableBasedErrors:
-    """Measure each calibrator by the label and the confidence that it gives."""
+    """Measure a calibrator by the label and the confidence that it gives."""
     null, binning = Consistency(n_resamples), EqualMass(n_bins)
     asked = (TopLabel() | ECE(binning), TopLabel() | VECE(variable, binning))
     over, along = (calibration_test(sample, each, lens=lens, null=null, rng=rng) for each in asked)
@@ -189,7 +189,7 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
     if fit_rows is not None:
         rows = np.unique(np.asarray(fit_rows))
         if n_fit is not None or rows.dtype.kind not in "iu" or not len(rows) or not 0 <= rows[0] <= rows[-1] < n:
-            raise ValueError(f"fit_rows must be row numbers from 0 to {n - 1}, and n_fit is then left out.")
+            raise ValueError(f"fit_rows must be row numbers from 0 to {n - 1}, without n_fit.")
         split = Split(rows.astype(np.intp), np.setdiff1d(np.arange(n), rows))
     else:
         wanted = n // 2 if n_fit is None else n_fit
@@ -199,24 +199,26 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
             )
         split = random_split(sample.y_prob, n - wanted, rng, np.arange(n))
     if not len(split.test_rows):
-        raise ValueError("all rows are fitted on and none is left: a test on rows of the fit is not valid.")
+        raise ValueError(
+            "fit_rows names all rows, so that none is left to test on; a test on rows of the fit is not valid."
+        )
     return split
 
 
 _AS_USED = (
-    ("cells", "of equal mass: of the confidence that is judged, and of the variable"),
-    ("noise", "what a calibrated model with as many rows is expected to show; p: exact, of ECE and of VECE"),
+    ("cells", "of equal mass, of each calibrator's confidence and of the variable"),
+    ("noise", "mean of the errors of a calibrated model with as many rows; p: exact, of ECE and of VECE"),
 )
 _AS_PUBLISHED = (
-    ("cells", "between quantiles: of the uncalibrated confidence, and of the variable"),
+    ("cells", "between quantiles of the uncalibrated confidence, and of the variable"),
     ("note", "mistakes are those of the uncalibrated label, as in the tables of Kelly & Smyth (2023)"),
 )
 
 
 class VariableBasedErrors(NamedTuple):
-    """Errors of one calibrator on the test rows, for the top label, binned: over the prediction and over the variable.
+    """Binned errors of one calibrator on the test rows for the top label, over the confidence and over the variable.
 
-    ``null_mean`` is what noise alone gives. P-values are exact: of calibration given the prediction, and given
+    The null means are what noise alone gives. The exact p-values test calibration given the prediction, and given
     prediction and variable (the strong null). Both are None for the paper's convention.
     """
 
@@ -232,7 +234,7 @@ class VariableBasedErrors(NamedTuple):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class VariableBasedComparison(Result):
-    """What `variable_based_protocol` found.
+    """The result of `variable_based_protocol`.
 
     Parameters
     ----------
@@ -261,7 +263,7 @@ class VariableBasedComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """What was measured: the protocol decides nothing."""
+        """One sentence that says what was measured; the protocol decides nothing."""
         return (
             f"Errors for the top label over the confidence (ECE) and over {self.variable!r} (VECE), binned in "
             f"{self.n_bins} cells"
@@ -291,7 +293,7 @@ class VariableBasedComparison(Result):
 
 
 def _percentages(errors: VariableBasedErrors) -> list[str]:
-    """Write errors and their noise as percentages, p-values as they are; what was not computed is empty."""
+    """Write errors and noise as percentages, and p-values as numbers; missing ones are empty."""
     shares = (errors.ece, errors.vece, errors.ece_null_mean, errors.vece_null_mean)
     pvalues = (errors.ece_pvalue, errors.vece_pvalue)
     return ["" if each is None else f"{100 * each:.2f}" for each in shares] + [

@@ -1,7 +1,8 @@
 r"""Sums over pairs of rows, :math:`\sum_{i \ne j} k(x_i, x_j)^m a_i a_j`, in three ways.
 
-Along a line by a recursion in O(n); over all pairs in tiles, so that the n x n matrix need not be held; inside blocks
-of consecutive rows. Each takes many vectors a at once (classes, replicates) and knows several bandwidths.
+`LineSums` takes a recursion along a line, in O(n). `PanelSums` takes all pairs in tiles, so that the n x n matrix is
+never held. `BlockSums` takes the pairs inside blocks of consecutive rows. Each takes many vectors a (classes,
+replicates) and several bandwidths at once.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from calibstat._compiled import has_twin
 from calibstat._progress import track
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import above_rounding
-from calibstat.estimators.base import NUMBERS_IN_A_BATCH, NUMBERS_IN_CACHE
+from calibstat.estimators.base import NUMBERS_IN_A_BATCH, NUMBERS_IN_A_SMALL_BATCH
 from calibstat.estimators.kernels import Kernel
 
-# exp(300) squared times any sensible sum stays below the largest float.
+# Within a segment exponents stay below this: exp(300) squared times any realistic sum is below the largest float.
 _LONGEST_SEGMENT = 300.0
 _TILE = 512  # rows and columns of a tile: two megabytes, which stay in the cache of most processors
 _KEPT_NUMBERS = 2**25  # kernel values kept between batches of replicates: a quarter of a gigabyte
@@ -28,14 +29,14 @@ _BLOCK_NUMBERS = 2**20
 
 
 class PairSums(ABC):
-    """Sums over pairs of different rows; `rows` are those of the sample that take part, in the order of the sums."""
+    """Sums over pairs of different rows; `rows` are the rows of the sample in the sums, in their order."""
 
     rows: Ints
     n_bandwidths: int
     moved: bool = False
-    """Whether `rows` are not the first ones in their order."""
+    """Whether `rows` are other than the first rows in their order."""
     shared: bool = False
-    """Whether many vectors at once share costly work."""
+    """Whether vectors that are passed together share costly work."""
     numbers: int = NUMBERS_IN_A_BATCH
     """How many numbers of vectors to pass at once."""
 
@@ -56,7 +57,7 @@ class PairSums(ABC):
         return None
 
     def pairs(self, weights: Floats) -> Floats:
-        """Return the weight of all pairs, of weights (R, n): (R,); exactly zero for a single row despite rounding."""
+        """Return the weight (R,) of all pairs, from weights (R, n); for a single row it is exactly zero."""
         whole = weights.sum(axis=-1) ** 2
         return above_rounding(whole - (weights**2).sum(axis=-1), whole)
 
@@ -74,7 +75,7 @@ class LineSums(PairSums):
     """
 
     moved = True
-    numbers = NUMBERS_IN_CACHE
+    numbers = NUMBERS_IN_A_SMALL_BATCH
 
     def __init__(self, rows: Ints, values: Floats, bandwidths: tuple[float, ...]) -> None:
         self.rows = rows
@@ -88,7 +89,7 @@ class LineSums(PairSums):
         return np.stack([self._one(vectors, bandwidth / power) for bandwidth in self.bandwidths])
 
     def _segments(self, bandwidth: float) -> tuple[Ints, Floats, Floats, Floats]:
-        """Return borders of segments, exponentials inside them, and what is left of a sum one segment later."""
+        """Return borders of segments, exponentials inside them, and the decay of a sum from segment to segment."""
         if bandwidth not in self._prepared:
             position = (self.values - self.values[0]) / bandwidth
             segment = np.floor(position / _LONGEST_SEGMENT)
@@ -115,12 +116,12 @@ class LineSums(PairSums):
         return 2 * total
 
     def apply(self, vectors: Floats) -> Floats:
-        """Return the sums over all other rows: those before in the recursion, and those after in the reverse one."""
+        """Return the sums over the rows before each, by the recursion, plus those after, by the reverse recursion."""
         mirrored = LineSums(np.arange(len(self.rows)), -self.values[::-1], self.bandwidths)
         return self._before(vectors) + mirrored._before(vectors[:, ::-1])[:, ::-1]
 
     def triangles(self, values: Floats) -> float:
-        """Return the sum over triples: along a line k_ij k_jk = k_ik, so that the product is k_ik squared."""
+        """Return the sum over triples; along a line k_ij k_jk = k_ik, so that the product is k_ik squared."""
         twice = LineSums(np.arange(len(self.rows)), self.values, (self.bandwidths[0] / 2,))
         pairs = twice._before(values[None]) * values
         return 6 * float((twice._before(pairs)[0] * values).sum())
@@ -173,7 +174,7 @@ class PanelSums(PairSums):
         return self(_residuals(labels, chances)).sum(axis=1)
 
     def apply(self, vectors: Floats) -> Floats:
-        """Return the sums over all other rows, each tile used for both of its sides."""
+        """Return the sums over all other rows; each tile serves its rows and its columns."""
         found = np.zeros_like(vectors)
         for first, second, (tile, *_) in self._tiles():
             found[:, second] += vectors[:, first] @ tile
@@ -188,7 +189,7 @@ class PanelSums(PairSums):
         return iter(self._kept)
 
     def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
-        """Kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""
+        """Yield kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""
         n = len(self.features)
         starts = range(0, n, _TILE)
         for start in track(starts, len(starts)):
@@ -240,12 +241,12 @@ class BlockSums(PairSums):
         return found.transpose(1, 0, 2).reshape(vectors.shape)
 
     def part(self, rows: slice) -> BlockSums:
-        """Return the sums over the whole blocks that these rows make up."""
+        """Return the sums over the blocks that these rows form."""
         features = self.features[rows.start // self.size : rows.stop // self.size]
         return BlockSums(self.kernel, features.reshape(-1, features.shape[2]), self.bandwidths, self.size)
 
     def pairs_of_labels(self, chances: Floats, masses: Floats) -> Iterator[LabelPairs]:
-        """Yield the pairs of rows at each two places of a block, with w_i w_j k_ij, for the first bandwidth."""
+        """Yield the pairs of rows at each pair of places in a block, with w_i w_j k_ij, for the first bandwidth."""
         rows, weights = chances.reshape(*self.features.shape[:2], -1), masses.reshape(self.features.shape[:2])
         for i, j in combinations(range(self.size), 2):
             near = self.kernel.matrices(self.features[:, [i]], self.features[:, [j]], self.bandwidths[:1])[0][:, 0, 0]
@@ -265,24 +266,25 @@ class BlockSums(PairSums):
 # .. math:: \kappa_3(S) = 8 \operatorname{tr} H^3 + 4 \sum_{i \ne j} k_{ij}^3 \langle M_i, M_j \rangle, \qquad
 #           H_{ij} = k_{ij} V_i^{1/2} V_j^{1/2}, \quad H_{ii} = 0
 #
-# the first part from three pairs among three rows, the second, of order 1/n beside it, from one pair three times.
+# The first part comes from the three pairs of three rows; the second, smaller by a factor of 1/n, from the same pair
+# three times.
 
-# H is written out up to this many rows; beyond, its trace is estimated by random probes.
+# H is written out up to this many rows; for more rows random probes estimate its trace.
 _MOST_ROWS_OF_H = 1500
 _MOST_NUMBERS = 2**22
-# Columns that are multiplied by the kernel at once, at least this many probes' worth of classes.
+# The kernel multiplies about so many columns at once: at least `_FEWEST_PROBES` probes of all classes.
 _PROBE_COLUMNS = 256
 _FEWEST_PROBES = 32
 _COMPONENTS_AT_ONCE = 64
-# Above this many classes the part of single pairs, of order 1/n, is left out: it has K^3 / 6 components.
+# With more classes the smaller part, of single pairs, is left out: it has K^3 / 6 components.
 _MOST_CLASSES = 20
 
 
 def third_cumulant(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Generator) -> tuple[float, float]:
-    """Return the third cumulant of the pair sums of w_i (onehot(y_i) - p_i), for the first bandwidth, and its error.
+    """Return the third cumulant of the sums over pairs of w_i (onehot(y_i) - p_i), and its standard error.
 
-    From chances (n, K) and weights (n,). `rng` draws the probes of a trace, which neither blocks, nor a line with two
-    classes, nor a small n K needs: the standard error is zero without probes.
+    It takes chances (n, K), weights (n,) and the first bandwidth. `rng` draws the probes of a trace; blocks, a line
+    with two classes and a small n K need none, and their standard error is zero.
     """
     trace, error = _trace(chances, masses, sums, rng)
     return 8 * trace + 4 * _single_pairs(chances, masses, sums), 8 * error
@@ -304,11 +306,11 @@ def _trace(chances: Floats, masses: Floats, sums: PairSums, rng: np.random.Gener
 
 
 def _whole_trace(chances: Floats, masses: Floats, sums: PairSums) -> float:
-    """Write H out, or its blocks one beside the other, and return tr H^3."""
+    """Return tr H^3 by writing out H, or its blocks side by side."""
     n, n_classes = chances.shape
     length = sums.size if isinstance(sums, BlockSums) else n
     size, total = length * n_classes, 0.0
-    if length <= 2:  # three different rows are needed
+    if length <= 2:  # there are no three different rows
         return total
     unit = np.eye(size).reshape(size, 1, length, n_classes)
     step = max(1, _MOST_NUMBERS // size**2) * length
@@ -323,7 +325,7 @@ def _whole_trace(chances: Floats, masses: Floats, sums: PairSums) -> float:
 
 
 def _apply(vectors: Floats, chances: Floats, masses: Floats, sums: PairSums) -> Floats:
-    """Multiply vectors (m, n, K) by H, with F F' = V, F = diag(sqrt p) - p sqrt(p)', in place of the root of V."""
+    """Multiply vectors (m, n, K) by H, with F = diag(sqrt p) - p sqrt(p)', F F' = V, for the root of V."""
     root, mass = np.sqrt(chances), masses[:, None]
     spread = mass * (root * vectors - chances * (root * vectors).sum(axis=-1, keepdims=True))
     columns = np.moveaxis(spread, -1, 1).reshape(-1, len(chances))
@@ -351,7 +353,7 @@ def _single_pairs(chances: Floats, masses: Floats, sums: PairSums) -> float:
 
 
 def _third_moment(columns: Floats, triple: tuple[int, int, int]) -> Floats:
-    """Return E e_a e_b e_c for a <= b <= c: (n,)."""
+    """Return E e_a e_b e_c (n,) for a <= b <= c."""
     first, second, third = (columns[code] for code in triple)
     if triple[0] == triple[2]:
         return first * (1 - first) * (1 - 2 * first)
@@ -364,16 +366,16 @@ def _third_moment(columns: Floats, triple: tuple[int, int, int]) -> Floats:
 
 @final
 class LabelPairs:
-    """The sum of <e, f> times a scale (m,) over m independent pairs of labels, of laws p and q (m, K) each.
+    """The sum of <e, f> times a scale (m,) over m independent pairs of labels, with laws p and q (m, K).
 
-    With c = <p, q>, u = q and v = p, the product of labels a and b is c - u_a - v_b, and one more if a = b: its
-    moments are those of two independent numbers and of the diagonal, in O(K).
+    With c = <p, q>, the product of labels a and b is c - q_a - p_b, plus one if a = b. Its moments therefore come from
+    two independent numbers and the diagonal, in O(K).
     """
 
     def __init__(self, p: Floats, q: Floats, scale: Floats) -> None:
         self.p, self.q, self.scale = p, q, scale
         largest = float(np.abs(scale).max(initial=1e-300))
-        # Below, digits of certain pairs cancel; above, exponents of 600 are near the end of the floats.
+        # Below this range, digits of certain pairs cancel; above it, exponents of 600 come near the largest float.
         self.reach = -15 / largest, 300 / largest
         self.both = p * q
         self.common = self.both.sum(axis=1)

@@ -1,7 +1,7 @@
-"""Local polynomial fits as linear operators (Cleveland 1979; Cleveland & Grosse 1991, the conventions of cloess).
+"""Local polynomial fits as linear operators (Cleveland 1979; Cleveland & Grosse 1991), with the conventions of cloess.
 
-A fit at a point is linear in the outcomes, and all rows with one value of x have the same place in it. So sums over
-*cells* of x suffice: exactly where each cell is one value, and with a small error where neighbours share a cell.
+A fit at a point is linear in the outcomes, and rows with equal x have equal weight in it. So sums over *cells* of x
+suffice: they are exact if each cell is one value, and have a small error if neighbours share a cell.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Estimator, numeric_column
 from calibstat.estimators.tally import TallyPlan, ratio
 
-# Points of a block at most: those that are near one another reach few of the cells.
+# The largest number of points in a block; neighbouring points reach few of the cells.
 _POINTS = 32
-# With a larger determinant, in units of the weight, no direction is below RANK: d <= 3, and 1e-8 / 3^3 > 1e-10.
+# If the determinant, in units of the weight, is larger, no direction is below RANK: d <= 3, and 1e-8 / 3^3 > 1e-10.
 _SOUND = 1e-8
 _TINY = np.finfo(float).tiny
 
@@ -29,7 +29,7 @@ _TINY = np.finfo(float).tiny
 @final
 @dataclass(frozen=True, eq=False)
 class LocalOperator:
-    """Polynomials of degree 1 or 2 at points (P,) with half-widths, from cells with increasing `centres` (M,)."""
+    """Fits of degree 1 or 2 at points (P,) with half-widths `widths`, from cells with increasing `centres` (M,)."""
 
     points: Floats
     centres: Floats
@@ -37,14 +37,14 @@ class LocalOperator:
     degree: int
 
     def matrix(self, mass: Floats) -> Floats:
-        """Return (P, M): the fit is this matrix times the weighted sums of the outcomes, cells having these masses."""
+        """Return the matrix (P, M) that turns the cells' weighted sums of outcomes into the fit, for masses (M,)."""
         found = np.zeros((len(self.points), len(self.centres)))
         for part, reached, powers in self._blocks():
             found[part, reached] = _first_rows(powers, mass[reached])
         return found
 
     def fit(self, mass: Floats, sums: Floats) -> Floats:
-        """Fit replicates of masses (R, M) and sums (R, k, M): (R, k, P)."""
+        """Return the fits (R, k, P) of replicates with masses (R, M) and sums (R, k, M)."""
         values = np.empty((*sums.shape[:-1], len(self.points)))
         for part, reached, powers in self._blocks():
             for replicate, (weight, one) in enumerate(zip(mass, sums, strict=True)):
@@ -82,7 +82,7 @@ def tricube(distance: Floats, width: Floats) -> Floats:
 
 
 def _first_rows(powers: list[Floats], mass: Floats) -> Floats:
-    """Return the value at distance 0 of the weighted polynomial fit, as weights of sums: (P, M)."""
+    """Return the weights (P, M) of the sums in the value of the weighted fit at distance 0."""
     degree = len(powers) // 2
     moments = np.stack([power @ mass for power in powers], axis=-1)
     first = _first_of_inverses(moments[:, np.add.outer(np.arange(degree + 1), np.arange(degree + 1))])
@@ -94,7 +94,7 @@ def _first_rows(powers: list[Floats], mass: Floats) -> Floats:
 
 def _first_of_inverses(normal: Floats) -> Floats:
     """Return the first row (P, d) of the pseudo-inverse of each matrix (P, d, d) of moments of distances up to 1."""
-    # Eigenvalues are at most d times the weight, the first moment: these matrices have none that are left out.
+    # Eigenvalues are at most d times the weight, the first moment, so that these matrices have full rank.
     sound = np.linalg.det(normal) > _SOUND * normal[:, 0, 0] ** normal.shape[-1]
     first = np.empty(normal.shape[:-1])
     first[sound] = np.linalg.inv(normal[sound])[:, 0]
@@ -106,16 +106,16 @@ def _first_of_inverses(normal: Floats) -> Floats:
 def nearest_widths(points: Floats, centres: Floats, mass: Floats, span: float, n: int) -> Floats:
     """Return the distance from each point within which lies a share `span` of the mass.
 
-    With equal masses the distance of the q-th nearest row, q = floor(n span + 1e-5); with span > 1 the largest
-    distance times the span (as R documents it for one variable). Where a tie lies just at that distance and nothing
-    inside, the neighbourhood is a little wider, so that it holds the tie.
+    With equal masses it is the distance of the q-th nearest row, q = floor(n span + 1e-5); with span > 1 it is the
+    largest distance times the span (as R documents it for one variable). If a tie lies at that distance and no row is
+    nearer, the neighbourhood is slightly wider, so that it contains the tie.
     """
     target = min(max(np.floor(n * span + 1e-5), 1.0), n) / n * mass.sum()
-    # For a window that begins at a cell, the first cell at which it holds enough.
+    # The cell at which a window that begins at each cell has enough mass.
     sums = np.cumsum(mass)
     last = np.searchsorted(sums, sums - mass + target * (1 - SAME))
     ends = np.append(centres, np.inf)[last]
-    # Further to the right its left end comes nearer and its right end goes away: the best is where the two are level.
+    # As a window moves right, its left end comes nearer and its right end goes away; the best one has both equally far.
     level = np.searchsorted(centres + ends, 2 * points)
     snap = ROUNDING * (centres[-1] - centres[0])
     width = np.full(len(points), np.inf)
@@ -138,12 +138,12 @@ def _distance_to_nearest(points: Floats, centres: Floats) -> Floats:
 def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
     r"""Return the two traces that turn residuals into standard errors.
 
-    With L the (n, n) matrix of a fit, :math:`\delta_1 = \operatorname{tr} (I-L)^T(I-L)` and :math:`\delta_2` the trace
-    of its square; the residual variance is RSS / delta_1 with delta_1^2 / delta_2 degrees of freedom. `rows` (M, M) are
-    `LocalOperator.matrix` at the centres themselves, `mass` (M,) the numbers of rows of the cells.
+    With L the (n, n) matrix of a fit, :math:`\delta_1 = \operatorname{tr} (I-L)^T(I-L)`, and :math:`\delta_2` is the
+    trace of the square of that matrix. The residual variance is RSS / delta_1, with delta_1^2 / delta_2 degrees of
+    freedom. `rows` (M, M) is `LocalOperator.matrix` at the centres, and `mass` (M,) has the numbers of rows of cells.
     """
-    # L acts on cell means; with unit vectors for cells it is symmetric in form, and the n - M other directions are
-    # left alone by I - L.
+    # L acts on cell means. In unit vectors of the cells it has the form `inner`, and I - L leaves the n - M other
+    # directions as they are.
     root = np.sqrt(mass)
     inner = root[:, None] * rows * root
     both = inner + inner.T - inner.T @ inner
@@ -151,13 +151,13 @@ def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
     return float(n - trace), float(n - 2 * trace + (both**2).sum())
 
 
-# Cells on which the band is computed, and the largest number of different values that are kept apart.
+# The number of cells on which the band is computed, and the largest number of different values without cells.
 BAND_CELLS = 256
 MOST_CELLS = 2**15
 
 
 class LocalFit(Protocol):
-    """What a local fit needs to know."""
+    """The parameters of a local fit."""
 
     @property
     def span(self) -> float:
@@ -171,7 +171,7 @@ class LocalFit(Protocol):
 @final
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """Neighbouring cells put together: where each of C groups starts, its centre and its mass, of n rows in all."""
+    """Groups of neighbouring cells: the start, the centre and the mass (C,) of each, from n rows in all."""
 
     starts: Ints
     centres: Floats
@@ -186,9 +186,9 @@ class Pooled:
 @final
 @dataclass(frozen=True, eq=False)
 class LocalCells:
-    """Cells in increasing order of x, each with its mean x and its mass: (M,) both.
+    """Cells in increasing order of x, with the mean of x and the mass (M,) of each.
 
-    `values` (n,) are x itself, `n` counts the rows that have weight, `rows` is what weights make of it: W^2 / sum w^2.
+    `values` (n,) is x, `n` the number of rows with weight, and `rows` their effective number, W^2 / sum w^2.
     """
 
     plan: TallyPlan
@@ -200,7 +200,7 @@ class LocalCells:
 
     @classmethod
     def cut(cls, estimator: Estimator, predictions: Predictions, n_cells: int | None) -> LocalCells | None:
-        """Cut x into at most `n_cells` cells of about equally many rows, or into its values; None without rows."""
+        """Cut x into at most `n_cells` cells of about equal size, or into its values; return None without rows."""
         values = numeric_column(estimator, predictions, "smooths along")
         if not len(values):
             return None
@@ -218,7 +218,7 @@ class LocalCells:
         return cls(plan, values, centres, mass, int((weights > 0).sum()), total**2 / float((weights**2).sum()))
 
     def range(self, trim: float) -> tuple[float, float]:
-        """The `trim` and 1 - `trim` quantiles of x among the rows that have weight."""
+        """Return the `trim` and 1 - `trim` quantiles of x among the rows with weight."""
         weights = self.plan.predictions.weights
         values = self.values if weights is None else self.values[weights > 0]
         if not trim:
@@ -229,7 +229,7 @@ class LocalCells:
         return float(low), float(high)
 
     def _quantile(self, level: float) -> float:
-        """Return ``numpy.quantile`` of x without weights, looking only at the rows of the cells around it."""
+        """Return ``numpy.quantile`` of x, from the rows of the cells around it alone."""
         rank = level * (self.n - 1)
         ranks = np.array([int(rank), min(int(rank) + 1, self.n - 1)])
         reached = np.cumsum(self.mass)
@@ -248,7 +248,7 @@ class LocalCells:
 
     @property
     def variances(self) -> Floats:
-        """(M,) variance of each cell's weighted sum of outcomes in a calibrated world."""
+        """The variance (M,) of each cell's weighted sum of outcomes under calibration."""
         predictions = self.plan.predictions
         variance = predictions.chances.prod(axis=1)
         if predictions.weights is not None:
@@ -257,7 +257,7 @@ class LocalCells:
         return sums.astype(float, copy=False)
 
     def pooled(self) -> Pooled:
-        """Put neighbouring cells together where there are more than bands are computed on."""
+        """Group neighbouring cells if there are more than `BAND_CELLS`."""
         size = len(self.centres)
         starts = np.arange(size)
         if size > BAND_CELLS:
@@ -269,16 +269,16 @@ class LocalCells:
 
 
 def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, sums: Floats | None) -> Floats:
-    """Return the mean of each cell; `sums` are those of x, if known. Equal values keep their place exactly."""
+    """Return the mean of each cell, exactly for equal values; `sums` are those of x, if known."""
     parts = [slice(start, start + ROWS_IN_CACHE) for start in range(0, len(values), ROWS_IN_CACHE)]
-    member = np.full(len(mass), np.nan)  # a cell without weight has one too
+    member = np.full(len(mass), np.nan)  # one value of each cell, even of a cell without weight
     for rows in parts:
         member[index[rows]] = values[rows]
         if not np.isnan(member).any():
             break
     if sums is not None:
         means = sums / mass
-        # a sum of many equal values is rounded
+        # a sum of many equal values has a rounding error
         return np.where(np.abs(means - member) <= SAME * np.abs(member), member, means)
     moved = np.zeros(len(mass))
     for rows in parts:
@@ -288,15 +288,15 @@ def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, 
     return member + ratio(moved, mass)
 
 
-# Numbers of cells along x: values, runs of equally many rows, or nearly so without a sort.
+# The cell of each row along x: a value, a run of equally many rows, or, without a sort, of about equally many.
 
-# From this many rows on, cells are unions of narrow intervals of equal width, which need no sort.
+# With this many rows or more, cells are unions of narrow intervals of equal width, which need no sort.
 _MANY_ROWS = 2**15
 _INTERVALS = 2**16
 
 
 def numbered(values: Floats, predictions: Predictions, n_cells: int | None) -> tuple[Ints, Ints]:
-    """Return the cell of each row (a value or a run of ranks) and the number of rows of each; ties stay together."""
+    """Return the cell of each row (a value or a run of ranks), and the number of rows of each; ties stay together."""
     if n_cells is not None and len(values) >= _MANY_ROWS:
         found = _from_intervals(values, n_cells)
         if found is not None:
@@ -305,7 +305,7 @@ def numbered(values: Floats, predictions: Predictions, n_cells: int | None) -> t
 
 
 def runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Ints, Ints]:
-    """Number the cells from the rows in increasing order."""
+    """Return the cell of each row, from the order of the rows, and the number of rows of each cell."""
     ordered = values[order]
     new = np.concatenate([[False], ordered[1:] > ordered[:-1]])
     if n_cells is not None and new.sum() >= n_cells:
@@ -319,7 +319,7 @@ def runs(values: Floats, order: Ints, n_cells: int | None) -> tuple[Ints, Ints]:
 
 
 def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
-    """Join intervals of equal width to cells of about equal size; None where one interval is half a cell."""
+    """Join intervals of equal width to cells of about equal size; return None if an interval is half a cell."""
     low, high = float(values.min()), float(values.max())
     if not high > low or n_cells > _INTERVALS // 8:
         return None

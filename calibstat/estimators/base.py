@@ -582,8 +582,8 @@ def residual_vectors(predictions: Predictions, outcomes: Array) -> Floats:
 
 # How many numbers are held at once while replicates are evaluated: 32 MiB of floats.
 NUMBERS_IN_A_BATCH = 2**22
-# The same for evaluators that read these numbers repeatedly: they fit into the cache of most processors.
-NUMBERS_IN_CACHE = 2**17
+# The same for evaluators that read these numbers repeatedly, so that they stay in the cache of most processors.
+NUMBERS_IN_A_SMALL_BATCH = 2**17
 
 
 def in_batches(

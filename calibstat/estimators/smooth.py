@@ -41,16 +41,17 @@ class SmoothCE(Estimator):
     .. math:: \max_w \frac1n \sum_i w(p_i) (y_i - p_i) \quad\text{over}\quad
               |w(p)| \le 1, \; |w(p) - w(q)| \le |p - q|
 
-    in probability units, exact. Within factors of 2 of the lower distance to calibration (Blasiok, Gopalan, Hu &
-    Nakkiran 2023). By duality of the linear programme it is a regression of the walk of residuals C (see `Kuiper`): on
-    a range of predictions of length at most 2 the optimal flow is monotone, so that
+    in probability units. The value is computed exactly, and lies within factors of 2 of the lower distance to
+    calibration (Blasiok, Gopalan, Hu & Nakkiran 2023). By duality of the linear programme it is a regression of the
+    walk of residuals C (see `Kuiper`): on a range of predictions of length at most 2 the optimal flow is monotone, so
+    that the value is
 
     .. math:: |C_n| + \min_h \sum_k (p_{(k+1)} - p_{(k)})\, |C_k - h_k|
               \quad\text{over monotone } h \text{ between } 0 \text{ and } C_n
 
-    which takes O(n log n) without a heap. At calibration it is positive, of order :math:`n^{-1/2}`: show it beside its
-    null mean. It says little about errors that change sign within a short range. A variable is rescaled to
-    its range. Two classes; any weights.
+    which takes O(n log n). Of a calibrated model it is positive, of order :math:`n^{-1/2}`: show it beside its null
+    mean. It says little about errors that change sign within a short range. A variable is rescaled to its range. It is
+    for two classes, with any weights.
 
     Examples
     --------
@@ -72,7 +73,7 @@ class SmoothCE(Estimator):
 
 
 def _flow_distance(walk: Floats, gaps: Floats) -> Floats:
-    """Regress walks (..., L + 1) on monotone flows between zero and their ends, given the gaps of places (L - 1,)."""
+    """Return the smooth error of walks (..., L + 1), given the gaps (L - 1,) between predictions."""
     end = walk[..., -1]
     if not len(gaps):
         return np.abs(end)
@@ -85,22 +86,22 @@ def _flow_distance(walk: Floats, gaps: Floats) -> Floats:
 @final
 @dataclass(frozen=True)
 class SmoothECE(Estimator):
-    r"""Smooth ECE: the mean absolute residual after smoothing with its own bandwidth (Blasiok & Nakkiran 2024).
+    r"""Smooth ECE: the mean absolute residual after smoothing with a bandwidth equal to it (Blasiok & Nakkiran 2024).
 
     .. math:: \mathrm{smECE}_\sigma = \int_0^1 \Big| \frac1n \sum_i (y_i - p_i)\, K_\sigma(t, p_i) \Big| dt,
               \qquad \mathrm{smECE} = \mathrm{smECE}_{\sigma^*} = \sigma^*
 
-    with the Gaussian kernel reflected at 0 and 1, and the only bandwidth that equals its error. In probability units.
-    At least half the lower distance to calibration and at most twice its root (their Theorem 9).
+    in probability units, with the Gaussian kernel reflected at 0 and 1, and the only bandwidth that equals the error.
+    The value is at least half the lower distance to calibration and at most twice its root (their Theorem 9).
 
-    The reflected kernel is the heat kernel of [0, 1], so that smoothing is a cosine transform: residuals are split
-    among the four nearest nodes of a mesh of M + 1 nodes (cubic interpolation) and damped; :math:`O(n + M \log M)`. M
-    grows from 1024 to 65536 until :math:`\sigma^* \ge 8 / M`; then the relative error is below 1e-5. Values below
-    1.2e-4 have an absolute error below that.
+    The reflected kernel is the heat kernel of [0, 1], so that smoothing is a cosine transform. Residuals are split
+    among the four nearest of M + 1 nodes of a mesh (cubic interpolation) and damped, which takes
+    :math:`O(n + M \log M)`. M grows from 1024 to 65536 until :math:`\sigma^* \ge 8 / M`; the relative error is then
+    below 1e-5. Values below 1.2e-4 have an absolute error below 1.2e-4.
 
-    At calibration it is positive (about 0.07, 0.03, 0.014 at n = 100, 1000, 10000): show it beside its null mean. It
-    smooths away errors that change sign within a short range. A variable instead of the prediction is measured in
-    parts of its range. Two classes; any weights.
+    Of a calibrated model it is positive (about 0.07, 0.03, 0.014 for n = 100, 1000, 10000): show it beside its null
+    mean. It smooths away errors that change sign within a short range. A variable instead of the prediction is
+    rescaled to its range. It is for two classes, with any weights.
 
     Parameters
     ----------
@@ -127,7 +128,7 @@ class SmoothECE(Estimator):
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """With a fixed bandwidth a seminorm of the residuals; with its own, a function of them."""
+        """A seminorm of the residuals with a fixed bandwidth; otherwise a function of them."""
         return "function" if self.bandwidth is None else "seminorm"
 
     @property
@@ -141,7 +142,7 @@ class SmoothECE(Estimator):
         return self
 
     def prepare(self, predictions: Predictions) -> Evaluator:
-        """Place the predictions on the coarsest mesh."""
+        """Place the predictions on [0, 1]."""
         two_classes(self, predictions)
         return _HeatEvaluator(predictions, on_unit_interval(self, predictions), self.bandwidth)
 
@@ -179,7 +180,7 @@ class _HeatEvaluator(Evaluator):
         return np.concatenate([self._block(residual[start : start + size], n_nodes) for start in starts])
 
     def _block(self, residual: Floats, n_nodes: int) -> Floats:
-        """Evaluate residuals (R, n); replicates that need a finer mesh are evaluated again on one."""
+        """Evaluate residuals (R, n); replicates that need a finer mesh are evaluated again on a finer one."""
         mesh = self._mesh(n_nodes)
         if self.bandwidth is not None:
             values = mesh.smoothed(mesh.spread(residual), np.full(len(residual), self.bandwidth))
@@ -202,22 +203,22 @@ class _HeatEvaluator(Evaluator):
 # Intervals of the finest mesh.
 FINEST = 65536
 _MOST_HALVINGS = 80
-_ROUNDING = 1e-13  # of transforms and sums, relative
+_PRECISION = 1e-13  # of transforms and sums, relative
 
 
 class Mesh:
-    """A mesh of M + 1 nodes on [0, 1], and how points (n,) are split among the four nodes around them."""
+    """A mesh of M + 1 nodes on [0, 1], and the shares of points (n,) in the four nodes around each."""
 
     def __init__(self, places: Floats, n_cells: int) -> None:
         self.n_cells = n_cells
-        # exp(-(pi k sigma)^2 / 2) is what smoothing leaves of the k-th cosine.
+        # Smoothing multiplies the k-th cosine by exp(-(pi k sigma)^2 / 2).
         self.decay = 0.5 * (np.pi * np.arange(n_cells + 1)) ** 2
         self.splitting = _splitting(places, n_cells)
 
     def spread(self, masses: Floats) -> Floats:
-        """Return the cosine coefficients (R, M + 1) of masses (R, n) put on the nodes."""
+        """Put masses (R, n) on the nodes, and return their cosine coefficients (R, M + 1)."""
         nodes = np.ascontiguousarray((self.splitting @ masses.T).T)
-        nodes[:, [0, -1]] *= 2  # an end node stands for itself and its mirror image
+        nodes[:, [0, -1]] *= 2  # an end node also represents its mirror image
         return dct(nodes, type=1, axis=1) / 2
 
     def smoothed(self, coefficients: Floats, bandwidth: Floats) -> Floats:
@@ -229,17 +230,17 @@ class Mesh:
 def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
     """Find the bandwidth (R,) that equals its integral, by regula falsi (Illinois; Dowell & Jarratt 1971)."""
     low, above = np.zeros(len(coefficients)), mesh.smoothed(coefficients, np.zeros(len(coefficients)))
-    high = 1.5 * above  # smoothing only lowers the integral, but without smoothing the mesh is too coarse for it
+    high = 1.5 * above  # smoothing lowers the integral; the factor covers the error of the mesh without smoothing
     below = mesh.smoothed(coefficients, high) - high
     side = np.zeros(len(low))
     for _ in range(_MOST_HALVINGS):
-        active = np.flatnonzero(high - low > _ROUNDING * high + 1e-16)
+        active = np.flatnonzero(high - low > _PRECISION * high + 1e-16)
         if not len(active):
             break
         a, b, f, g = low[active], high[active], above[active], below[active]
         middle = np.clip(b - g * np.divide(b - a, g - f, out=np.zeros_like(a), where=g != f), a, b)
         value = mesh.smoothed(coefficients[active], middle) - middle
-        found, up = np.abs(value) <= _ROUNDING * middle + 1e-16, value > 0
+        found, up = np.abs(value) <= _PRECISION * middle + 1e-16, value > 0
         again = np.where(np.where(up, 1, -1) == side[active], 0.5, 1.0)
         low[active], high[active] = np.where(up | found, middle, a), np.where(up & ~found, b, middle)
         above[active], below[active] = np.where(up, value, f * again), np.where(up, g * again, value)
@@ -248,7 +249,7 @@ def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
 
 
 def _splitting(places: Floats, n_cells: int) -> csc_array:
-    """Return the matrix (M + 1, n) of the shares of points in nodes, by cubic interpolation, mirrored at the ends."""
+    """Return the shares (M + 1, n) of points in nodes, by cubic interpolation mirrored at the ends."""
     scaled = places * n_cells
     first = np.clip(scaled.astype(np.intp), 0, n_cells - 1)
     x = scaled - first
@@ -269,10 +270,10 @@ def _splitting(places: Floats, n_cells: int) -> csc_array:
 
 
 def _integral_of_absolute(nodes: Floats, n_cells: int) -> Floats:
-    """Integrate the absolute value of a smooth function, even at both ends, given at nodes (R, M + 1): (R,).
+    """Return the integral (R,) of the absolute value of a smooth function, even at both ends, from nodes (R, M + 1).
 
-    The trapezoidal rule is exact but for the kinks; a zero at z = (j + u) h adds h^2 |f'(z)| (u^2 - u + 1/6) (Euler
-    and Maclaurin's formula from both sides).
+    The trapezoidal rule is exact except at kinks; a zero at z = (j + u) h adds h^2 |f'(z)| (u^2 - u + 1/6), by the
+    Euler-Maclaurin formula from both sides.
     """
     size = np.abs(nodes)
     trapezoid = size.sum(axis=1) - (size[:, 0] + size[:, -1]) / 2
@@ -286,20 +287,20 @@ def _integral_of_absolute(nodes: Floats, n_cells: int) -> Floats:
 
 
 def _difference(nodes: Floats, row: Ints, j: Ints) -> Floats:
-    """Return the central difference at nodes; zero at the ends, by symmetry."""
+    """Return the central difference at nodes; at the ends it is zero, by symmetry."""
     last = nodes.shape[1] - 1
     after, before = np.where(j < last, j + 1, last - 1), np.abs(j - 1)
     return (nodes[row, after] - nodes[row, before]) / 2
 
 
 def isotonic_median_distance(values: Floats, weights: Floats) -> Floats:
-    r"""Return how far sequences (..., m) are from being non-decreasing, in the weighted absolute distance: (...,).
+    r"""Return the weighted absolute distance (...,) of sequences (..., m) from the nearest non-decreasing ones.
 
     .. math:: \min_h \sum_k d_k |a_k - h_k| \quad\text{over}\quad h_1 \le h_2 \le \dots \le h_m
 
-    by partitioning (Stout 2013), under weights (m,), none negative: the rows whose fit lies above the median of the
-    candidates form the upper end of their segment, found by one running sum; both ends are then segments with half the
-    candidates. O(m log m), all sequences at once.
+    with weights d (m,) that are not negative, by partitioning (Stout 2013). Positions whose fit lies above the median
+    of the candidates form the upper end of their segment, which one running sum finds; both ends are then segments
+    with half the candidates. All sequences together take O(m log m) each.
     """
     if not values.size:
         return np.zeros(values.shape[:-1])
@@ -326,13 +327,13 @@ def _starts_of_segments(low: Array) -> Ints:
 
 
 def _upper_ends(above: Bools, weights: Floats, starts: Ints) -> Bools:
-    """Choose the upper end of each segment so that the weight of disagreement with `above` is least: (R, m)."""
+    """Return the upper end (R, m) of each segment that disagrees least, by weight, with `above`."""
     gain = np.where(above, weights, -weights)
     sums = np.cumsum(gain, axis=1).ravel()
     before = sums[starts] - gain.ravel()[starts]
     least = np.minimum.reduceat(sums, starts)
     lengths = np.diff(starts, append=len(sums))
-    # The lower end is everything up to the first place where the sum is least; nothing if that is its start.
+    # The lower end reaches to the first place with the least sum; it is empty if that is the start of the segment.
     hit = np.flatnonzero(sums == np.repeat(least, lengths))
     segment = np.searchsorted(starts, hit, side="right") - 1
     first = np.ones(len(hit), dtype=bool)

@@ -21,7 +21,7 @@ from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import without_defaults
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
-    NUMBERS_IN_CACHE,
+    NUMBERS_IN_A_SMALL_BATCH,
     Bounds,
     Capabilities,
     Estimator,
@@ -237,7 +237,7 @@ class WalkEvaluator(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,)."""
-        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_A_SMALL_BATCH)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         return self._in_units(self.functional(self.ordered.walk(outcomes, weights)), weights)
@@ -495,7 +495,7 @@ class _MassEvaluator(Evaluator):
         self.clock = self._clock(None)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_A_SMALL_BATCH)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         clock = self.clock if weights is None else self._clock(weights)
@@ -513,7 +513,7 @@ class _BridgeEvaluator(Evaluator):
         self.fixed = self._clock_and_scale(None)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_A_SMALL_BATCH)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         clock, scale = self.fixed if weights is None else self._clock_and_scale(weights)
@@ -649,7 +649,7 @@ class _QuadraticEvaluator(Evaluator):
         self.stretches = measure(self.clock)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_CACHE)
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_A_SMALL_BATCH)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         walk = self.ordered.walk(outcomes, weights)

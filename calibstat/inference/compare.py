@@ -265,19 +265,19 @@ class ComparisonTest(Result):
     standard_error : float
         Root of the total variance of the difference.
     confidence_interval : ConfidenceInterval
-        Of the difference, not wrapped.
+        Interval of the difference, not wrapped.
     confidence_level : float
     recalibration_difference : RecalibrationDifference or None
-        Of what a linear recalibration gains; beside squared errors, for two outcomes without weights.
+        Difference of the gains by a linear recalibration; for squared errors, two outcomes and no weights.
     score_difference : ScoreDifference or None
-        Beside squared errors.
+        Difference of the Brier scores; for squared errors.
     paired : bool
     names : (str, str)
     questions : (Inquiry, Inquiry)
     n_resamples : int
-        Of the exact p-values.
+        Number of resamples of the exact p-values.
     level : float
-        From which p-value on there is evidence.
+        There is evidence if the p-value is at most this.
     """
 
     difference: float
@@ -304,7 +304,7 @@ class ComparisonTest(Result):
 
     @property
     def root_values(self) -> tuple[float, float] | None:
-        """Roots of the squared errors, those of negative ones zero: in probability units; None of other values."""
+        """Roots of squared errors, in units of probability, 0 for negative ones; None for other values."""
         if self.own_pvalues is None:
             return None
         first, second = (float(np.sqrt(max(value, 0.0))) for value in self.values)
@@ -312,7 +312,7 @@ class ComparisonTest(Result):
 
     @property
     def hypothesis(self) -> str:
-        """Which hypothesis the p-value belongs to."""
+        """The null hypothesis."""
         first, second = self.names
         if self.own_pvalues is None:
             return f"{first} and {second} have the same {self._quantity} through {self.questions[0].lens!r}"
@@ -338,14 +338,16 @@ class ComparisonTest(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What limits the result."""
+        """Limits of the result."""
         merged = merging_note(self.questions[0].estimator)
         found = [merged] if merged else []
         if min(asked.n for asked in self.questions) < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
+            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation needs at least as many")
         low, high = self.confidence_interval
         if self.pvalue > self.level and not low <= 0 <= high:
-            found.append("the interval excludes 0, but not where both models may be calibrated: the p-value decides")
+            found.append(
+                "the interval excludes 0, but is not valid if both models may be calibrated: the p-value decides"
+            )
         return tuple(found)
 
     def _values(self) -> dict[str, Any]:
@@ -380,7 +382,7 @@ class ComparisonTest(Result):
             *self._value_details(),
             ("null", self.hypothesis),
             ("estimator", repr(self.questions[0].estimator)),
-            *([] if line is None else [("line", f"{self._difference_text(line)}, wrapped likewise): {_GAIN}")]),
+            *([] if line is None else [("line", f"{self._difference_text(line)}, wrapped in the same way): {_GAIN}")]),
             *([] if score is None else [("skill", f"Brier score {self._difference_text(score)}): {_SKILL}")]),
             *noted(self.notes),
         ]
@@ -392,12 +394,12 @@ class ComparisonTest(Result):
         if own is None or roots is None:
             return [
                 ("values", f"{each}: {self.questions[0].estimator.quantity}"),
-                ("p-value", f"{pvalue_cell(self.pvalue)}: normal, by the influence of each row"),
+                ("p-value", f"{pvalue_cell(self.pvalue)}: normal, from the influence of each row"),
             ]
         return [
             (
                 "errors",
-                f"{each} (squared, binned by each model's own cells, unbiased); roots {number(roots[0])}, "
+                f"{each} (unbiased squared errors, binned by each model's own cells); roots {number(roots[0])}, "
                 f"{number(roots[1])}",
             ),
             (
@@ -418,7 +420,7 @@ class ComparisonTest(Result):
 
 
 class ScoreDifference(NamedTuple):
-    """Difference of mean Brier scores: of skill, that is calibration and sharpness together."""
+    """The difference of the mean Brier scores, which measure calibration and sharpness together."""
 
     difference: float
     standard_error: float
@@ -444,8 +446,9 @@ def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -
 class _Scored:
     """The rows of one model with their scores: the squared distance of outcome and prediction.
 
-    Of the event alone for two classes; then one more event adds 1 - 2 p to the score of its row, else one more outcome
-    of class k adds 1 - 2 p_k. `others` is the number of rows that have another outcome than the commonest one.
+    For two classes it is the distance for the event alone; one more event then adds 1 - 2 p to the score of its row.
+    For more classes one more outcome of class k adds 1 - 2 p_k. `others` is the number of rows whose outcome is not
+    the most frequent one.
     """
 
     score: Floats
@@ -470,16 +473,17 @@ class _Scored:
 
     @property
     def variance(self) -> float:
-        """That of the mean, with what equal outcomes may hide."""
+        """The variance of the mean, with what equal outcomes may hide."""
         seen = float((self.share**2 * (self.score - self.mean) ** 2).sum())
         return seen + unseen_rows_variance(self.share, self.slope, self.others == 0)
 
 
 class RecalibrationDifference(NamedTuple):
-    """Difference of what a linear recalibration gains each model: what a straight line would take off the Brier score.
+    """The difference of two gains: how much a linear recalibration would lower the Brier score of each model.
 
-    The gain of the least-squares line of outcomes on 1 and the prediction is that of projecting the residuals on these
-    two columns. Its estimation error is of second order, because the line is optimal (Dimitriadis & Puke 2026).
+    The gain of the least-squares line of outcomes on 1 and the prediction is the squared length of the residuals
+    projected on these two columns. Since the line is optimal, its estimation error is of second order (Dimitriadis &
+    Puke 2026).
     """
 
     difference: float
@@ -492,10 +496,10 @@ class RecalibrationDifference(NamedTuple):
 def recalibration_difference(
     seen: tuple[Sample, Sample], paired: bool, n_resamples: int, rng: np.random.Generator
 ) -> RecalibrationDifference | None:
-    """Compare the gains of two models; None unless there are two outcomes, and for weighted rows.
+    """Compare the gains of two models; return None for more than two outcomes or weighted rows.
 
-    The p-value is wrapped like that of the comparison: the larger of the normal one and of twice the smaller exact
-    p-value of a gain by itself.
+    The p-value is wrapped like that of the comparison: it is the larger of the normal one and of twice the smaller
+    exact p-value of a gain by itself.
     """
     if seen[0].predictions.n_classes != 2 or any(each.predictions.weights is not None for each in seen):
         return None
@@ -515,7 +519,7 @@ def recalibration_difference(
 
 
 def _basis(seen: Sample) -> Floats:
-    """(n, d) orthonormal columns that span 1 and the prediction; one where all predictions are equal."""
+    """Return orthonormal columns (n, d) that span 1 and the prediction; d is 1 if all predictions are equal."""
     event = seen.predictions.event
     columns, lengths, _ = np.linalg.svd(np.column_stack([np.ones(len(event)), event]), full_matrices=False)
     return columns[:, lengths > SAME * lengths[0]]
@@ -523,10 +527,10 @@ def _basis(seen: Sample) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class _Gains:
-    """What a linear recalibration gains each row (n,) of a model: its squared residual before, less that after.
+    """The gain (n,) of each row by a linear recalibration: its squared residual before, minus that after.
 
-    `slope` (n, 1) is how much one more event adds to the sum of the gains: 2 (line - prediction), since the line is
-    optimal. `others` is the number of rows that have another outcome than the commonest one.
+    One more event adds `slope` (n, 1) to the sum of the gains: 2 (line - prediction), since the line is optimal.
+    `others` is the number of rows whose outcome is not the most frequent one.
     """
 
     gains: Floats
@@ -542,13 +546,13 @@ class _Gains:
 
     @property
     def variance(self) -> float:
-        """That of the mean, with what equal outcomes may hide."""
+        """The variance of the mean, with what equal outcomes may hide."""
         n = len(self.gains)
         return float(np.var(self.gains)) / n + unseen_rows_variance(np.full(n, 1 / n), self.slope, self.others == 0)
 
 
 def _exact(seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
-    """Exact p-value of the mean gain, by redrawn labels."""
+    """Return the exact p-value of the mean gain, with redrawn labels."""
     law, basis, event, n = LabelLaw(seen.predictions), _basis(seen), seen.predictions.event, len(seen)
 
     def gain(labels: Array) -> Floats:

@@ -38,36 +38,36 @@ def compare_models(
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> ModelComparison:
-    """Test for each pair of models whether they have the same squared calibration error, and find who may be the best.
+    """Test for each pair of models whether their squared calibration errors are equal, and find which may be the best.
 
     Each pair is tested as by `comparison_test`: the p-value is the larger of a normal one and of twice the smaller
-    exact p-value of the two models by themselves, so that it holds whether both errors are zero or not. These are
-    adjusted by Holm's method. With "max-t" the normal ones are adjusted by the largest difference of all pairs, whose
-    joint law comes from random signs multiplied into the rows' influences, and the exact ones by Bonferroni over the
-    models; where some models can all be calibrated while others share an error (four models or more) each part gets
-    half of the level.
+    exact p-value of the two models by themselves, so that it holds whether or not both errors are zero. By default
+    these p-values are adjusted by Holm's method. With "max-t" the normal p-values are adjusted by the largest
+    difference of all pairs, whose joint law comes from random signs times the influences of the rows, and the exact
+    ones by Bonferroni over the models. If some models may all be calibrated while others share an error (four models
+    or more), each part gets half of the level.
 
-    The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model as long as the errors of those left
-    are not equal, by the largest difference (range statistic), wrapped in the same way. It holds the models with the
-    smallest error with probability of at least `confidence_level`, for many rows.
+    The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model for as long as the errors of the
+    remaining ones differ by the largest difference (range statistic), wrapped in the same way. For many rows it
+    contains the models with the smallest error with a probability of at least `confidence_level`.
 
     Parameters
     ----------
     models : mapping of str to Sample
-        At least two: what each said about the same rows, in the same order.
+        At least two models, with the predictions of each for the same rows in the same order.
     estimator : Estimator
         As for `comparison_test`, with its lens: for example ``TopLabel() | DebiasedL2(EqualMass(15))``.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     adjust : {"holm", "max-t", "fdr_by"}
-        Holm's method, the largest difference, or the share of false discoveries (Benjamini & Yekutieli 2001), each as
-        above. The other methods do not fit pairs that share models, and are refused.
+        Holm's method, the largest difference, or the share of false discoveries (Benjamini & Yekutieli 2001). The
+        other methods do not fit pairs that share models, and are refused.
     level : float
-        From which p-value on the verdict says that there is evidence; p-values do not depend on it.
+        The verdict names pairs whose adjusted p-value is at most this; p-values do not depend on it.
     confidence_level : float
-        Of the model confidence set.
+        Level of the model confidence set.
     n_resamples : int
-        For the exact p-values, and for the joint law.
+        Number of resamples for the exact p-values and for the joint law.
     rng : int, Generator or None
 
     Returns
@@ -78,8 +78,8 @@ def compare_models(
     Raises
     ------
     ValueError
-        If rows or labels differ, there are fewer than two models, the estimator has no expansion or no best end, or a
-        cell holds too few rows.
+        If there are fewer than two models, if their rows or labels differ, or if the estimator has no expansion or no
+        best value.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def compare_models(
     questions = tuple(look_through(models[name], estimator)[0] for name in names)
     values = [expanded(estimator, each, "compare_models") for each in seen]
     generator, squared = as_generator(rng), values[0].squared
-    own = np.zeros(len(seen))  # only a squared error may be zero for two models, where a normal law says nothing
+    own = np.zeros(len(seen))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
         own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
     pairs = list(combinations(range(len(names)), 2))
@@ -136,9 +136,9 @@ def compare_models(
 def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) -> tuple[str, ...]:
     """Refuse what cannot be compared; return the names."""
     if not isinstance(models, Mapping) or len(models) < 2:
-        found = f"{len(models)}" if isinstance(models, Mapping) else f"a {type(models).__name__}"
+        found = f"of {len(models)}" if isinstance(models, Mapping) else f"a {type(models).__name__}"
         raise ValueError(
-            f"compare_models needs at least two models by name, got {found}: for example "
+            f"models must map at least two names to samples, but is {found}: for example "
             "{'raw': sample, 'calibrated': other}."
         )
     check_choices(adjust, missing=NOT_FOR_PAIRS)
@@ -156,12 +156,12 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
 
 
 def _worse(estimator: Estimator) -> int:
-    """Return 1 where larger values are worse, and -1 where smaller ones are; refuse values that have no best end."""
+    """Return 1 if larger values are worse, and -1 if smaller ones are; refuse values without a best end."""
     steps = np.sign(np.diff(estimator.core.evidence(np.linspace(-2.0, 2.0, 9))))
     if len(set(steps)) != 1 or not steps[0]:
         raise ValueError(
-            f"compare_models finds the best of several models, but {estimator!r} has no best end: compare two by "
-            "comparison_test."
+            f"compare_models finds the best of several models, but {estimator!r} has no best value: compare two models "
+            "by comparison_test."
         )
     return int(steps[0])
 
@@ -169,9 +169,9 @@ def _worse(estimator: Estimator) -> int:
 def _joint_draws(
     values: Sequence[Expanded], pairs: list[tuple[int, int]], errors: Floats, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """(R, pairs) standardised differences of influences with random signs: noise about equal errors, signs kept.
+    """Draw standardised differences (R, P) under equal errors: influences of the rows, times random signs.
 
-    Where the standard error of a pair is larger than these show (`difference_error`), normal noise makes up for it.
+    Where the standard error of a pair is larger than the influences show (`difference_error`), normal noise is added.
     """
     influence = np.stack([each.influence for each in values], axis=-1)
     influence = influence - values[0].share[:, None] * influence.sum(axis=0)
@@ -189,11 +189,11 @@ def _joint_draws(
 
 
 def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> Floats:
-    """Adjust for pairs of equal errors by the largest difference, and for pairs of calibrated models by Bonferroni.
+    """Adjust pairs of equal errors by the largest difference, and pairs of calibrated models by Bonferroni.
 
-    Let C be the calibrated models. A pair outside C of equal errors is rejected by the largest difference over the
-    models outside C; a pair inside C only if a model of C is rejected by itself. If both kinds are possible, C and the
-    rest hold two models each, and each kind gets half of alpha. The p-value is the largest over all C.
+    Let C be the set of calibrated models. A pair of equal errors outside C is rejected by the largest difference over
+    the models outside C, and a pair inside C only if a model of C is rejected by itself. If both kinds are possible,
+    each set has at least two models, and each kind gets half of alpha. The p-value is the largest over all C.
     """
     n_models = len(own)
     adjusted = single_step(size, np.abs(drawn))
@@ -208,11 +208,11 @@ def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]
 def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> tuple[float, ...]:
     """Return for each model the level at which it leaves the model confidence set (Hansen, Lunde & Nason 2011).
 
-    The last one left has 1. "All models left have the same error" is tested by the largest of their standardised
-    differences, `z` (P,), `drawn` (R, P) under equal errors. If it is because all are calibrated, its law is another
-    one; so the p-value is the larger of that and of the smallest exact p-value of a model by itself, `own` (M,), times
-    the number of models left. Then the model with the largest standardised excess over another one goes, and the
-    p-value of a model is the largest up to its going.
+    "All remaining models have the same error" is tested by the largest of their standardised differences, `z` (P,),
+    against `drawn` (R, P). Since that law does not hold if all are calibrated, the p-value is the larger of this one
+    and of the smallest exact p-value of a model by itself, `own` (M,), times the number of remaining models. Then the
+    model with the largest standardised excess over another one is removed. The p-value of a model is the largest one
+    up to its removal, and 1 for the last model.
     """
     left = set(range(len(own)))
     pvalues, worst = [1.0] * len(own), 0.0
@@ -237,7 +237,7 @@ _METHODS = {
     "fdr_by": "Benjamini and Yekutieli's method over pairs (share of false discoveries)",
 }
 NOT_FOR_PAIRS = {
-    "step-down": "the part for models that may all be calibrated is not known to hold with pairs left out one by one",
+    "step-down": "removing pairs one by one is not known to be valid for models that may all be calibrated",
     "fdr_bh": "differences of pairs that share a model need not depend positively on each other",
 }
 
@@ -245,7 +245,7 @@ NOT_FOR_PAIRS = {
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class PairDifference(Result):
-    """Two models: the debiased squared error of the first minus that of the second, and its test.
+    """The difference of two models' values, first minus second, and its test.
 
     Parameters
     ----------
@@ -253,9 +253,9 @@ class PairDifference(Result):
         The names of the models.
     difference, standard_error : float
     statistic : float
-        Their ratio.
+        The ratio of the two.
     normal_pvalue, pvalue, adjusted : float
-        Without the wrap, with it, and adjusted for all pairs.
+        The p-value without the wrap, the one with it, and this one adjusted for all pairs.
     """
 
     first: str
@@ -269,7 +269,7 @@ class PairDifference(Result):
 
     @property
     def verdict(self) -> str:
-        """The difference with its p-values."""
+        """One sentence: the difference with its p-values."""
         size = max(abs(self.difference), self.standard_error)
         return (
             f"{self.first} - {self.second}: {number(self.difference, size)} (standard error "
@@ -283,17 +283,17 @@ class PairDifference(Result):
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelComparison(Result):
-    """What `compare_models` found.
+    """The result of `compare_models`.
 
     Parameters
     ----------
     names : tuple of str
     values : tuple of float
-        Of each model; a squared error in its own cells.
+        The value of each model; a squared error is binned by the model's own cells.
     own_pvalues : tuple of float, or None
-        Exact p-value of each model by itself, for "this model is calibrated"; of squared errors.
+        For squared errors, the exact p-value of each model by itself, of "this model is calibrated".
     pairs : tuple of PairDifference
-        ``pvalue`` is that of the pair by itself, ``adjusted`` that for having looked at all pairs.
+        ``pvalue`` is for the pair by itself, and ``adjusted`` is adjusted for all pairs.
     set_pvalues : tuple of float
         A model is in the model confidence set of level 1 - alpha if this exceeds alpha.
     confidence_level : float
@@ -301,7 +301,7 @@ class ModelComparison(Result):
     n_resamples : int
     questions : tuple of Inquiry
     level : float
-        From which adjusted p-value on there is evidence.
+        There is evidence about a pair if its adjusted p-value is at most this.
     """
 
     names: tuple[str, ...]
@@ -320,7 +320,7 @@ class ModelComparison(Result):
 
     @property
     def root_values(self) -> tuple[float, ...] | None:
-        """Roots of the squared errors, those of negative ones zero: in probability units; None of other values."""
+        """Roots of squared errors, in units of probability, 0 for negative ones; None for other values."""
         if self.own_pvalues is None:
             return None
         return tuple(float(np.sqrt(max(value, 0.0))) for value in self.values)
@@ -333,7 +333,7 @@ class ModelComparison(Result):
 
     @property
     def hypothesis(self) -> str:
-        """Which hypotheses the p-values belong to."""
+        """The null hypothesis of each pair."""
         if self.own_pvalues is None:
             return f"the two models have the same {self._quantity} through {self.questions[0].lens!r}"
         return (
@@ -343,7 +343,7 @@ class ModelComparison(Result):
 
     @property
     def verdict(self) -> str:
-        """Which models differ, or that they cannot be told apart."""
+        """One sentence: which models differ, or that they cannot be told apart."""
         pairs = counted(len(self.pairs), "pair")
         where = f"through {self.questions[0].lens!r} (n = {self.questions[0].n}, the same rows, {pairs}"
         differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
@@ -364,11 +364,11 @@ class ModelComparison(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What limits the result."""
+        """Limits of the result."""
         merged = merging_note(self.questions[0].estimator)
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation is for at least as many")
+            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation needs at least as many")
         if self.own_pvalues is None and self.adjust != "max-t":
             return tuple(found)
         m, pairs = len(self.names), len(self.pairs)
@@ -383,7 +383,7 @@ class ModelComparison(Result):
         return [pair.to_dict() for pair in self.pairs]
 
     def _models(self) -> list[dict[str, Any]]:
-        """What is known of each model by itself."""
+        """Return a row for each model by itself."""
         unknown = (None,) * len(self.names)
         columns = {
             "name": self.names,
@@ -433,8 +433,8 @@ class ModelComparison(Result):
         if self.own_pvalues is not None:
             best = "smallest error"
             method = f"{_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p"
-            own = "own p: exact, of each model's calibration by itself"
-            about = [("errors", f"squared, binned by each model's own cells, unbiased; {own}")]
+            own = "own p: exact, of the test of each model by itself"
+            about = [("errors", f"unbiased squared errors, binned by each model's own cells; {own}")]
         percent = f"{100 * self.confidence_level:g} %"
         return [
             ("set", f"with {percent} confidence the {best} is among {names} (model confidence set)"),

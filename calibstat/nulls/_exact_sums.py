@@ -13,10 +13,10 @@ import numpy as np
 from calibstat.data.arrays import Array, Floats
 from calibstat.draws.poisson_binomial import fast_length
 
-# Totals that are equal in exact arithmetic differ in their last digits: by less than this share of themselves, or of
-# the smallest where it is negative. (Not of the largest: in a cell of tiny predictions that may be 1e13.)
+# Totals that are equal in exact arithmetic may differ in their last digits, by less than this share of themselves or of
+# the smallest one if it is negative. (The largest is no measure: in a cell of tiny predictions it may be 1e13.)
 _EQUAL = 1e-14
-# At most exp(-33) = 5e-15 of the mass of a sum lies beyond its reach.
+# At most exp(-33) = 5e-15 of the mass of a sum lies beyond its `reach`.
 _BEYOND = 33.0
 
 
@@ -67,7 +67,7 @@ CERTAINLY_ZERO = Atoms(np.zeros(1), np.ones(1))
 
 
 def pooled(values: Array, masses: Array) -> Atoms:
-    """Sort, and put atoms of equal values together, at the largest of these; atoms without mass are left out."""
+    """Sort atoms, merge those of equal values at the largest of them, and drop atoms without mass."""
     kept = masses > 0
     values, masses = values[kept], masses[kept]
     order = np.argsort(values, kind="stable")
@@ -78,18 +78,18 @@ def pooled(values: Array, masses: Array) -> Atoms:
 
 
 def pooled_each(terms: Floats, masses: Sequence[Floats]) -> list[Atoms]:
-    """Return the law of the term of each cell: of terms (counts, L), as many of each cell as it has masses."""
+    """Return the law of the term of each cell, from terms (counts, L) and the masses of its counts."""
     return [pooled(terms[: len(each), cell], each) for cell, each in enumerate(masses)]
 
 
 def sum_of_two(first: Atoms, second: Atoms, n_atoms: int) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Return the values (m, k) of a sum, roughly, of at most so many atoms each, and the masses of either part."""
+    """Return approximate values (m, k) of a sum, from at most `n_atoms` of each part, and the masses of both parts."""
     one, other = first.compressed(n_atoms), second.compressed(n_atoms)
     return np.add.outer(one.values, other.values), (one.masses, other.masses)
 
 
 def enumerate_sum(laws: Sequence[Atoms]) -> Atoms:
-    """Return the law of the sum of independent terms; equal totals are put together after each."""
+    """Return the law of the sum of independent terms; equal totals are merged after each term."""
     whole = CERTAINLY_ZERO
     for law in sorted(laws, key=lambda each: len(each.values)):
         whole = pooled(np.add.outer(whole.values, law.values).ravel(), np.outer(whole.masses, law.masses).ravel())
@@ -98,18 +98,18 @@ def enumerate_sum(laws: Sequence[Atoms]) -> Atoms:
 
 def maximum(laws: Sequence[Atoms]) -> Atoms:
     """Return the law of the largest of independent terms: the product of their distribution functions."""
-    # By how much the logarithm of each distribution function rises at each atom, from log 1 at the first.
+    # The steps of the logarithm of each distribution function, from log 1 at the first atom.
     jumps = [np.diff(np.log(np.cumsum(law.masses) / law.masses.sum()), prepend=0.0) for law in laws]
     values = np.concatenate([law.values for law in laws])
     order = np.argsort(values, kind="stable")
-    # below the smallest value of some term the product is zero
+    # the product is zero below the smallest value of any term
     begun = np.cumsum(np.concatenate([np.arange(len(jump)) == 0 for jump in jumps])[order]) == len(laws)
     product = np.where(begun, np.exp(np.minimum(np.cumsum(np.concatenate(jumps)[order]), 0.0)), 0.0)
     return pooled(values[order], np.maximum(np.diff(product, prepend=0.0), 0.0))
 
 
 def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:
-    """Return how far above its smallest value the sum gets but for a chance of exp(-beyond), by Chernoff's bound."""
+    """Return a bound of the sum minus its smallest value, exceeded with a chance of exp(-beyond) (Chernoff)."""
     deviation = np.sqrt(sum(law.variance for law in laws))
     widest = sum(float(law.values[-1] - law.values[0]) for law in laws)
     if deviation == 0:
@@ -126,22 +126,22 @@ def reach(laws: Sequence[Atoms], beyond: float = _BEYOND) -> float:
 
 # Sums of terms that move in steps of one size, such as absolute differences: exact by fast Fourier transforms.
 #
-# A term |count - expected| runs through one arithmetic progression below and one above its kink, with the same step
-# but offsets of its own. Given the side on which each cell falls, the sum lives on a lattice; all sides of half of the
-# cells are gone through at once, and the two halves meet in `ExactNull`.
+# The values of a term |count - expected| are one arithmetic progression below its kink and one above it, with the same
+# step but different offsets. Given the side on which each cell falls, the sum lies on a lattice. All sides of one half
+# of the cells are transformed at once, and `ExactNull` adds the two halves.
 
-# Offsets closer than this share of a step are one: the rounding of counts below 10^7 stays under it.
+# Offsets closer than this share of a step are equal: for counts below 10^7 the rounding is smaller.
 _NOISE = 1e-8
-# Remainders below this share of a divisor are none: its own rounding, so many times over. Whether all terms lie on the
-# lattice is decided by the finer comparison above.
+# Remainders below this share of a divisor are rounding errors, multiplied by the quotient. The finer comparison above
+# decides whether all terms lie on the lattice.
 _REMAINDER = 1e-4
 _OFFSETS = 2
-# Masses below the rounding of the transforms are left out at both ends.
+# Masses below the rounding of the transforms are dropped at both ends.
 _NEGLIGIBLE_MASS = 1e-19
-# Sides that are transformed back at once, so that they stay in the cache.
+# So many sides are transformed back at once, so that they stay in the cache.
 _TOGETHER = 32
 _NUMBERS = 2**20
-# The lattice of a common divisor may have so many points.
+# The largest number of points of the lattice of a common divisor.
 _LATTICE_POINTS = 2**19
 
 
@@ -154,9 +154,9 @@ class Progression:
 
 
 def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, Atoms] | None:
-    """Return laws of two independent parts of the sum of the cells' terms; None if they lie on no small lattices.
+    """Return the laws of two independent parts of the sum of the cells' terms; None if no lattice is small enough.
 
-    The largest difference between terms of consecutive counts is a candidate for the step.
+    The largest difference between terms of consecutive counts is the first candidate for the step.
     """
     for step in _candidates(cells, largest_step):
         found = [_progressions(cell, step) for cell in cells] if step else [None]
@@ -174,7 +174,7 @@ def _candidates(cells: Sequence[Atoms], largest_step: float) -> Iterator[float]:
 
 
 def _common_divisor(cells: Sequence[Atoms]) -> float:
-    """Return the step of the coarsest lattice that holds all terms, up to an offset for each; 0 if it is too fine."""
+    """Return the step of the coarsest lattice on which all terms lie, up to an offset of each; 0 if it is too fine."""
     least = reach(cells) / _LATTICE_POINTS
     divisor = 0.0
     for cell in cells:
@@ -185,7 +185,7 @@ def _common_divisor(cells: Sequence[Atoms]) -> float:
                 if larger < least:
                     return 0.0
             divisor = float(larger)
-    # long ranges know the divisor better than short differences
+    # long ranges give the divisor more accurately than short differences
     for width in sorted(float(np.ptp(cell.values)) for cell in cells):
         divisor = width / round(width / divisor)
     return divisor
@@ -204,7 +204,7 @@ def _progressions(cell: Atoms, step: float) -> list[Progression] | None:
 
 
 def _halves(cells: Sequence[Atoms], parts: list[list[Progression]], step: float) -> tuple[Atoms, Atoms] | None:
-    """Go through the sides of either half, unless there are too many."""
+    """Return the laws of two halves of the cells; None if they have too many sides."""
     order = sorted(range(len(cells)), key=lambda cell: -len(parts[cell]))
     half: list[list[int]] = [[], []]
     for cell in order:
@@ -224,7 +224,7 @@ def _sides(parts: list[list[Progression]], cells: list[int]) -> int:
 
 
 def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float, length: int) -> Atoms:
-    """Multiply the transforms of the progressions of all sides."""
+    """Return the law of the sum of some cells, from the transforms of their progressions on all sides."""
     if not cells:
         return CERTAINLY_ZERO
     length, middle = fast_length(length), len(cells) // 2
@@ -233,7 +233,7 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
     whole = np.floor(offset).astype(np.intp)
     part = offset - whole
     order = np.argsort(part, kind="stable")
-    # rows are lattice points and columns go by offset, so the table is sorted as it stands
+    # rows are lattice points and columns are sorted by offset, so that the values of the table increase
     table = np.empty((length + int(whole.max()) + 1, len(order)))
     for start in range(0, len(order), _TOGETHER):
         sides = order[start : start + _TOGETHER]
@@ -254,7 +254,7 @@ def _sum_of_half(cells: list[Atoms], parts: list[list[Progression]], step: float
 
 
 def _product_of_sides(parts: list[list[Progression]], length: int) -> tuple[Array, Floats]:
-    """Return the product of transforms on each of the sides (s, length // 2 + 1), and the offsets (s,)."""
+    """Return the products of the transforms (s, length // 2 + 1) on each side, and their offsets (s,)."""
     transform, offset = np.ones((1, length // 2 + 1), dtype=complex), np.zeros(1)
     for progressions in parts:
         waves = np.fft.rfft([_padded(each.masses, length) for each in progressions], length)
@@ -264,7 +264,7 @@ def _product_of_sides(parts: list[list[Progression]], length: int) -> tuple[Arra
 
 
 def _padded(masses: Floats, length: int) -> Floats:
-    """Pad with zeros, or leave out what lies beyond the reach of the sum."""
+    """Pad with zeros, or cut off what lies beyond the reach of the sum."""
     kept = np.zeros(length)
     kept[: len(masses)] = masses[:length]
     return kept
@@ -272,21 +272,21 @@ def _padded(masses: Floats, length: int) -> Floats:
 
 # Sums of any terms on a grid, all mass rounded up: one law that gives rigorous upper and lower tails.
 #
-# With M roundings S <= S_up < S + M * step, so P(S_up >= v + M * step) <= P(S >= v) <= P(S_up >= v). Splitting mass
-# between neighbouring grid points instead would keep the mean, but where the observed value is an atom of the law half
-# of that atom would fall below it, and the p-value would be too small.
+# With M roundings S <= S_up < S + M * step, so P(S_up >= v + M * step) <= P(S >= v) <= P(S_up >= v). Splitting the mass
+# between neighbouring grid points would keep the mean. But if the observed value is an atom of the law, half of that
+# atom would then fall below it, and the p-value would be too small.
 
-# Cells with at most so many combinations of counts are rounded together.
+# Cells are rounded together if they have at most this many combinations of counts.
 _COMBINATIONS_OF_GRID = 2**19
-# Grid points times roundings, and combinations: about half a second.
+# The largest number of combinations plus grid points times roundings, which takes about half a second.
 _GRID_NUMBERS = 2**25
-# Grid points of some groups that are held at once.
+# Grid points that are held in memory at once.
 _HELD = 2**22
 # Combinations that are rounded at once, so that they stay in the cache.
 _GRID_TOGETHER = 2**14
-# Points of the first and the second look. If the difference of upper and lower tail is not about a quarter at the
-# second, then single values have much mass, and no grid is fine enough.
-_LOOKS = (2**12, 2**14)
+# Points of the first and the second trial. The difference of upper and lower tail should shrink to about a quarter; if
+# it does not, then single values have much mass, and no grid is fine enough.
+_TRIALS = (2**12, 2**14)
 _SHRINKS = 0.45
 _TRIES = 3
 # At most exp(-25) = 1.4e-11 of the mass lies beyond the grid.
@@ -294,17 +294,17 @@ _GRID_BEYOND = 25.0
 
 
 def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | None:
-    """Return the law of the sum and a bound of its rounding up (tails within `tolerance`); None if too costly."""
+    """Return the law of the sum, rounded up, and a bound of the rounding; None if `tolerance` costs too much."""
     farthest, groups = reach(cells, _GRID_BEYOND), _grouped(cells)
     alone = [[cell] for cell in cells]
-    looks = [
+    trials = [
         _excess(_convolve(alone, farthest / points, points + len(cells) + 1), len(cells), tolerance)
-        for points in _LOOKS
+        for points in _TRIALS
     ]
-    if looks[1] > max(1.0, _SHRINKS * looks[0]):
+    if trials[1] > max(1.0, _SHRINKS * trials[0]):
         return None
     # the difference is in proportion to the roundings and their size
-    step = 0.9 * farthest / _LOOKS[1] * len(cells) / (looks[1] * len(groups))
+    step = 0.9 * farthest / _TRIALS[1] * len(cells) / (trials[1] * len(groups))
     combinations = sum(prod(len(cell.values) for cell in group) for group in groups)
     for _ in range(_TRIES):
         n_points = int(farthest / step) + len(groups) + 2
@@ -319,7 +319,7 @@ def grid_sum(cells: Sequence[Atoms], tolerance: float) -> tuple[Atoms, float] | 
 
 
 def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
-    """Put cells together, large ones first, each into the first group that has room."""
+    """Group the cells, large ones first, each in the first group with room for it."""
     groups: list[list[Atoms]] = []
     sizes: list[int] = []
     for cell in sorted(cells, key=lambda each: -len(each.values)):
@@ -335,7 +335,7 @@ def _grouped(cells: Sequence[Atoms]) -> list[list[Atoms]]:
 
 
 def _convolve(groups: list[list[Atoms]], step: float, n_points: int) -> Atoms:
-    """Round the sum of each group up, and multiply transforms."""
+    """Return the law of the sum of all groups, each rounded up to the grid."""
     length = fast_length(n_points)
     transform = np.ones(length // 2 + 1, dtype=complex)
     some = max(1, _HELD // n_points)
@@ -350,7 +350,7 @@ def _convolve(groups: list[list[Atoms]], step: float, n_points: int) -> Atoms:
 
 
 def _round_up(group: list[Atoms], step: float, grid: Floats) -> None:
-    """Add the mass of a sum of some terms, less its smallest value, to an empty grid."""
+    """Add the masses of the sum of a group, minus its smallest value and rounded up, to an empty grid."""
     values, masses, last = np.zeros(1), np.ones(1), group[-1]
     for cell in group[:-1]:
         values = np.add.outer(values, (cell.values - cell.values[0]) / step).ravel()
@@ -364,7 +364,7 @@ def _round_up(group: list[Atoms], step: float, grid: Floats) -> None:
 
 
 def _excess(law: Atoms, width: int, tolerance: float) -> float:
-    """Return how often the tolerance goes into the difference of upper and lower tail, where that is most."""
+    """Return the largest difference of upper and lower tail, in units of the tolerance."""
     upper = np.cumsum(law.masses[::-1])[::-1]
     upper[:-width] -= upper[width:]
     return float(upper.max() / tolerance)

@@ -29,50 +29,50 @@ from calibstat.nulls._exact_sums import (
 )
 from calibstat.nulls.base import Null, NullDistribution, strong_hypothesis, tie_slack, typical_size
 
-# Half of the cells is enumerated if it has at most this many combinations of counts.
+# Each half of the cells is enumerated if it has at most this many combinations of counts.
 _COMBINATIONS = 2**17
-# More cells than these are not tried; a maximum costs less for each cell.
+# Samples with more cells or counts than these are refused; a maximum costs less for each cell.
 _CELLS_OF_SUM = 200
 _CELLS_OF_MAXIMUM = 5000
 _COUNTS = 2**22
-# Counts rarer than this, at either end, are left out.
+# Counts in the tails are left out if together they are rarer than this.
 _RARE_COUNT = 1e-15
 
 
-class NotExact(ValueError):  # noqa: N818 (it says what cannot be computed)
+class NotExact(ValueError):  # noqa: N818 (the name says what cannot be computed)
     """The exact distribution cannot be computed, for a reason that the message gives."""
 
 
 @final
 @dataclass(frozen=True)
 class Exact(Null):
-    r"""Compute the distribution of the statistic over all labels that the predictions could draw.
+    r"""Compute the distribution of the statistic over all labels that could be drawn from the predictions.
 
-    Given the predictions, the numbers of events in cells are independent and Poisson-binomial (Hong 2013), so that of
-    a statistic that is a sum, or the maximum, of one term for each cell the whole distribution can be computed. The
+    Given the predictions, the numbers of events in cells are independent and Poisson-binomial (Hong 2013). If the
+    statistic is a sum, or the maximum, of one term for each cell, its whole distribution can therefore be computed. The
     p-value is that of infinitely many draws of `Consistency`, without Monte Carlo error, and can be as small as 1e-12:
 
     .. math:: p = P\Big(\sum_b t_b(Y_b) \ge v\Big)
 
-    Few combinations are enumerated. Absolute differences (`ECE`) lie on a lattice once the sign of each cell is given,
-    and all signs are enumerated. Other sums (`RMSCE`, `PearsonCE`) are computed on a grid with all mass rounded up,
-    which gives rigorous bounds of the p-value, at most `tolerance` apart; the upper bound is reported. For a maximum,
-    distribution functions are multiplied.
+    If there are few combinations of counts, all are enumerated. The absolute differences of `ECE` lie on a lattice once
+    the sign of each cell is given, so that all signs are enumerated. Other sums (`RMSCE`, `PearsonCE`) are computed on
+    a grid with all mass rounded up, which gives rigorous bounds of the p-value, at most `tolerance` apart; the upper
+    bound is reported. For a maximum, the distribution functions of the cells are multiplied.
 
-    It needs two outcomes behind the lens, no weights, a statistic that depends on the counts of events in its cells
-    only, and few enough cells and counts for about half a second. Whether these conditions hold depends on the
-    predictions alone, never on a label. So a test that otherwise draws (as `calibration_test` does) is as valid as its
-    two parts: given the predictions it is one of them.
+    The lens must leave two outcomes, the rows must have no weights, the statistic must depend only on the counts of
+    events in its cells, and there must be few enough cells and counts for about half a second. These conditions depend
+    on the predictions alone, never on a label. So a test that falls back on draws, as `calibration_test` does, is as
+    valid as its two parts: given the predictions it is one of them.
 
     Parameters
     ----------
     tolerance : float
-        The largest distance of the bounds of a p-value, where it is not computed exactly.
+        The largest distance between the bounds of a p-value that is not computed exactly.
 
     Raises
     ------
     NotExact
-        A ValueError, on drawing, if the exact distribution cannot be computed; the message says why.
+        A ValueError from `draw`, if the exact distribution cannot be computed; the message says why.
 
     Examples
     --------
@@ -110,14 +110,14 @@ class Exact(Null):
         return found
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
-        """Say what was assumed: labels drawn from the predictions."""
+        """Return the hypothesis: labels are drawn from the predictions."""
         how = "labels drawn from the predictions, which are kept (exact, no Monte Carlo error)"
         return strong_hypothesis(lens, given, how)
 
     def _sum(
         self, cells: list[Atoms], largest_step: float, link: Callable[[Floats], Floats], fixed: float
     ) -> ExactNull | None:
-        """Try what is exact first, then the grid."""
+        """Enumerate if possible, and otherwise use the grid."""
         halves = _enumerated(cells) or lattice_halves(cells, largest_step)
         if halves is not None:
             smaller, larger = sorted(halves, key=lambda half: len(half.values))
@@ -130,7 +130,7 @@ class Exact(Null):
 
 
 def _cells_and_terms(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:
-    """Return the cells and their terms, or say what is missing."""
+    """Return the cells and their terms, or raise `NotExact`."""
     offers = evaluator.capabilities
     plan, parts = offers.tally, offers.terms
     if plan is None or parts is None:
@@ -143,7 +143,7 @@ def _cells_and_terms(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyP
         raise _not_exact("the counts of events in its cells do not suffice")
     some = np.array([-2.0, -0.5, 0.0, 0.25, 1.0, 3.0])
     if not np.array_equal(estimator.evidence(some), some):
-        raise _not_exact("not only large values are evidence")
+        raise _not_exact("small values, too, are evidence")
     return plan, parts
 
 
@@ -170,14 +170,14 @@ def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
 
 
 def _trimmed(first: int, masses: Floats) -> tuple[int, Floats]:
-    """Leave out counts at the ends that (almost) never happen."""
+    """Leave out counts at both ends that are almost impossible."""
     below, above = (int(np.searchsorted(np.cumsum(end), _RARE_COUNT, side="right")) for end in (masses, masses[::-1]))
     inside = masses[below : len(masses) - above]
     return first + below, inside / inside.sum()
 
 
 def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
-    """Enumerate two halves of the cells, if they have few enough combinations."""
+    """Enumerate two halves of the cells if each has few enough combinations; otherwise return None."""
     halves: tuple[list[Atoms], list[Atoms]] = ([], [])
     products = [1, 1]
     for cell in sorted(cells, key=lambda each: -len(each.values)):
@@ -196,17 +196,17 @@ _ATOMS_FOR_SIZE = 64
 @final
 @dataclass(frozen=True, eq=False)
 class ExactNull(NullDistribution):
-    """The law of an increasing function, the link, of the sum of two independent parts."""
+    """The law of an increasing function (the link) of the sum of two independent parts."""
 
-    first: Atoms  # has the more atoms
+    first: Atoms  # the part with more atoms
     second: Atoms
     link: Callable[[Floats], Floats]
     rounding: float = 0.0  # the sum was rounded up by at most this much; p-values are exact if it is 0
-    floor: float = SMALLEST_PVALUE  # smaller p-values cannot be told apart in floating point
+    floor: float = SMALLEST_PVALUE  # no smaller p-value is accurate in floating point
     monte_carlo: ClassVar[bool] = False
 
     def pvalue(self, value: float) -> float:
-        """Return P(statistic >= value), ties included; the upper bound of it where the sum was rounded up."""
+        """Return P(statistic >= value), ties included; if the sum was rounded up, its upper bound."""
         return max(self.floor, self._tail(self._threshold(value)))
 
     def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:  # noqa: ARG002
@@ -233,7 +233,7 @@ class ExactNull(NullDistribution):
 
     @cached_property
     def mean(self) -> Floats:
-        """The mean of the statistic: exact for a sum, to about six digits for a function of it with many values."""
+        """The mean: exact for a sum, and accurate to about six digits for a function of a sum with many values."""
         sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_MEAN)
         if self.rounding:
             sums = np.maximum(sums - self.rounding / 2, self._ends[0])
@@ -241,18 +241,18 @@ class ExactNull(NullDistribution):
 
     @cached_property
     def typical(self) -> float:
-        """A typical size of the statistic under the null, which sets the tolerance for ties; approximate."""
+        """An approximate size of the statistic under the null, which sets the tolerance for ties."""
         sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_SIZE)
         return typical_size(self.link(sums).ravel(), np.outer(*masses).ravel())
 
     @property
     def description(self) -> str:
-        """That nothing was drawn, and whether p-values are upper bounds."""
+        """Whether p-values are exact or upper bounds."""
         return "exact bound" if self.rounding else "exact"
 
     @property
     def samples(self) -> Floats:
-        """There are none."""
+        """Raise an error: a computed distribution has no samples."""
         raise AttributeError(
             "this null distribution was computed, so it has no samples; for replicates pass null=Consistency(999)."
         )
@@ -282,7 +282,7 @@ class ExactNull(NullDistribution):
             return low
         if ends[1] < target:
             return np.inf
-        if ends is sums:  # the value is the sum itself
+        if ends is sums:  # the link is the identity
             return target
         # the end high is always reached, low never
         while True:

@@ -77,7 +77,7 @@ def test_cross_fitting_is_marked(compare, binary):
         (("--calibrators", "variable-based"), "needs --variables COL"),
         (("--calibrators", "beta", "--variable", "age"), "--calibrators beta uses no variable"),
         (("--calibrators", "variable-based", "--variable", "sex"), "numbers are needed"),
-        (("--calibrators", "beta", "--test-size", "0"), "is not valid"),
+        (("--calibrators", "beta", "--test-size", "0"), "need rows to be fitted on"),
         (("--calibrators", "beta", "--test-size", "0.5", "--cv", "3"), "not allowed with"),
         (("--calibrators", "beta", "--bins", "0"), "at least 1"),
         (("--calibrators", "beta", "--seed", "-1"), "at least 0"),

@@ -208,14 +208,14 @@ def test_fitted_calibrators_take_what_they_were_fitted_on(off, as_rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test_size": 0}, "a test on rows that a calibrator was fitted on is not valid"),
-        ({"test_size": 1}, "without rows to fit on"),
+        ({"test_size": 0}, "need rows to be fitted on, and other rows to be tested on"),
+        ({"test_size": 1}, "need rows to be fitted on"),
         ({"test_size": 0.001}, "leaves 2 to test on, but at least 20"),
-        ({"fitted_rows": {"beta": np.arange(1500)}}, r"only 500 of 2000 are left .* not valid"),
-        ({"fitted_rows": {"gamma": []}}, r"names 'gamma', but there are \['platt', 'beta'\]"),
+        ({"fitted_rows": {"beta": np.arange(1500)}}, "were fitted on all but 500 of 2000 rows, and a test on those"),
+        ({"fitted_rows": {"gamma": []}}, r"names 'gamma', but the calibrators are \['platt', 'beta'\]"),
         ({"fitted_rows": {"beta": [2000]}}, "row numbers from 0 to 1999"),
         ({"fitted_rows": {"beta": [0.5]}}, "row numbers from 0 to 1999"),
-        ({"fitted_rows": {"beta": [1]}, "cv": 5}, "1 rows of fitted_rows= were fitted on already"),
+        ({"fitted_rows": {"beta": [1]}, "cv": 5}, "fitted_rows= were fitted on 1 of them"),
         ({"cv": 5, "n_splits": 2}, "leave out test_size and n_splits"),
         ({"cv": 1}, "a number of folds from 2"),
         ({"n_splits": 0}, "n_splits"),
@@ -321,8 +321,8 @@ def test_a_certain_mistake_is_told_beside_the_log_score(off, said):
     assert wrong > 10
     assert found["sure"].scores.n_clipped == found.to_dict()["models"][1]["log_clipped_rows"] == wrong
     assert found["same"].scores.n_clipped == 0
-    assert "log counts probabilities below 1e-15 as this much, or it would be infinite" in str(found)
-    assert f"had been called that improbable by sure in {wrong} rows" in str(found)
+    assert "log takes a probability below 1e-15 for this much" in str(found)
+    assert f"had such a probability for sure in {wrong} rows" in str(found)
     assert "same in" not in str(found)
 
 

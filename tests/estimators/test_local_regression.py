@@ -154,7 +154,7 @@ def test_points_are_computed_in_blocks(monkeypatch):
 
     sample = world(100)
     whole = LOESS(n_points=50)(sample)
-    monkeypatch.setattr(local_fits, "_NUMBERS", 1000)
+    monkeypatch.setattr(local_fits, "NUMBERS_IN_CACHE", 1000)
     np.testing.assert_allclose(LOESS(n_points=50)(sample).outcome, whole.outcome, atol=1e-12)
 
 

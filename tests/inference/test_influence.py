@@ -238,7 +238,7 @@ def test_the_best_of_several_models(estimator, adjust):
 
 def test_what_has_no_best_end_is_not_ranked():
     a = rows()
-    with pytest.raises(ValueError, match="has no best end"):
+    with pytest.raises(ValueError, match="has no best value"):
         compare_models({"a": a, "b": noisy(a)}, cs.Cox(statistic="slope"))
     assert comparison_test(a, noisy(a), cs.Cox(statistic="slope"), rng=0).standard_error > 0
 

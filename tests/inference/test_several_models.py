@@ -119,7 +119,7 @@ def test_words_and_tables():
     assert "good < bold" in found.verdict
     for part in (
         "with 95 % confidence the smallest error is among good (model confidence set)",
-        "squared, binned by each model's own cells, unbiased",
+        "unbiased squared errors, binned by each model's own cells",
         "null      the two models have the same squared calibration error through Canonical()",
     ):
         assert part in text
@@ -150,8 +150,8 @@ def other_labels():
     [
         (one_short, L2, {}, "'good' and 'bad': a paired comparison needs the same rows.*1000 and 999 rows; give every"),
         (other_labels, L2, {}, "'good' and 'bad': the models have different labels"),
-        (lambda: {"a": samples()["good"]}, L2, {}, "at least two models by name, got 1"),
-        (lambda: list(samples().values()), L2, {}, "at least two models by name, got a list"),
+        (lambda: {"a": samples()["good"]}, L2, {}, "models must map at least two names to samples, but is of 1"),
+        (lambda: list(samples().values()), L2, {}, "at least two names to samples, but is a list"),
         (samples, cs.Kuiper(), {}, r"compare_models: Kuiper.*use DebiasedL2\(EqualMass\(15\)\)"),
         (samples, L2, {"adjust": "fdr"}, "it must be one of 'max-t', 'holm', 'fdr_by'"),
         (samples, L2, {"confidence_level": 95}, "must be a number between 0 and 1"),
