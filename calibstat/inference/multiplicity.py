@@ -116,26 +116,25 @@ def single_step(values: ArrayLike, draws: ArrayLike) -> Floats:
     Returns
     -------
     adjusted : (m,) floats
-        (1 + number of draws whose maximum reaches the value) / (1 + R); NaN where the value is. The draws of such a
-        column count for the others all the same: left out, the test of these would not be exact where it depends on
-        the labels whether there is a value.
+        (1 + number of draws whose maximum reaches the value) / (1 + R).
 
     Raises
     ------
     ValueError
-        If the shapes are not (m,) and (R, m) with R at least 1.
+        If the shapes are not (m,) and (R, m) with R at least 1, or a value is NaN. Where it depends on the labels
+        whether there is a value, give -inf: left out with its draws, the test of the others would not be exact.
 
     Examples
     --------
     >>> single_step([3.0, 1.5], [[1.0, 2.0], [0.5, 1.0], [1.2, 0.3]])
     array([0.25, 0.5 ])
-    >>> single_step([3.0, float("nan")], [[1.0, 2.0], [0.5, 3.0], [1.2, 0.3]])
-    array([0.5, nan])
+    >>> single_step([3.0, float("-inf")], [[1.0, 2.0], [0.5, 3.0], [1.2, 0.3]])
+    array([0.5, 1. ])
     """
     found, drawn = _joint(values, draws)
     if not found.size:
         return found
-    return _unknown_as_nan(_shares_reached(found, drawn.max(axis=1)), values)
+    return _shares_reached(found, drawn.max(axis=1))
 
 
 def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
@@ -156,12 +155,12 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     Returns
     -------
     adjusted : (m,) floats
-        In the order of `values`; NaN where the value is, as in `single_step`.
+        In the order of `values`.
 
     Raises
     ------
     ValueError
-        If the shapes are not (m,) and (R, m) with R at least 1.
+        If the shapes are not (m,) and (R, m) with R at least 1, or a value is NaN, as in `single_step`.
 
     Examples
     --------
@@ -179,7 +178,7 @@ def step_down(values: ArrayLike, draws: ArrayLike) -> Floats:
     each = np.array([_shares_reached(found[[j]], rest[:, k])[0] for k, j in enumerate(order)])
     adjusted = np.empty_like(found)
     adjusted[order] = np.maximum.accumulate(each)
-    return _unknown_as_nan(adjusted, values)
+    return adjusted
 
 
 def _false_discoveries(pvalues: ArrayLike, any_dependence: bool) -> Floats:
@@ -208,20 +207,22 @@ def _checked_pvalues(pvalues: ArrayLike) -> Floats:
 
 
 def _joint(values: ArrayLike, draws: ArrayLike) -> tuple[Floats, Floats]:
-    """Check shapes; NaN becomes the weakest evidence, in data and draws alike, so that they stay exchangeable."""
+    """Check shapes, and refuse values that are NaN; in draws NaN becomes the weakest evidence."""
     found, drawn = np.array(values, dtype=float), np.array(draws, dtype=float)
     if found.ndim != 1 or drawn.ndim != 2 or drawn.shape[1] != len(found) or not len(drawn):
         raise ValueError(
             f"values have shape {found.shape} and draws {drawn.shape}; expected (m,) and (R, m) with R at least 1."
         )
-    found[np.isnan(found)] = -np.inf
-    drawn[np.isnan(drawn)] = -np.inf
-    return found, drawn
+    if np.isnan(found).any():
+        raise ValueError(
+            f"a value is nan (at position {np.isnan(found).argmax()}), but numbers are expected; leave out tests "
+            "without one, or give -inf, the weakest evidence, where their draws must count."
+        )
+    return found, _weakest_if_unknown(drawn)
 
 
-def _unknown_as_nan(adjusted: Floats, values: ArrayLike) -> Floats:
-    """What has no value has no p-value."""
-    return np.where(np.isnan(np.asarray(values, dtype=float)), np.nan, adjusted)
+def _weakest_if_unknown(evidence: Floats) -> Floats:
+    return np.where(np.isnan(evidence), -np.inf, evidence)
 
 
 def _shares_reached(values: Floats, drawn: Floats) -> Floats:
@@ -364,19 +365,20 @@ def joint_test(
     Larger `evidence` (J,) is stronger, NaN where a statistic has no value; `draws` (R, J) of each kind are the same
     under the null, where NaN counts as the weakest evidence.
     """
-    sets = [np.concatenate([evidence[None], each]) for each in draws]
-    pvalues = np.max([[single_step(c[:1], c[1:, None])[0] for c in each.T] for each in sets], axis=0)
+    sets, known = [np.concatenate([evidence[None], each]) for each in draws], ~np.isnan(evidence)
     made_comparable = [STANDARDIZATIONS[standardize](each) for each in sets]
-    together = np.max([single_step(each[0], each[1:]) for each in made_comparable], axis=0)
+    # Without a value on these labels a statistic is the weakest evidence, so that data and draws stay exchangeable.
+    alone, together = ([_weakest_if_unknown(each) for each in kind] for kind in (sets, made_comparable))
+    pvalues = np.max([[single_step(c[:1], c[1:, None])[0] for c in each.T] for each in alone], axis=0)
+    largest = np.max([single_step(each[0], each[1:]) for each in together], axis=0)
     if adjust in _ON_DRAWS:
-        adjusted = np.max([_ON_DRAWS[adjust](each[0], each[1:]) for each in made_comparable], axis=0)
-    else:
-        # A statistic without a value in any draw is left out; one without a value on these labels alone has p = 1.
+        adjusted = np.max([_ON_DRAWS[adjust](each[0], each[1:]) for each in together], axis=0)
+    else:  # a statistic without a value in any draw is left out
         possible = np.any([~np.isnan(each).all(axis=0) for each in sets], axis=0)
         adjusted = np.full(len(evidence), np.nan)
-        adjusted[possible] = _ON_PVALUES[adjust](np.where(np.isnan(pvalues), 1.0, pvalues)[possible])
-        adjusted = np.where(np.isnan(pvalues), np.nan, adjusted)
-    smallest = np.nan if np.isnan(together).all() else float(np.nanmin(together))
+        adjusted[possible] = _ON_PVALUES[adjust](pvalues[possible])
+    smallest = float(largest[known].min()) if known.any() else np.nan
+    pvalues, adjusted = (np.where(known, each, np.nan) for each in (pvalues, adjusted))
     return JointTest(made_comparable[0][0], pvalues, adjusted, smallest)
 
 

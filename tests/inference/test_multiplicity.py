@@ -109,13 +109,22 @@ def test_joint_adjustments_against_loops(m):
 
 
 def test_ties_and_missing_values():
-    """Equal values count as reached; without a value no p-value; infinity is reached by infinity."""
+    """Equal values count as reached; a draw without a value is the weakest; infinity is reached by infinity."""
     draws = [[0.1 + 0.2, np.nan], [0.0, np.nan], [0.0, -1.0]]
     for function in (single_step, step_down):
-        np.testing.assert_array_equal(function([0.3, np.nan], draws), [0.5, np.nan])
-        np.testing.assert_array_equal(function([0.3, np.nan], [[0.0, 1.0], [0.0, np.nan], [0.0, 0.0]]), [0.5, np.nan])
+        np.testing.assert_array_equal(function([0.3, -np.inf], draws), [0.5, 1])
+        np.testing.assert_array_equal(function([0.3, -np.inf], [[0.0, 1.0], [0.0, np.nan], [0.0, 0.0]]), [0.5, 1])
     assert single_step([np.inf], [[np.inf], [1.0], [2.0]]).tolist() == [0.5]
     assert single_step([], np.zeros((3, 0))).tolist() == step_down([], np.zeros((3, 0))).tolist() == []
+
+
+def test_no_adjustment_takes_what_is_not_a_number():
+    for function in (single_step, step_down):
+        with pytest.raises(ValueError, match=r"a value is nan \(at position 0\), .* leave out tests without one"):
+            function([np.nan, 1.0], [[0.0, 1.0]])
+    for of_pvalues in (holm, benjamini_hochberg, benjamini_yekutieli):
+        with pytest.raises(ValueError, match=r"a p-value is nan \(at position 0\), .* leave out tests without one"):
+            of_pvalues([np.nan, 1.0])
 
 
 @pytest.mark.parametrize("function", [holm, benjamini_hochberg, benjamini_yekutieli])
