@@ -14,6 +14,7 @@ from calibstat._logistic import (
     expit,
     fisher_information,
     fit_logistic,
+    linear_predictor,
     log_likelihood,
     logit,
     orthonormal,
@@ -32,6 +33,8 @@ from calibstat.estimators.base import (
 )
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
+from calibstat.estimators.loess import Gaps
+from calibstat.estimators.logistic_spline import over_the_prediction
 
 
 @final
@@ -132,6 +135,12 @@ class CalibrationBelt(Estimator):
         unweighted(self, predictions)
         return _BeltEvaluator(predictions, self)
 
+    def gaps(self, predictions: Predictions) -> Gaps:
+        """Prepare the absolute difference of selected curve and prediction in each row, which `ICI` averages."""
+        over_the_prediction(self, predictions)
+        unweighted(self, predictions)
+        return _BeltEvaluator(predictions, self).gaps
+
 
 class _BeltEvaluator(Evaluator):
     def __init__(self, predictions: Predictions, belt: CalibrationBelt) -> None:
@@ -152,6 +161,13 @@ class _BeltEvaluator(Evaluator):
             return np.full((*leading, *self.shape), np.nan)
         target = happened(outcomes).reshape(-1, n)
         return self._select(target).reshape(*leading, *self.shape)
+
+    def gaps(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+        """Return absolute differences of the curves and the predictions (..., n), and weights of one."""
+        values = self(outcomes, weights)
+        coefficients = values[..., 2:].reshape(-1, self.shape[0] - 2)
+        chance = expit(linear_predictor(self.basis, coefficients)).reshape(*values.shape[:-1], len(self.linear))
+        return np.abs(chance - self.predictions.event), np.ones(chance.shape)
 
     def _select(self, target: Floats) -> Floats:
         """Return statistic, degree and coefficients of each replicate (R, max_degree + 3)."""

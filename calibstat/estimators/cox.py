@@ -35,6 +35,7 @@ from calibstat.estimators.base import (
     in_batches,
     two_classes,
 )
+from calibstat.estimators.logistic_spline import LogisticGaps, over_the_prediction
 from calibstat.estimators.recalibration_scores import logit_score
 from calibstat.estimators.tally import ratio
 
@@ -164,6 +165,11 @@ class Cox(Estimator):
         """Take logits."""
         two_classes(self, predictions)
         return _CoxEvaluator(self, predictions)
+
+    def gaps(self, predictions: Predictions) -> LogisticGaps:
+        """Prepare the absolute difference of the fitted curve and the prediction in each row, which `ICI` averages."""
+        linear = clipped_logit(over_the_prediction(self, predictions))
+        return LogisticGaps(predictions, np.column_stack([np.ones(len(linear)), linear]))
 
     def headline(self, values: Floats) -> Floats:
         """Return the statistic of intercept 0 and slope 1, or the coefficient."""

@@ -12,6 +12,8 @@ from scipy.optimize import isotonic_regression
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Bounds, Capabilities, Estimator, Evaluator, between
+from calibstat.estimators.loess import Gaps
+from calibstat.estimators.logistic_spline import over_the_prediction
 from calibstat.estimators.scores import BrierScore, Score
 from calibstat.estimators.walks import Ordered
 
@@ -187,6 +189,11 @@ class IsotonicCurve(Estimator):
         """Sort the rows."""
         return _IsotonicEvaluator(Ordered(self, predictions))
 
+    def gaps(self, predictions: Predictions) -> Gaps:
+        """Prepare the absolute difference of curve and prediction in each tie, which `ICI` averages."""
+        over_the_prediction(self, predictions)
+        return _IsotonicEvaluator(Ordered(self, predictions)).gaps
+
 
 class _IsotonicEvaluator(Evaluator):
     def __init__(self, ordered: Ordered) -> None:
@@ -197,6 +204,11 @@ class _IsotonicEvaluator(Evaluator):
         mass, events = sums_of_blocks(self.ordered, outcomes, weights)
         replicates = zip(one_by_one(mass), one_by_one(events), strict=True)
         return np.reshape([self._curve(*each) for each in replicates], events.shape)
+
+    def gaps(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+        """Return absolute differences of the curves and the predictions (..., L), and the weights of ties (..., L)."""
+        mass, _ = sums_of_blocks(self.ordered, outcomes, weights)
+        return np.abs(self(outcomes, weights) - self.ordered.values), mass
 
     def _curve(self, mass: Floats, events: Floats) -> Floats:
         """Fit where there is weight, and interpolate linearly between."""

@@ -339,7 +339,7 @@ class Gaps(Protocol):
 
 @runtime_checkable
 class Curve(Protocol):
-    """A smoother that gives a calibration curve: `LOESS`, `LogisticSpline`, `CellMeans`."""
+    """What gives a calibration curve, such as `LOESS`, `LogisticSpline`, `Cox`, `IsotonicCurve`, `CellMeans`."""
 
     def gaps(self, predictions: Predictions) -> Gaps:
         """Prepare the absolute differences; called once for each set of predictions."""
@@ -404,19 +404,23 @@ class ICI(Estimator):
 
     .. math:: \text{ICI} = \frac1n \sum_i |\hat g(p_i) - p_i|
 
-    and the median, the 0.9 quantile and the maximum of the same differences, with :math:`\hat g` a smooth calibration
-    curve. Probability units, for two classes. The default is Austin & Steyerberg's, ``loess(Y ~ P)`` of R (span 0.75,
-    degree 2, direct surface); ``ICI(LOESS(2/3, degree=1))`` has the curve of ``val.prob`` (``lowess(p, y, iter=0)``
-    without its interpolation: Eavg, E90, Emax); `LogisticSpline` is their other smoother. Quantiles are R's type 7.
-    The value is a record; the headline is the ICI.
+    and the median, the 0.9 quantile and the maximum of the same differences, with :math:`\hat g` any calibration curve.
+    Probability units, for two classes. The default is Austin & Steyerberg's, ``loess(Y ~ P)`` of R (span 0.75, degree
+    2, direct surface), as in ``CalibrationCurves``; `LogisticSpline` is their other smoother. ``ICI(LOESS(2/3,
+    degree=1))`` has the curve of ``rms::val.prob`` (``lowess(p, y, iter=0)`` without its interpolation: Eavg, E90,
+    Emax), ``ICI(Cox())`` the logistic one that it had before version 4.5-1 (Emax then over a grid of [0, 1], here over
+    the rows), ``ICI(CalibrationBelt())`` the polynomial of the belt, and ``ICI(IsotonicCurve())`` the isotonic one.
+    Quantiles are R's type 7. The value is a record; the headline is the ICI.
 
     Biased upward by noise: at calibration by about the mean standard error of the curve, which falls as the span grows.
-    Blind to errors narrower than the smoother. Cost: that of the curve, O(n log n) once (`LOESS`), then O(n); where p
-    takes more than 1024 values, neighbours in rank share a cell (the curve moves by less than 0.0005 at n = 2000).
+    Blind to errors that the curve cannot follow, such as those narrower than the smoother. Cost: that of the curve. Of
+    `LOESS` it is O(n log n) once, then O(n); where p takes more than 1024 values, neighbours in rank share a cell (the
+    curve moves by less than 0.0005 at n = 2000).
 
     Parameters
     ----------
-    curve : LOESS, LogisticSpline or CellMeans
+    curve : LOESS, LogisticSpline, CalibrationBelt, Cox, IsotonicCurve or CellMeans
+        All but LOESS and CellMeans are curves over the prediction; that of the belt has no weights.
 
     Examples
     --------
@@ -430,7 +434,7 @@ class ICI(Estimator):
     """
 
     curve: Annotated[Curve, "a curve, such as LOESS() or LogisticSpline()"] = LOESS()
-    quantity: ClassVar[str] = "mean absolute difference of a smooth calibration curve and the prediction (ICI)"
+    quantity: ClassVar[str] = "mean absolute difference of a calibration curve and the prediction (ICI)"
     bounds = between(0.0, 1.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True

@@ -63,27 +63,33 @@ class LogisticSpline(HasParameters):
         if self.n_knots not in _KNOTS:
             raise ValueError(f"n_knots is {self.n_knots!r}; it must be one of {', '.join(map(str, _KNOTS))}.")
 
-    def gaps(self, predictions: Predictions) -> GapsOfRows:
+    def gaps(self, predictions: Predictions) -> LogisticGaps:
         """Prepare the absolute difference of curve and prediction in each row, which `ICI` averages."""
-        if predictions.keys != (1,):
-            raise ValueError(
-                f"{self!r} is a curve over the prediction, but {predictions.condition} is conditioned on; "
-                "look through Given(...), or smooth along the variable with LOESS(0.75)."
-            )
-        return GapsOfRows(predictions, self.n_knots)
-
-
-class GapsOfRows:
-    """Absolute differences of curve and prediction, with the weights of rows."""
-
-    def __init__(self, predictions: Predictions, n_knots: int) -> None:
-        self.predictions = predictions
-        linear = clipped_logit(predictions.event)
+        linear = clipped_logit(over_the_prediction(self, predictions))
         columns = [np.ones(len(linear)), linear]
         if len(linear):
-            columns.append(natural_spline(linear, np.unique(np.quantile(linear, _KNOTS[n_knots]))))
+            columns.append(natural_spline(linear, np.unique(np.quantile(linear, _KNOTS[self.n_knots]))))
         basis, _ = orthonormal(np.column_stack(columns))
-        self.design = basis[:, basis.any(axis=0)]
+        return LogisticGaps(predictions, basis[:, basis.any(axis=0)])
+
+
+def over_the_prediction(curve: object, predictions: Predictions) -> Floats:
+    """Return the predictions (n,) of the event, or refuse a variable that is conditioned on."""
+    if predictions.keys != (1,):
+        raise ValueError(
+            f"{curve!r} is a curve over the prediction, but {predictions.condition} is conditioned on; "
+            "look through Given(...), or smooth along the variable with LOESS(0.75)."
+        )
+    return predictions.event
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LogisticGaps:
+    """Absolute differences of a logistic regression on the columns (n, d) and the prediction, with weights of rows."""
+
+    predictions: Predictions
+    design: Floats
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
         """Return gaps (..., n) and weights (..., n)."""

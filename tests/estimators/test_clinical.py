@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.special import logit
+from sklearn.isotonic import IsotonicRegression
 
 import calibstat as cs
 from calibstat._logistic import fit_logistic, natural_spline, orthonormal
 from calibstat.estimators.loess import ICI, LOESS, CellMeans, weighted_quantiles
 from calibstat.estimators.logistic_spline import LogisticSpline
 from registry import make_sample
+
+CURVES = [LogisticSpline(), cs.Cox(), cs.CalibrationBelt(), cs.IsotonicCurve()]
 
 
 def indices(gaps):
@@ -127,6 +132,36 @@ def test_separated_outcomes_have_a_finite_index():
     assert found.ici == pytest.approx(gaps.mean(), abs=1e-4)
 
 
+def other_curves(sample):
+    """The curves of other packages, or of the estimators themselves, at the rows."""
+    p, y = sample.predictions.event, sample.outcomes
+    logistic = sm.Logit(y, sm.add_constant(logit(p))).fit(disp=0).predict()
+    belt = cs.CalibrationBelt()(sample)
+    polynomial = sum(c * logit(p) ** k for k, c in enumerate(belt.coefficients))
+    fitted = IsotonicRegression().fit(p, y).predict(p)
+    return {cs.Cox(): logistic, cs.CalibrationBelt(): 1 / (1 + np.exp(-polynomial)), cs.IsotonicCurve(): fitted}
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_eavg_e90_and_emax_of_rms_val_prob_4_5_of_the_logistic_belt_and_isotonic_curves(ties):
+    """Mean, 0.9 quantile and maximum over the rows of |curve - p|, the curves by statsmodels and scikit-learn."""
+    sample = world(300, seed=3)
+    if ties:
+        sample = cs.Sample(sample.outcomes, np.clip(np.round(sample.predictions.event, 1), 0.05, 0.95))
+    for curve, fitted in other_curves(sample).items():
+        found = ICI(curve)(sample)
+        gaps = np.abs(fitted - sample.predictions.event)
+        np.testing.assert_allclose([found.ici, found.e50, found.e90, found.emax], indices(gaps), atol=2e-7)
+
+
+def test_weights_of_the_logistic_curve_are_those_of_statsmodels():
+    sample = world(200, seed=4)
+    p, y, weights = sample.predictions.event, sample.outcomes, np.random.default_rng(5).random(200) + 0.5
+    fit = sm.GLM(y, sm.add_constant(logit(p)), sm.families.Binomial(), freq_weights=weights).fit()
+    expected = np.average(np.abs(fit.predict() - p), weights=weights)
+    assert ICI(cs.Cox())(cs.Sample(y, p, sample_weight=weights)).ici == pytest.approx(expected, abs=1e-7)
+
+
 def test_one_prediction_has_one_chance():
     found = ICI(LogisticSpline())(cs.Sample([0, 0, 1, 0], [0.5] * 4))
     assert found.ici == pytest.approx(0.25, abs=1e-9)
@@ -159,7 +194,7 @@ def test_an_index_can_be_tested():
     rng = np.random.Generator(np.random.PCG64(2))
     p = rng.random(500)
     off, right = cs.Sample(rng.random(500) < p**2, p), cs.Sample(rng.random(500) < p, p)
-    for estimator in (ICI(), ICI(LogisticSpline(3))):
+    for estimator in (ICI(), ICI(LogisticSpline(3)), ICI(cs.Cox()), ICI(cs.CalibrationBelt()), ICI(cs.IsotonicCurve())):
         assert cs.calibration_test(off, estimator, null=cs.Consistency(99), rng=0).pvalue == 0.01
         assert cs.calibration_test(right, estimator, null=cs.Consistency(99), rng=0).pvalue > 0.02
 
@@ -168,7 +203,7 @@ def test_an_index_can_be_tested():
     ("estimator", "n_classes", "message"),
     [
         (ICI(), 3, "needs 2 classes"),
-        (cs.Given("age") | ICI(LogisticSpline()), 2, "a curve over the prediction"),
+        *((cs.Given("age") | ICI(each), 2, "a curve over the prediction") for each in CURVES),
     ],
 )
 def test_what_it_needs(estimator, n_classes, message):

@@ -14,5 +14,8 @@ ENTRIES = [
     Entry(cs.ICI(), TWO, "weights", scalar=False, record=True),
     Entry(cs.ICI(cs.LOESS(2 / 3, degree=1)), TWO, "weights", scalar=False, record=True),
     Entry(cs.ICI(cs.CellMeans()), pairs=True, scalar=False, record=True),
+    Entry(cs.ICI(cs.Cox()), TWO, "repeats", fitted=True, scalar=False, record=True),
+    Entry(cs.ICI(cs.IsotonicCurve()), pairs=True, scalar=False, record=True),
+    Entry(cs.TopLabel() | cs.ICI(cs.CalibrationBelt(3)), ANY, weighted=False, fitted=True, scalar=False, record=True),
     Entry(cs.TopLabel() | cs.ICI(cs.LogisticSpline(3)), ANY, "repeats", fitted=True, scalar=False, record=True),
 ]
