@@ -173,9 +173,15 @@ def _check(found: Any) -> None:
         raise ValueError(f"calibrators_ of {name} holds something else")
     if "tree_" in state:
         _check_tree(found.tree_, found.n_features_in_)
+        if len(state.get("values_", found.tree_["left"])) != len(found.tree_["left"]):
+            raise ValueError("its tree_ has nodes without values_")
     if fitted:
+        if not isinstance(found.classes_, np.ndarray) or found.classes_.shape != np.unique(found.classes_).shape:
+            raise ValueError("its classes_ are not different ones")
         with np.errstate(divide="raise", over="raise", invalid="raise"):
-            found._said(_few_rows(found))
+            said = found._said(_few_rows(found))
+        if said.shape[1] != len(found.classes_):
+            raise ValueError(f"it is of {len(found.classes_)} classes, but says {said.shape[1]} columns")
 
 
 def _few_rows(found: Any) -> Any:

@@ -67,7 +67,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         y : (n,)
             Labels.
         sample_weight : (n,), optional
-            A weight of two is a row that is there twice.
+            A weight of two is a row that is there twice. Weights that are all equal are none.
 
         Raises
         ------
@@ -89,7 +89,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if not kept.all():
             probabilities, variables, targets = probabilities[kept], variables[kept], targets[kept]
             weights = weights[kept]
-        self._fit(probabilities, variables, targets, weights)
+        self._fit(probabilities, variables, targets, as_counts(weights))
         return self
 
     @final
@@ -149,6 +149,19 @@ def as_simplex(columns: Floats) -> Floats:
     except ValueError as error:
         raise ValueError(str(error).replace("y_prob", "X")) from None
     return columns
+
+
+def as_counts(weights: Floats) -> Floats:
+    """Return positive weights (n,) as numbers of rows: equal ones are none."""
+    low, high = weights.min(), weights.max()
+    if low == high:
+        return np.ones_like(weights)
+    if low < 1e-100 or high > 1e100:
+        raise ValueError(
+            f"sample_weight runs from {low:.3g} to {high:.3g}, but it says how many rows each row counts as: pass "
+            "numbers between 1e-100 and 1e100, or 0"
+        )
+    return weights
 
 
 def classes_of(y: Array, n_columns: int) -> Array:

@@ -52,8 +52,8 @@ class CellAverages(Calibrator):
 
 
 def _counted(probabilities: Floats, weights: Floats) -> Predictions:
-    """Return what is cut: equal weights are none, and whole ones say how often a row is there (of 10^7 at most)."""
-    if (weights == weights[0]).all():
+    """Return what is cut: whole weights say how often a row is there (of 10^7 at most)."""
+    if (weights == 1).all():
         return Predictions(probabilities, (0, 1))
     if weights.sum() > 1e7 or (weights % 1).any():
         return Predictions(probabilities, (0, 1), weights)

@@ -75,3 +75,19 @@ def test_variables_and_logits_beyond_reason_are_refused():
             made.fit(X, np.arange(10) % 2)
     with pytest.raises(ValueError, match=r"X is 1e\+200 in size, but logits below 1e100"):
         cal.Temperature(input="logits").fit(np.full((10, 3), 1e200), np.arange(10) % 3)
+
+
+WEIGHTED = [each for each in EVERY if not isinstance(each, (cal.VariableBased, cal.AugmentedBeta, cal.CalibrationTree))]
+
+
+@pytest.mark.parametrize("calibrator", WEIGHTED, ids=lambda each: " ".join(str(each).split()))
+def test_weights_that_are_all_equal_are_none(calibrator):
+    rng = np.random.default_rng(0)
+    p = rng.random(60)
+    y = (rng.random(60) < p).astype(int)
+    plain = clone(calibrator).fit(p, y).predict_proba(p)
+    for each in (5e-324, 1 / 60, 2, 1e308):
+        np.testing.assert_array_equal(clone(calibrator).fit(p, y, np.full(60, each)).predict_proba(p), plain)
+    for strange in (5e-324, 1e308):
+        with pytest.raises(ValueError, match="says how many rows each row counts as: pass numbers between"):
+            clone(calibrator).fit(p, y, np.where(np.arange(60) < 30, strange, 1.0))

@@ -190,6 +190,25 @@ def test_trees_without_an_end_are_refused(rows, tmp_path):
             cal.load(path)
 
 
+@pytest.mark.parametrize(
+    ("calibrator", "key", "value", "message"),
+    [
+        (cal.Temperature(), "classes_", {"is": "array", "type": "<i8", "values": [0, 2]}, "but says 3 columns"),
+        (cal.Temperature(), "classes_", {"is": "array", "type": "<i8", "values": [0, 2, 2]}, "not different"),
+        (cal.Temperature(), "classes_", [[1]], "not different"),
+        (cal.DecisionTree(max_depth=1), "values_", {"is": "array", "type": "<f8", "values": [[0, 1]]}, "without"),
+    ],
+)
+def test_parts_that_do_not_fit_each_other_are_refused(calibrator, key, value, message, tmp_path):
+    rng, path = np.random.default_rng(0), tmp_path / "fitted.json"
+    cal.save(calibrator.fit(rng.dirichlet([1, 1, 1], 60), np.arange(60) % 3), path)
+    written = json.loads(path.read_text())["calibrator"]
+    written["state"][key] = value
+    path.write_text(json.dumps(sealed(written)))
+    with pytest.raises(ValueError, match=message):
+        cal.load(path)
+
+
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"calibrator":' * 5000 + "1" + "}" * 5000])
 def test_deep_files_are_refused(text, tmp_path):
     path = tmp_path / "deep.json"
