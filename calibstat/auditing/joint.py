@@ -18,8 +18,8 @@ from calibstat.estimators.base import (
     Capabilities,
     Estimator,
     Evaluator,
+    Forwarding,
     Headline,
-    ResidualForm,
     is_chances,
     why_undefined,
 )
@@ -39,26 +39,16 @@ _NUMBERS = 2**23
 
 @final
 @dataclass(frozen=True, eq=False)
-class InGroup(Estimator):
+class InGroup(Forwarding):
     """The headline of an estimator on some rows (m,) only."""
 
     estimator: Estimator
     rows: Ints
 
     @property
-    def quantity(self) -> str:  # type: ignore[override]
-        """The name of the quantity, in words."""
-        return self.estimator.quantity
-
-    @property
     def estimand(self) -> InGroup:
         """The estimand on the same rows."""
         return InGroup(self.estimator.estimand, self.rows)
-
-    @property
-    def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """The form of the residuals of the estimator."""
-        return self.estimator.residual_form
 
     def prepare(self, predictions: Predictions) -> GroupEvaluator:
         """Prepare the estimator on these rows."""
@@ -66,10 +56,6 @@ class InGroup(Estimator):
         own = predictions if rows is None else predictions.take(rows)
         batch_size = min(_MOST_AT_ONCE, max(1, _NUMBERS // len(predictions)))
         return GroupEvaluator(Headline(self.estimator).prepare(own), own, rows, batch_size)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Order values as the estimator does."""
-        return self.estimator.evidence(values)
 
 
 @final

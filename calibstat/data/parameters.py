@@ -64,11 +64,6 @@ def true_or_false(name: str, value: bool) -> bool:
     return bool(value)
 
 
-def check_number(name: str, value: Any, example: str) -> None:
-    """Refuse what is no number."""
-    check_kind(name, value, float, example)
-
-
 def check_share(name: str, value: Any, example: float) -> None:
     """Refuse what is no number between 0 and 1, as levels and confidence levels are."""
     check_kind(name, value, Share, f"{example:g}")

@@ -402,37 +402,42 @@ def common_form(forms: Iterable[ResidualForm]) -> ResidualForm:
     return "seminorm" if found == {"seminorm"} else "function"
 
 
-class _Forwarding(Estimator):
-    """A wrapper that answers as the estimator inside it does."""
+class Forwarding(Estimator):
+    """An estimator around another one; it answers as that one does, unless it says otherwise."""
 
-    inner: Estimator
+    estimator: Estimator
 
     @property
     def quantity(self) -> str:  # type: ignore[override]
-        return self.inner.quantity
+        """What the number of the estimator inside measures."""
+        return self.estimator.quantity
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        return self.inner.residual_form
+        """How the estimator inside depends on residuals."""
+        return self.estimator.residual_form
 
     @property
     def members(self) -> tuple[Estimator, ...]:
-        return (self.inner,)
+        """The estimator inside."""
+        return (self.estimator,)
 
     def value_range(self, n_classes: int) -> tuple[float, float]:
-        return self.inner.value_range(n_classes)
+        """Return that of the estimator inside."""
+        return self.estimator.value_range(n_classes)
 
     def evidence(self, values: Floats) -> Floats:
-        return self.inner.evidence(values)
+        """Order values as the estimator inside does."""
+        return self.estimator.evidence(values)
 
 
 @final
 @dataclass(frozen=True)
-class Through(_Forwarding):
+class Through(Forwarding):
     """An estimator behind a lens; made by ``lens | estimator``. Its residuals are sums of those before the lens."""
 
     through: Lens
-    inner: Estimator
+    estimator: Estimator
 
     @property
     def lens(self) -> Lens:
@@ -442,28 +447,28 @@ class Through(_Forwarding):
     @property
     def core(self) -> Estimator:
         """The estimator without the lens."""
-        return self.inner
+        return self.estimator
 
     @property
     def estimand(self) -> Estimator:
         """The inner estimand, through the same lens."""
-        return self.through | self.inner.estimand
+        return self.through | self.estimator.estimand
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Look through the lens, then prepare the inner estimator."""
         view = self.through.look(predictions)
-        return _ThroughEvaluator(view, self.inner.prepare(view.predictions))
+        return _ThroughEvaluator(view, self.estimator.prepare(view.predictions))
 
     def headline(self, values: Floats) -> Floats:
         """Reduce values as the inner estimator does."""
-        return self.inner.headline(values)
+        return self.estimator.headline(values)
 
     def evidences(self, values: Floats) -> Floats:
         """Order numbers as the inner estimator does."""
-        return self.inner.evidences(values)
+        return self.estimator.evidences(values)
 
     def __repr__(self) -> str:
-        return f"{self.through!r} | {self.inner!r}"
+        return f"{self.through!r} | {self.estimator!r}"
 
 
 class _ThroughEvaluator(Evaluator):
@@ -486,24 +491,24 @@ class _ThroughEvaluator(Evaluator):
 
 @final
 @dataclass(frozen=True)
-class Headline(_Forwarding):
+class Headline(Forwarding):
     """The one number of an estimator that gives several: the one that is tested."""
 
-    inner: Estimator
+    estimator: Estimator
 
     @property
     def estimand(self) -> Estimator:
         """The headline of the inner estimand."""
-        found = self.inner.estimand
+        found = self.estimator.estimand
         return found if isinstance(found, Headline) else Headline(found)
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator; if its value is a number, it is the headline."""
-        inner = self.inner.prepare(predictions)
-        return _HeadlineEvaluator(self.inner, inner) if inner.shape else inner
+        inner = self.estimator.prepare(predictions)
+        return _HeadlineEvaluator(self.estimator, inner) if inner.shape else inner
 
     def __repr__(self) -> str:
-        return repr(self.inner)
+        return repr(self.estimator)
 
 
 class _HeadlineEvaluator(Evaluator):

@@ -17,6 +17,7 @@ from calibstat.estimators.base import (
     Capabilities,
     Estimator,
     Evaluator,
+    Forwarding,
     Headline,
     ResidualForm,
     common_form,
@@ -318,7 +319,7 @@ def strongest(values: Floats, evidence: Floats) -> Floats:
 
 @final
 @dataclass(frozen=True)
-class Within(Estimator):
+class Within(Forwarding):
     r"""An estimator inside each level of a categorical variable; the headline is the worst level.
 
     .. math:: \max_g\, e(\{i : v_i = g\})
@@ -371,10 +372,6 @@ class Within(Estimator):
         """What holds of a maximum of such values."""
         return common_form([self.estimator.residual_form])
 
-    def value_range(self, n_classes: int) -> tuple[float, float]:
-        """Return that of the estimator."""
-        return self.estimator.value_range(n_classes)
-
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the estimator on the rows of each level."""
         levels = self._levels(predictions)
@@ -406,15 +403,6 @@ class Within(Estimator):
         """Take the level of the strongest evidence, sign kept."""
         return strongest(values, self.estimator.evidence(values))
 
-    def evidence(self, values: Floats) -> Floats:
-        """Order values as the estimator does."""
-        return self.estimator.evidence(values)
-
-    @property
-    def members(self) -> tuple[Estimator, ...]:
-        """The estimator."""
-        return (self.estimator,)
-
 
 def _is_at_level(variable: str, code: int, predictions: Predictions) -> Array:
     """Say which rows have that level."""
@@ -426,7 +414,7 @@ _NORMS = {1: "mean", 2: "root mean square", np.inf: "maximum"}
 
 @final
 @dataclass(frozen=True)
-class EachClass(Estimator):
+class EachClass(Forwarding):
     r"""An estimator through every class-wise lens, on the same draws of whole labels.
 
     .. math:: \Big(\frac1K \sum_k v_k^p\Big)^{1/p}, \qquad v_k = \text{ClassWise}(k) \mid e
@@ -512,8 +500,3 @@ class EachClass(Estimator):
     def evidences(self, values: Floats) -> Floats:
         """Order the number of each class (..., K) as the estimator does."""
         return self.estimator.evidence(values)
-
-    @property
-    def members(self) -> tuple[Estimator, ...]:
-        """The estimator."""
-        return (self.estimator,)

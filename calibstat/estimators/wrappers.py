@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
-from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, is_chances
+from calibstat.estimators.base import Estimator, Evaluator, Forwarding, Headline, ResidualForm, all_weights, is_chances
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.tally import replicates
 
@@ -20,7 +20,7 @@ _NUMBERS = 2**18
 
 @final
 @dataclass(frozen=True)
-class Jackknifed(Estimator):
+class Jackknifed(Forwarding):
     r"""An estimator with the jackknife's correction of its bias (Quenouille 1956), leaving out one row at a time.
 
     .. math:: n \hat\theta - \sum_i \Big(1 - \frac{w_i}{W}\Big) \hat\theta_{(-i)}
@@ -49,6 +49,7 @@ class Jackknifed(Estimator):
     """
 
     estimator: Estimator
+    residual_form: ClassVar[ResidualForm] = "none"
     undefined: ClassVar[str] = "leaving out the only row leaves none"
     no_interval: ClassVar[str] = ": the correction moves with the outcomes"
 
@@ -66,22 +67,9 @@ class Jackknifed(Estimator):
         """Prepare the estimator once for all rows."""
         return _JackknifeEvaluator(predictions, self.estimator.prepare(predictions))
 
-    @property
-    def members(self) -> tuple[Estimator, ...]:
-        """The estimator."""
-        return (self.estimator,)
-
-    def value_range(self, n_classes: int) -> tuple[float, float]:
-        """Return that of the estimator."""
-        return self.estimator.value_range(n_classes)
-
     def headline(self, values: Floats) -> Floats:
         """Reduce values as the estimator does."""
         return self.estimator.headline(values)
-
-    def evidence(self, values: Floats) -> Floats:
-        """Order values as the estimator does."""
-        return self.estimator.evidence(values)
 
 
 class _JackknifeEvaluator(Evaluator):

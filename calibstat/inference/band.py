@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaincinv
 
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import CONFIDENCE_LEVEL, check_number, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.intervals import ConfidenceInterval
@@ -262,7 +262,7 @@ class CalibrationBand(Result):
         ConfidenceInterval
             In units of probability; NaN if monotonicity is rejected.
         """
-        check_number("q", q, "1 (ECE), 2 (RMSCE) or inf (maximum)")
+        check_kind("q", q, float, "1 (ECE), 2 (RMSCE) or inf (maximum)")
         if not q >= 1:
             raise ValueError(f"q is {q!r}, but it must be at least 1: 1 (ECE), 2 (RMSCE) or inf (maximum).")
         if self.rejects_monotonicity:

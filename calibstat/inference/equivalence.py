@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_number, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Headline
@@ -195,7 +195,7 @@ def equivalence_test(
 
 
 def _check(margin: float, interval: Multiplier | None) -> None:
-    check_number("margin", margin, "0.02")
+    check_kind("margin", margin, float, "0.02")
     if not 0 < margin < 1:
         raise ValueError(
             f"margin is {margin!r}; it must lie between 0 and 1, in units of the estimator: for example 0.02."

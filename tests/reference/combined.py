@@ -25,7 +25,7 @@ def gap(_: cs.Generic, seen: Rows) -> float:
 
 @naive(Headline)
 def headline(e: Headline, seen: Rows) -> Any:
-    return value(e.inner, seen)
+    return value(e.estimator, seen)
 
 
 @naive(cs.EachClass)
