@@ -188,6 +188,7 @@ class SyntheticModel(HasParameters, ABC):
         """Return the value 0 of an error in a calibrated world, otherwise None."""
         if not self.calibrated:
             return None
+        refuse_without_truth(estimand, of_rows=False)
         # An error compares chances with predictions, so it is zero on any rows of such a world, through any lens and in
         # any cells; a score, or a part of one, is not.
         values = []
@@ -351,17 +352,17 @@ def evaluate(estimator: Estimator, population: Population) -> float | Array:
     return float(value) if evaluator.shape == () else value
 
 
-def refuse_without_truth(estimand: Estimator) -> None:
-    """Raise if the value depends on more than the law of the rows: on their number, or on how they are listed."""
+def refuse_without_truth(estimand: Estimator, of_rows: bool = True) -> None:
+    """Raise if the value grows with the number of rows or, with `of_rows`, depends on how they are listed."""
     if estimand.test_statistic:
         raise ValueError(
             f"{estimand!r} has no true value: it is a test statistic, which grows with the number of rows; ask for the "
             "truth of an error, for example ECE() or ScoreExcess()."
         )
-    if estimand.by_rows:
+    if of_rows and estimand.by_rows:
         raise ValueError(f"{estimand!r} has no true value: {estimand.by_rows}.")
     for member in estimand.members:
-        refuse_without_truth(member)
+        refuse_without_truth(member, of_rows)
 
 
 def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:
@@ -395,6 +396,7 @@ def monte_carlo(
     rng: np.random.Generator,
 ) -> Truth:
     """Average an estimand over blocks of random rows, with the standard error of the average."""
+    refuse_without_truth(estimand)
     size = max(at_least_one("n_samples", n_samples) // MONTE_CARLO_BLOCKS, 1)
     drawn = [rows(size, rng) for _ in range(MONTE_CARLO_BLOCKS)]
     values = np.array([evaluate(estimand, block) for block in drawn])

@@ -164,11 +164,11 @@ def test_the_repr_makes_the_world_again():
 
 
 def listed(n_classes, times):
-    """A world of seven atoms, each listed so many times its mass; once, with masses, for None."""
+    """A world of seven atoms, each listed so many times its mass, in no order; once, with masses, for None."""
     rng = np.random.default_rng(0)
     rows, laws = rng.dirichlet(np.ones(n_classes), (2, 7))
     mass, age = rng.integers(1, 4, 7), rng.integers(0, 8, 7).astype(float)
-    atoms = np.arange(7) if times is None else np.repeat(np.arange(7), times * mass)
+    atoms = np.arange(7) if times is None else rng.permutation(np.repeat(np.arange(7), times * mass))
     return gen.FinitePredictions(
         rows[atoms],
         laws[atoms],
@@ -200,6 +200,16 @@ def test_no_truth_depends_on_how_atoms_are_listed(entry):
 def test_what_has_no_true_value_says_why(estimator):
     with pytest.raises(ValueError, match=r"has no true value: .*(grows with the number of rows|of rows|over rows)"):
         listed(2, None).truth(estimator)
+    with pytest.raises(ValueError, match="has no true value"):
+        listed(2, None).truth(estimator, n_samples=100, rng=0)
+
+
+@pytest.mark.parametrize("statistic", [cs.LogitScore(), cs.CME([0.3, 0.6], bandwidth=0.3), cs.Cox()], ids=repr)
+def test_a_statistic_has_no_truth_in_a_calibrated_world_either(statistic):
+    world = gen.BetaPredictions(2, 3)
+    for truth in (world.truth, world.limit):
+        with pytest.raises(ValueError, match="has no true value: it is a test statistic"):
+            truth(statistic)
 
 
 def test_the_headlines_of_several_numbers_have_truths():
