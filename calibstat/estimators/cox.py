@@ -141,10 +141,7 @@ class Cox(Estimator):
     )
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
-    no_interval: ClassVar[str] = (
-        "Cox(statistic='slope') and Cox(statistic='intercept_in_the_large') have one, as has each coefficient of the "
-        "value"
-    )
+    no_interval: ClassVar[str] = "Cox(statistic='slope') and Cox(statistic='intercept_in_the_large') have one"
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]
@@ -203,10 +200,27 @@ class _CoxEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Coefficients have an expansion: a row adds its score times the inverse of the information."""
-        return Capabilities(expansion=None if self.estimator.test_statistic else self._expanded)
+        """Coefficients have an expansion; beside a statistic, which has none, a remark says what they are."""
+        if self.estimator.test_statistic:
+            return Capabilities(remark=self._coefficients)
+        return Capabilities(expansion=self._expanded)
+
+    def _coefficients(self, outcomes: Array) -> str:
+        """Write slope and intercept with their intervals; nothing where there are none."""
+        fit = self.present(self(outcomes))
+        if not np.isfinite(fit.slope_error):
+            return ""
+        (slope, large), level = (
+            (fit.slope_interval, fit.intercept_in_the_large_interval),
+            self.estimator.confidence_level,
+        )
+        return (
+            f"slope {fit.slope:.4g} ({100 * level:g} %: {slope[0]:.4g} to {slope[1]:.4g}), intercept in the large "
+            f"{fit.intercept_in_the_large:.4g} ({large[0]:.4g} to {large[1]:.4g}), by the logistic model"
+        )
 
     def _expanded(self, outcomes: Array) -> Expansion:
+        """A row adds its score times the inverse of the information."""
         values, none, alone = self(outcomes), np.full(len(self.logits), np.nan), self.estimator.statistic != "slope"
         value = float(self.estimator.headline(values))
         if not np.isfinite(value):

@@ -147,7 +147,9 @@ def _interval(
     except NoInterval as reason:
         if asked is not None:
             raise
-        return None, str(reason), ()
+        remark = evaluator.capabilities.remark
+        said = "" if remark is None else remark(seen.outcomes)
+        return None, str(reason), (said,) if said else ()
 
 
 def _why_none(core: Estimator) -> str:

@@ -118,6 +118,24 @@ def test_slope_has_the_error_of_the_fit_under_its_model():
     assert high - low == pytest.approx(np.diff(fit.slope_interval)[0], rel=0.03)
 
 
+def test_the_intercept_in_the_large_has_the_error_of_its_fit():
+    sample = rows(20_000, 4)
+    fit = cs.Cox()(sample)
+    low, high = interval(sample, cs.Cox(statistic="intercept_in_the_large"))
+    assert (low + high) / 2 == pytest.approx(fit.intercept_in_the_large)
+    assert high - low == pytest.approx(np.diff(fit.intercept_in_the_large_interval)[0], rel=0.03)
+
+
+def test_a_score_statistic_comes_with_its_coefficients():
+    sample = rows()
+    fit, found = cs.Cox()(sample), estimate(sample, cs.Cox(), n_resamples=9, rng=0)
+    low, high = fit.slope_interval
+    assert found.confidence_interval is None
+    assert found.notes[0].startswith(f"slope {fit.slope:.4g} (95 %: {low:.4g} to {high:.4g}), intercept in the large ")
+    separated = cs.Sample([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9])
+    assert not any(each.startswith("slope") for each in estimate(separated, cs.Cox(), n_resamples=9, rng=0).notes)
+
+
 # What rows do not show
 
 
