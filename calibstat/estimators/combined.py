@@ -423,8 +423,8 @@ class EachClass(Forwarding):
     marginal calibration error of Kumar et al. 2019, Definition 2.4, equal weights), inf the maximum. The mean keeps the
     signs of values, so it is unbiased where the estimator is; the other norms are norms of the evidence (the absolute
     value of a z) and count negative values as zero. An estimator of *squared* errors keeps its units: norm 1 of
-    `DebiasedCE` is the debiased squared marginal error, while norm 2 would be the root mean square of squared errors,
-    which is no marginal error. The value is a record with the number of each class; the headline is the norm.
+    `DebiasedCE` is the debiased squared marginal error, and norm 2 of ``DebiasedCE(root=True)`` the marginal error of
+    the authors' package. The value is a record with the number of each class; the headline is the norm.
 
     A test redraws whole labels from the predictions, so its null is *canonical* calibration, which is more than
     class-wise calibration: the latter does not fix the joint law of the labels.

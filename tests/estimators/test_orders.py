@@ -42,6 +42,18 @@ def test_uncertainty_calibration_0_1_4_get_calibration_error():
     assert cs.DebiasedCE(cs.EqualMass(10), root=True)(SAMPLE) == pytest.approx(0.06587222089900012, rel=1e-12)
 
 
+def test_uncertainty_calibration_0_1_4_get_calibration_error_of_three_classes():
+    """Marginal, and with mode="top-label"."""
+    rows = np.arange(600)
+    logits = np.stack([((rows * step) % 601 + 0.5) / 601.5 for step in (157, 263, 389)], axis=1) ** 2 + 0.02
+    p = logits / logits.sum(axis=1, keepdims=True)
+    chances = p**1.3 / (p**1.3).sum(axis=1, keepdims=True)
+    labels = (np.cumsum(chances, axis=1)[:, :2] < ((rows[:, None] * 211) % 607 + 0.5) / 607.5).sum(axis=1)
+    sample, root = cs.Sample(labels, p), cs.DebiasedCE(CELLS, root=True)
+    assert float(cs.EachClass(root, norm=2)(sample)) == pytest.approx(0.01657626556768294, rel=1e-11)
+    assert (cs.TopLabel() | root)(sample) == pytest.approx(0.018660929747068518, rel=1e-11)
+
+
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_orders_have_names(n_classes):
     for sample in (make_sample(n_classes, n=90), make_sample(n_classes, n=90, weighted=True)):

@@ -24,6 +24,7 @@ WORLDS = {
 }
 ESTIMATORS = {
     "AUCV": cs.AUCV(cs.EqualMass(10)),
+    "ECE of order 3": cs.ECE(cs.EqualMass(10), 3),
     "ICI": cs.ICI(cs.LOESS(n_cells=64)),
     "SmoothECE": cs.SmoothECE(),
     "PDE": cs.PDE(cs.EqualMass(10)),
