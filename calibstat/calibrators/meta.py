@@ -179,12 +179,14 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class OneVsRest(Calibrator):
     """A calibrator of two classes for each class against the others, then normalised (Zadrozny and Elkan 2002).
 
-    A row for which all of them say 0 gets equal probabilities.
+    A row for which all of them say 0 gets equal probabilities. Each class needs its own events: with five rows for each
+    of 100 classes and right predictions, Platt() added 0.45 to the log loss and Beta() 1.1; Smooth(), which may leave a
+    class as it is, added 0.05 at most.
 
     Parameters
     ----------
     calibrator : calibrator, optional
-        By default Platt(). It may be one like those of scikit-learn.
+        By default Platt(). It may be one like those of scikit-learn; Smooth() is for rare classes.
     normalize : bool
         Whether rows are divided by their sum. Without, each column is what its own calibrator says, for questions
         about one class at a time; rows need not sum to one.
