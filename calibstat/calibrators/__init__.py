@@ -1,4 +1,4 @@
-"""Calibrators: what makes probabilities better calibrated, fitted on rows that the classifier has not seen.
+"""Calibrators: maps that make probabilities better calibrated, fitted on rows that the classifier has not seen.
 
 They are scikit-learn estimators: X holds the probabilities, (n,) of the last class or (n, K), and y the labels.
 

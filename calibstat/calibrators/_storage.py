@@ -1,4 +1,4 @@
-"""Fitted calibrators as JSON: nothing in a file is executed when it is read."""
+"""Fitted calibrators as JSON files, which are read without executing anything in them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from calibstat.binnings.base import Binning
 from calibstat.calibrators.base import Calibrator, position_of
 
 FORMAT = "calibstat calibrator 2"
-# What may be made from a file, by name; Calibrated holds a classifier, which numbers and names cannot describe.
+# The classes that a file may name; Calibrated holds a classifier, which numbers and names cannot describe.
 CALIBRATORS = tuple(name for name in dir(calibrators) if name not in ("Calibrated", "Calibrator", "load", "save"))
-LARGEST = 1e150  # no fit gives such numbers
+LARGEST = 1e150  # a fit gives no larger numbers
 BINNINGS = ("EqualMass", "EqualWidth", "FixedEdges")
 
 
@@ -30,13 +30,13 @@ def save(calibrator: Calibrator, path: str | Path) -> None:
     Parameters
     ----------
     calibrator : Calibrator
-        Of this package; `Calibrated` holds a classifier and cannot be written.
+        A calibrator of this package, but not `Calibrated`, which holds a classifier.
     path : str or path
 
     Raises
     ------
     TypeError
-        If it holds something that cannot be written.
+        If the calibrator holds something that cannot be written.
     """
     found = _storable(calibrator)
     content = {"format": FORMAT, "checksum": _checksum(found), "calibrator": found}
@@ -45,10 +45,10 @@ def save(calibrator: Calibrator, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Calibrator:
-    """Read a fitted calibrator; files from elsewhere are safe to read, as they hold numbers and names only.
+    """Read a fitted calibrator; it is safe to read files of others, since they hold only numbers and names.
 
-    A checksum tells whether the file was changed since it was written. Besides, what is read must be complete and
-    finite, and must say probabilities of a few rows.
+    A checksum shows whether the file was changed after it was written. The calibrator must also be complete and
+    finite, and must return probabilities for a few rows.
 
     Parameters
     ----------
@@ -152,11 +152,11 @@ def _looked_up(known: tuple[str, ...], home: ModuleType, name: str) -> Any:
     return getattr(home, name)
 
 
-# What a file must hold, besides the right checksum.
+# Checks of what was read.
 
 
 def _check(found: Any) -> None:
-    """Refuse a calibrator that is not whole, or, where it is fitted, does not say probabilities of a few rows."""
+    """Refuse a calibrator that is incomplete, or that is fitted but returns no probabilities for a few rows."""
     state, name = vars(found), type(found).__name__
     fitted = {key for key in state if key.endswith("_")}
     missing = {*found._get_param_names(), *(("classes_", "n_features_in_") if fitted else ())} - set(state)
@@ -185,7 +185,7 @@ def _check(found: Any) -> None:
 
 
 def _few_rows(found: Any) -> Any:
-    """Return rows from the corners of the simplex and between, with variables at 0 and 1."""
+    """Return rows at the corners of the simplex and between them, with variables at 0 and 1."""
     variables = getattr(found, "variables", [found.variable] if hasattr(found, "variable") else [])
     n_columns, n_classes = int(found.n_features_in_), len(found.classes_)
     shown = n_columns - len(variables)
@@ -204,7 +204,7 @@ def _check_tree(tree: Any, n_columns: int) -> None:
     inner, number = left >= 0, np.arange(len(left))
     children = np.stack([left, right])[:, inner]
     sound = len(left) == len(right) == len(feature) == len(threshold) > 0
-    # A child comes after its parent, so that every way ends.
+    # A child comes after its parent, so that every path ends.
     if not (sound and (children > number[inner]).all() and (children < len(left)).all()):
         raise ValueError("its tree_ has nodes without an end")
     if not ((feature[inner] >= 0) & (feature[inner] < n_columns)).all():

@@ -1,4 +1,4 @@
-"""What all calibrators share: examined input, columns that belong to classes, and predictions."""
+"""The base of all calibrators: checks of their input, columns and classes, and predictions."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ from calibstat.data.rounding import ROUNDING, SAME
 
 
 class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
-    """A map from probabilities to probabilities that labels were used to find.
+    """A map from probabilities to probabilities that is fitted to labels.
 
-    Subclasses write `_fit` and `_calibrate`. Columns of X belong to the classes in their sorted order; integer labels
-    0 to K - 1 are positions of columns, so that a class may be missing. What lies outside [0, 1] or off the simplex
-    is refused, unless the parameter `input` says that X holds something else.
+    Subclasses write `_fit` and `_calibrate`. The columns of X belong to the classes in sorted order. Integer labels
+    from 0 to K - 1 are positions of columns, so that a class may be missing. Rows outside [0, 1] or off the simplex
+    are refused, unless the parameter `input` says that X holds something else.
     """
 
     binary: ClassVar[bool] = False  # two classes only
     needs_every_class: ClassVar[bool] = False
     inputs: ClassVar[tuple[str, ...]] = ("probability",)
-    # Parameters of some calibrators, and what holds for the others.
+    # Parameters that only some calibrators have, with their values for the others.
     input: str = "probability"
     normalize: bool = True
 
     @abstractmethod
     def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
-        """Find the map from rows (n, K), their variables (n, d), the columns that came true, and weights (n,)."""
+        """Fit the map to rows (n, K), variables (n, d), the columns of the labels (n,) and weights (n,)."""
 
     @abstractmethod
     def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
         """Return the calibrated rows (n, K)."""
 
     def _split(self, X: Floats) -> tuple[Floats, Floats]:
-        """Tell probabilities from variables."""
+        """Return the probabilities and the variables."""
         rows = as_simplex(X) if self._input == "probability" else X
         if np.abs(rows).max(initial=0) > 1e100:
             raise ValueError(f"X is {np.abs(rows).max():.3g} in size, but {self._input} below 1e100 are expected")
-        if self._input == "logits" and X.shape[1] == 1:  # those of the last of two classes
+        if self._input == "logits" and X.shape[1] == 1:  # log-odds of the last of two classes
             rows = np.column_stack([np.zeros(len(X)), X])
         return rows, np.empty((len(X), 0))
 
     @property
     def _input(self) -> str:
-        """What X holds."""
+        """The kind of numbers in X."""
         if self.input not in self.inputs:
             raise ValueError(f"input is {self.input!r}, but {' or '.join(map(repr, self.inputs))} is expected")
         return str(self.input)
@@ -63,16 +63,16 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : (n,) or (n, K)
-            Probabilities of the last class, or of each; or what the parameter `input` says.
+            Probabilities of the last class, or of each class; or the numbers that the parameter `input` names.
         y : (n,)
             Labels.
         sample_weight : (n,), optional
-            A weight of two is a row that is there twice. Weights that are all equal are none.
+            A row of weight two counts as two rows. Weights that are all equal count as none.
 
         Raises
         ------
         ValueError
-            If X does not hold probabilities, or labels and columns do not fit.
+            If X does not hold probabilities, or the labels do not match the columns.
         """
         check_arguments(type(self).__init__, type(self).__name__, **self.get_params(deep=False))
         X, y = validate_data(self, as_column(X), y, dtype=np.float64)
@@ -85,7 +85,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         self.classes_: Array = classes_of(y, n_columns)
         targets = np.searchsorted(self.classes_, y)
         refuse_missing_classes(targets, weights, self.classes_, self.needs_every_class)
-        kept = weights > 0  # a row of weight zero is no row
+        kept = weights > 0  # rows of weight zero do not count
         if not kept.all():
             probabilities, variables, targets = probabilities[kept], variables[kept], targets[kept]
             weights = weights[kept]
@@ -100,7 +100,7 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         return self._said(validate_data(self, table, reset=False, dtype=np.float64))
 
     def _said(self, X: Floats) -> Floats:
-        """Return calibrated rows of an array, or raise an error where they are no probabilities."""
+        """Return calibrated rows of an array, and refuse rows that are no probabilities."""
         rows = self._calibrate(*self._split(X))
         wrong = ~((rows >= 0) & (rows <= 1 + SAME)).all(axis=1)  # also where it is NaN
         if self.normalize:
@@ -108,8 +108,8 @@ class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
         if wrong.any():
             row = int(np.argmax(wrong))
             raise ValueError(
-                f"this {type(self).__name__} says {rows[row][:6]} of row {row} (rows count from 0), which are no "
-                "probabilities: what it has fitted is out of range; fit it again"
+                f"this {type(self).__name__} returns {rows[row][:6]} for row {row} (rows count from 0), which are no "
+                "probabilities: its fitted values are out of range; fit it again"
             )
         return rows
 
@@ -131,7 +131,7 @@ def both(event: Floats) -> Floats:
 
 
 def as_column(X: Any) -> Any:
-    """Return probabilities of the last class with one dimension as one column, and anything else as it is."""
+    """Return a one-dimensional array as one column, and anything else as it is."""
     dimensions = getattr(X, "ndim", None)
     if dimensions is None and isinstance(X, (list, tuple)) and X and np.ndim(X[0]) == 0:
         X, dimensions = np.asarray(X), 1
@@ -165,7 +165,7 @@ def as_counts(weights: Floats) -> Floats:
 
 
 def classes_of(y: Array, n_columns: int) -> Array:
-    """Return the class of each column: 0, 1, ... where labels are such positions, else the sorted labels."""
+    """Return the class of each column: 0, 1, ... if the labels are such positions, otherwise the sorted labels."""
     found = np.unique(y)
     if found.dtype.kind in "iu" and found[0] >= 0 and found[-1] < n_columns:
         return np.arange(n_columns, dtype=found.dtype)
@@ -178,7 +178,7 @@ def classes_of(y: Array, n_columns: int) -> Array:
 
 
 def refuse_more_than_two(name: str, y: Array, n_columns: int) -> None:
-    """Say how a calibrator of two classes is used for more."""
+    """Refuse more than two classes, and say how to calibrate them."""
     if n_columns > 2 or len(np.unique(y)) > 2:
         kind = type_of_target(y)
         raise ValueError(
@@ -188,7 +188,7 @@ def refuse_more_than_two(name: str, y: Array, n_columns: int) -> None:
 
 
 def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every: bool) -> None:
-    """Say which classes do not occur."""
+    """Refuse labels with only one class, and, if `every` class is needed, labels that lack one."""
     mass = np.bincount(targets, weights, minlength=len(classes))
     missing = [str(name) for name, each in zip(classes, mass, strict=True) if each <= 0]
     if len(classes) - len(missing) < 2:
@@ -200,11 +200,11 @@ def refuse_missing_classes(targets: Ints, weights: Floats, classes: Array, every
         )
 
 
-# Calibrators made of others: of this package, or like those of scikit-learn.
+# Calibrators that contain others, from this package or like those of scikit-learn.
 
 
 def fit_part(part: Any, probabilities: Floats, targets: Ints, weights: Floats | None) -> Any:
-    """Fit a copy of a part on rows (n, K); where it is not of this package and K is 2, on the last column alone."""
+    """Fit a copy of a part on rows (n, K); one of another package gets only the last of two columns."""
     if isinstance(part, type) or not (hasattr(part, "fit") and hasattr(part, "predict_proba")):
         raise TypeError(
             f"calibrator is {part!r}, but an object with fit and predict_proba is expected: such as Platt()"
@@ -220,7 +220,7 @@ def fit_part(part: Any, probabilities: Floats, targets: Ints, weights: Floats | 
 
 
 def part_says(fitted: Any, probabilities: Floats) -> Floats:
-    """Return what a fitted part says of rows (n, K): 0 of classes that it has not seen."""
+    """Return the probabilities of a fitted part for rows (n, K): 0 for classes that it has not seen."""
     if isinstance(fitted, Calibrator):
         return fitted.predict_proba(probabilities)
     said = np.zeros_like(probabilities)
@@ -238,12 +238,12 @@ def _shown(probabilities: Floats) -> Floats:
 def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tuple[Floats, Floats]:
     """Return rows of probabilities (n, K), and the variables (n, d) in the order in which they are named.
 
-    Variables are columns by position (from the end if negative), or by name where the estimator was fitted to a frame.
+    Variables are columns by position (from the end if negative), or by name if the estimator was fitted to a frame.
     """
     positions = [position_of(fitted, X.shape[1], each) for each in variables]
     if len(set(positions)) >= X.shape[1]:
         raise ValueError(
-            f"X has shape {X.shape}, but of its columns {list(variables)} are variables: the probabilities must be "
+            f"X has shape {X.shape}, but its columns {list(variables)} are variables: the probabilities must be "
             f"beside them (n_features = {X.shape[1]}, at least {len(set(positions)) + 1} are required)"
         )
     found = X[:, positions]
@@ -253,7 +253,7 @@ def split_columns(fitted: Any, X: Floats, variables: Sequence[int | str]) -> tup
 
 
 def position_of(fitted: Any, n_columns: int, named: int | str) -> int:
-    """Return which column of X a variable is."""
+    """Return the position of a variable among the columns of X."""
     if isinstance(named, str):
         names = list(getattr(fitted, "feature_names_in_", ()))
         if named not in names:
@@ -265,11 +265,11 @@ def position_of(fitted: Any, n_columns: int, named: int | str) -> int:
 
 
 def folds_of_equal_rows(targets: Ints, rows: Floats, n_folds: int) -> Ints:
-    """Return the fold of each row (n, d): classes are dealt out evenly, and equal rows of a class stay together.
+    """Return the fold of each row (n, d): folds share each class evenly, and equal rows of a class stay together.
 
-    Within a class rows are dealt out at random, always in the same way: dealt out by their values, neighbours would be
-    spread over the folds more evenly than chance does, and noise that was fitted would be found again in rows not seen.
-    The order of rows does not matter, and a row of weight two is a row that is there twice.
+    The rows of a class are dealt out at random, always in the same way. If they were dealt out by their values,
+    neighbours would be spread over the folds more evenly than by chance, and noise that was fitted would appear again
+    in the unseen rows. The order of rows does not matter, and a row of weight two counts as two equal rows.
     """
     distinct, place = np.unique(np.column_stack([targets, rows]), axis=0, return_inverse=True)
     order = np.lexsort([as_generator(0).permutation(len(distinct)), distinct[:, 0]])
@@ -279,10 +279,10 @@ def folds_of_equal_rows(targets: Ints, rows: Floats, n_folds: int) -> Ints:
 
 
 def simplest(losses: Floats, weights: Floats) -> int:
-    """Return the first of models, from the simplest on, within one standard error of the best.
+    """Return the simplest of models, which are in this order, within one standard error of the best.
 
-    Losses are (models, m), of folds or rows that stand for as many as their weights (m,) say; the error is that of the
-    difference (Breiman et al. 1984, Section 3.4.3).
+    Losses (models, m) belong to folds or rows, with their weights (m,). The standard error is that of the difference
+    (Breiman et al. 1984, Section 3.4.3).
     """
     size = weights.sum()
     if size <= 1:

@@ -19,7 +19,7 @@ from calibstat.data.sample import Predictions
 
 
 class CellAverages(Calibrator):
-    """A mean in each cell of the predictions; subclasses say of what."""
+    """A mean in each cell of the predictions; subclasses define what is averaged."""
 
     binary: ClassVar[bool] = True
 
@@ -28,7 +28,7 @@ class CellAverages(Calibrator):
 
     @abstractmethod
     def _averaged(self, event: Floats, targets: Ints) -> Floats:
-        """Return what is averaged (n,)."""
+        """Return the numbers (n,) to average."""
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         binning = EqualMass(10) if self.binning is None else self.binning
@@ -41,10 +41,10 @@ class CellAverages(Calibrator):
         totals = np.bincount(index, weights * self._averaged(probabilities[:, 1], targets), minlength=size)
         middle = (self.edges_[:-1] + self.edges_[1:]) / 2
         means = np.divide(totals, mass, out=middle, where=mass > 0)
-        self.values_ = np.clip(means, 0, 1)  # by rounding, means may leave [0, 1]
+        self.values_ = np.clip(means, 0, 1)  # rounding may move means out of [0, 1]
 
     def _cell(self, event: Floats) -> Ints:
-        """Return the cell of each prediction; what lies outside joins the end cells."""
+        """Return the cell of each prediction; predictions outside belong to the end cells."""
         return np.searchsorted(self.edges_[1:-1], event, side="left" if self.closed_right_ else "right")
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
@@ -52,7 +52,7 @@ class CellAverages(Calibrator):
 
 
 def _counted(probabilities: Floats, weights: Floats) -> Predictions:
-    """Return what is cut: whole weights say how often a row is there (of 10^7 at most)."""
+    """Return the predictions to cut; whole weights, up to 10^7 in all, repeat rows."""
     if (weights == 1).all():
         return Predictions(probabilities, (0, 1))
     if weights.sum() > 1e7 or (weights % 1).any():
@@ -67,14 +67,14 @@ class HistogramBinning(CellAverages):
     Parameters
     ----------
     binning : Binning, optional
-        Intervals; by default EqualMass(10). A cell without rows answers with its middle.
+        Intervals; by default EqualMass(10). The value of a cell without rows is its middle.
 
     Attributes
     ----------
     edges_ : (L + 1,) floats
     closed_right_ : bool
     values_ : (L,) floats
-        What is said in each cell.
+        The calibrated probability in each cell.
     """
 
     def _averaged(self, _: Floats, targets: Ints) -> Floats:
@@ -83,10 +83,10 @@ class HistogramBinning(CellAverages):
 
 @final
 class Binned(CellAverages):
-    """Each prediction replaced by the mean prediction of its cell; labels are not used (Kumar et al. 2019).
+    """Replace each prediction by the mean prediction of its cell, without labels (Kumar et al. 2019).
 
-    It calibrates nothing: it makes the calibration error one that can be estimated. Its error is at most that of the
-    predictions themselves, and may be far smaller.
+    This calibrates nothing, but gives predictions whose calibration error can be estimated. The error is at most that
+    of the original predictions, and may be far smaller.
 
     Parameters
     ----------
@@ -105,17 +105,17 @@ class Binned(CellAverages):
 
 @final
 class ScalingBinning(Calibrator):
-    """A scaling method, then the mean of what it says in each cell (Kumar et al. 2019, Section 4).
+    """A scaling method, followed by the mean of its predictions in each cell (Kumar et al. 2019, Section 4).
 
-    The same rows fit the scaling, the cells and the means, as in the paper's experiments.
+    The scaling, the cells and the means are fitted on the same rows, as in the paper's experiments.
 
     Parameters
     ----------
     calibrator : calibrator, optional
-        The scaling, of two classes, also one like those of scikit-learn; by default Platt(smoothing=False), the
-        authors' choice.
+        The scaling, for two classes, which may be one like those of scikit-learn; by default Platt(smoothing=False),
+        the authors' choice.
     binning : Binning, optional
-        Intervals of what it says; by default EqualMass(10).
+        Intervals of the scaled predictions; by default EqualMass(10).
 
     Attributes
     ----------
@@ -142,13 +142,13 @@ class ScalingBinning(Calibrator):
 class BBQ(Calibrator):
     """An average of histogram binnings, each weighted by how well its cells explain the labels (Naeini et al. 2015).
 
-    There is one model for each number of equal-mass cells from cbrt(n) / 10 to 10 cbrt(n). In each cell the chance has
-    a beta prior around the cell's middle, of a total weight of two rows.
+    There is one model for each number of equal-mass cells from cbrt(n) / 10 to 10 cbrt(n). The probability in each cell
+    has a beta prior around the cell's middle; together the priors weigh as much as two rows.
 
     Attributes
     ----------
     cuts_ : (m - 1,) floats
-        Where the map steps.
+        The places of the steps of the map.
     values_ : (m,) floats
     """
 
@@ -179,10 +179,10 @@ def _model(totals: Floats, borders: Floats, size: int) -> tuple[Ints, Floats, fl
     ends = np.searchsorted(totals[0], levels * (1 - 1e-12))
     bounds = np.unique(np.concatenate([[0], ends, [len(borders) - 1]]))
     mass, events = np.diff(totals[:, bounds])
-    # A cell of nothing but 0, or but 1, has its middle there: the beta prior would be none.
+    # The middle of a cell that holds only 0, or only 1, is moved inwards, since no beta prior is centred there.
     middle = np.clip((borders[bounds[:-1]] + borders[bounds[1:]]) / 2, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY)
     prior = 2 / len(mass)  # the paper's N' is two rows
     alpha, beta = prior * middle, prior * (1 - middle)
     evidence: Floats = gammaln(prior) - gammaln(mass + prior) + gammaln(events + alpha) - gammaln(alpha)
-    evidence += gammaln(np.maximum(mass - events, 0) + beta) - gammaln(beta)  # by rounding it may be below 0
+    evidence += gammaln(np.maximum(mass - events, 0) + beta) - gammaln(beta)  # rounding may give less than 0
     return bounds[:-1], (events + alpha) / (mass + prior), float(evidence.sum())

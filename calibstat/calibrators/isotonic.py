@@ -17,7 +17,7 @@ from calibstat.data.arrays import Floats, Ints
 class Isotonic(Calibrator):
     """Non-decreasing least squares by pooling adjacent violators (Zadrozny and Elkan 2002).
 
-    It wraps scikit-learn's IsotonicRegression: linear between the scores that it has seen, constant beyond them.
+    It wraps scikit-learn's IsotonicRegression: the map is linear between the scores of the fit, and constant outside.
 
     Attributes
     ----------
@@ -30,7 +30,7 @@ class Isotonic(Calibrator):
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         wrapped = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
         wrapped.fit(probabilities[:, 1], targets.astype(np.float64), weights)
-        # Plain arrays are kept: they can be written to a file and do not depend on scikit-learn's version.
+        # Plain arrays can be written to a file and do not depend on scikit-learn's version.
         self.scores_, self.values_ = wrapped.X_thresholds_, wrapped.y_thresholds_
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
@@ -39,9 +39,9 @@ class Isotonic(Calibrator):
 
 @final
 class CenteredIsotonic(Calibrator):
-    """Isotonic regression whose flat pieces shrink to their weighted centres, linear between (Oron and Flournoy 2017).
+    """Isotonic regression whose flat pieces shrink to their weighted centres (Oron and Flournoy 2017).
 
-    It increases strictly between the centres; pieces at exactly 0 or 1 stay flat.
+    The map is linear between the centres and increases strictly there; pieces at exactly 0 or 1 stay flat.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class CenteredIsotonic(Calibrator):
         centre = np.clip(centre, first, last)
         sure = (means <= 0) | (means >= 1)
         low, high = np.where(sure, first, centre), np.where(sure, last, centre)
-        # A certain piece keeps both its ends; one of a single score has them equal.
+        # A piece at 0 or 1 keeps both its ends, which are equal for a single score.
         corners = np.column_stack([low, high]).ravel()
         kept = np.concatenate([[True], np.diff(corners) > 0])
         self.scores_, self.values_ = corners[kept], np.repeat(np.clip(means, 0, 1), 2)[kept]
@@ -96,9 +96,9 @@ def isotonic_blocks(mass: Floats, events: Floats) -> tuple[Ints, Floats]:
 
 @final
 class VennAbers(Calibrator):
-    """Two isotonic fits for each prediction, with it labelled 0 and labelled 1 (Vovk et al. 2015, inductive).
+    """Two isotonic fits for each prediction: with it labelled 0, and labelled 1 (Vovk et al. 2015, inductive).
 
-    The one probability of ``predict_proba`` is p1 / (1 - p0 + p1), least regret under log loss; `interval` tells both.
+    ``predict_proba`` returns p1 / (1 - p0 + p1), which has the least regret under log loss; `interval` returns both.
     The added row has weight one.
 
     Attributes
@@ -117,12 +117,12 @@ class VennAbers(Calibrator):
         self.lower_ = 1 - with_one_more(mass[::-1], (mass - events)[::-1])[::-1]
 
     def interval(self, X: Any) -> tuple[Floats, Floats]:
-        """Return p0 and p1, (n,) each, of probabilities X."""
+        """Return p0 and p1, (n,) each, for probabilities X."""
         check_is_fitted(self)
         return self._both(self._split(np.asarray(as_column(X), dtype=np.float64))[0][:, 1])
 
     def _both(self, event: Floats) -> tuple[Floats, Floats]:
-        # Between two scores a 1 behaves as at the next one, a 0 as at the one before.
+        # Between two scores, a row labelled 1 counts as one at the next score, and a 0 as one at the previous score.
         lower = np.append(0.0, self.lower_)[np.searchsorted(self.scores_, event, side="right")]
         upper = np.append(self.upper_, 1.0)[np.searchsorted(self.scores_, event, side="left")]
         return lower, upper
@@ -135,8 +135,8 @@ class VennAbers(Calibrator):
 def with_one_more(mass: Floats, events: Floats) -> Floats:
     """Return the isotonic fit (m,) at each score with one more event there (Vovk et al. 2015, Algorithms 1 and 2).
 
-    The additional row starts in front and changes places with one score after the other, while a stack holds the lower
-    convex hull of what lies to its right.
+    The added row begins in front of all scores and moves past one after the other, while a stack holds the lower convex
+    hull of the points to its right.
     """
     x = np.concatenate([[-1.0, 0.0], np.cumsum(mass)]).tolist()
     y = np.concatenate([[-1.0, 0.0], np.cumsum(events)]).tolist()
@@ -146,7 +146,7 @@ def with_one_more(mass: Floats, events: Floats) -> Floats:
     fitted = np.zeros(len(mass))
     for i in range(len(mass)):
         (x0, y0), (x1, y1) = hull[-1], hull[-2]
-        # By rounding a row may weigh nothing among the others.
+        # Rounding may leave a row without weight among the others.
         fitted[i] = (y1 - y0) / (x1 - x0) if x1 > x0 else fitted[max(i - 1, 0)]
         x[i + 1], y[i + 1] = x[i] + x[i + 2] - x[i + 1], y[i] + y[i + 2] - y[i + 1]
         moved = (x[i + 1], y[i + 1])
@@ -157,12 +157,12 @@ def with_one_more(mass: Floats, events: Floats) -> Floats:
 
 
 def _push(hull: list[tuple[float, float]], point: tuple[float, float]) -> None:
-    """Put a point to the left of all others on top, and take away what it hides."""
+    """Push a point that lies to the left of all others, and remove the points that it hides."""
     while len(hull) > 1 and _turn(point, hull[-1], hull[-2]) <= 0:
         hull.pop()
     hull.append(point)
 
 
 def _turn(a: tuple[float, float], b: tuple[float, float], c: tuple[float, float]) -> float:
-    """Return a positive number if the way from a by b to c turns left."""
+    """Return a positive number if the path from a over b to c turns left."""
     return (b[0] - a[0]) * (c[1] - b[1]) - (b[1] - a[1]) * (c[0] - b[0])

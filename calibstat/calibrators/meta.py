@@ -1,4 +1,4 @@
-"""A classifier and its calibrator."""
+"""A classifier with its calibrator, and a calibrator for each class."""
 
 from __future__ import annotations
 
@@ -28,24 +28,26 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classifier : classifier, optional
         By default LogisticRegression().
     calibrator : calibrator, optional
-        By default Platt() for two classes and Dirichlet() for more. Those with ``input="score"`` or ``input="logits"``
-        get what ``decision_function`` says, others ``predict_proba``. It may be one like those of scikit-learn.
+        By default Platt() for two classes and Dirichlet() for more; it may be one like those of scikit-learn. A
+        calibrator with ``input="score"`` or ``input="logits"`` gets the values of ``decision_function``, any other
+        those of ``predict_proba``.
     cv : "prefit", float, int, splitter or iterable of splits
-        Which rows the calibrator is fitted on. "prefit": all, and the classifier is fitted already, on others. A
-        share between 0 and 1: that share of the rows, and the classifier on the rest. Otherwise cross-fitting: each
-        row with the prediction of a classifier that did not see its fold; the classifier is then fitted on all rows.
+        The rows that the calibrator is fitted on. "prefit": all rows, since the classifier was fitted before, on
+        others. A share between 0 and 1: that share of the rows, while the classifier is fitted on the rest. Otherwise
+        cross-fitting: all rows, each with the prediction of a classifier that did not see its fold; then the
+        classifier is fitted on all rows.
     random_state : int
-        Chooses the rows of a share.
+        Chooses the rows if `cv` is a share.
 
     Attributes
     ----------
     classifier_, calibrator_
-        As fitted.
+        The fitted classifier and calibrator.
     cross_fitted_ : bool
-        Whether the calibrator saw predictions of several classifiers, none of them the one that is deployed. A test
+        Whether the calibrator was fitted to predictions of several classifiers, none of which is `classifier_`. A test
         on such predictions is approximate.
     fitted_rows_ : (m,) ints or None
-        Rows of the training data that the calibrator was fitted on: never test on these.
+        The rows of the training data that the calibrator was fitted on: never test on these.
     """
 
     def __init__(self, classifier: Any = None, calibrator: Any = None, cv: Any = 5, random_state: int = 0) -> None:
@@ -55,15 +57,15 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit classifier and calibrator, each on its rows.
+        """Fit the classifier and the calibrator, each on its rows.
 
         Parameters
         ----------
         X : (n, d)
-            Whatever the classifier takes.
+            The features, as the classifier takes them.
         y : (n,)
         sample_weight : (n,), optional
-            Passed to the classifier too, if it takes weights.
+            Weights for the calibrator, and for the classifier if it takes weights.
         """
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
@@ -93,7 +95,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classes, np.searchsorted(classes, y)
 
     def _responses(self, X: Any, y: Array, weights: Floats | None) -> tuple[Floats, Ints]:
-        """Return what the classifier says of the rows that the calibrator is fitted on, and these rows."""
+        """Return the classifier's predictions for the rows that the calibrator is fitted on, and these rows."""
         n_rows = len(y)
         self.cross_fitted_ = False
         if self._prefit:
@@ -165,7 +167,7 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def n_features_in_(self) -> int:
-        """The number of features that the classifier has seen."""
+        """The number of features of the classifier."""
         return self.classifier_.n_features_in_
 
     def predict(self, X: Any) -> Array:

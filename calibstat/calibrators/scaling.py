@@ -23,8 +23,7 @@ def fit_line(
 ) -> tuple[float, Floats, float]:
     """Return intercept, coefficients (d,) and objective of a logistic regression on features (n, d).
 
-    Minimised is what scikit-learn's LogisticRegression minimises: the sum of losses plus the squares of coefficients
-    over 2 C.
+    Like scikit-learn's LogisticRegression, it minimises the sum of losses plus the sum of squared coefficients / (2 C).
     """
     if not C > 0:
         raise ValueError(f"C is {C}, but it must be positive: the smaller, the stronger the penalty; inf is none")
@@ -48,8 +47,9 @@ def fit_finite(
 ) -> LogisticFits:
     """Fit a logistic regression to rows (n, d) with the targets (n,).
 
-    Where classes are separated there is no maximum. Then one row is added that happens as likely as predicted, `event`
-    (n,): it is spread over all rows, as Platt's two are (Platt 1999). Without predictions the fit is large and finite.
+    If the classes are separated, the likelihood has no maximum. Then one row is added whose chance is the prediction,
+    `event` (n,); it is spread over all rows, as Platt's two rows are (Platt 1999). Without predictions the fit is large
+    but finite.
     """
     total = weights.sum()
     fits = fit_logistic(design, targets[None], weights / total, penalty=penalty, start=start)
@@ -61,7 +61,7 @@ def fit_finite(
 
 
 def from_log_odds(values: Floats) -> Floats:
-    """Return rows (n, 2) from log-odds (n,) of the last class: each column with all its digits, however small."""
+    """Return rows (n, 2) from log-odds (n,) of the last class; both columns are accurate, however small."""
     return np.column_stack([expit(-values), expit(values)])
 
 
@@ -75,7 +75,7 @@ SMALLEST_OF_A_LINE = 1e-6
 
 
 def logarithms(probabilities: Floats, smallest: float) -> Floats:
-    """Return natural logarithms, not below that of the smallest probability that is told from 0."""
+    """Return the natural logarithms of probabilities, after raising those below `smallest` to it."""
     if not 0 < smallest < 0.5:
         raise ValueError(f"smallest is {smallest}, but it must lie between 0 and 0.5, such as 1e-4")
     return np.log(np.maximum(probabilities, smallest))
@@ -90,29 +90,29 @@ def logits(probabilities: Floats, smallest: float) -> Floats:
 class Platt(Calibrator):
     """Logistic regression on the log-odds, with Platt's fractional targets (Platt 1999).
 
-    With N+ events and N- others the targets are (N+ + 1) / (N+ + 2) and 1 / (N- + 2), so that the fit stays finite
-    also where scores separate the classes.
+    With N+ events and N- others the targets are (N+ + 1) / (N+ + 2) and 1 / (N- + 2), so that the fit is finite even if
+    scores separate the classes.
 
     Parameters
     ----------
     input : {"probability", "logits", "score"}
-        Whether X holds probabilities; or log-odds of the last class, (n,), or logits of both, (n, 2); or scores that
-        may be any real numbers, (n,) or (n, d), such as those of ``decision_function``, in place of log-odds.
+        The content of X: probabilities; or log-odds of the last class, (n,), or logits of both, (n, 2); or any real
+        scores, (n,) or (n, d), such as those of ``decision_function``, which replace the log-odds.
     smoothing : bool
-        Whether targets are Platt's; without, they are 0 and 1.
+        Whether to use Platt's targets; otherwise they are 0 and 1.
     C : float
-        As for scikit-learn's LogisticRegression: the sum of losses plus the squares of `coef_` over 2 C is minimised;
-        by default there is no penalty. ``Platt(input="score", smoothing=False, C=1)`` of probabilities is the Platt
-        scaling of Kelly and Smyth (2023).
+        As for scikit-learn's LogisticRegression, which minimises the sum of losses plus the sum of squares of `coef_` /
+        (2 C); by default there is no penalty. ``Platt(input="score", smoothing=False, C=1)`` on probabilities is the
+        Platt scaling of Kelly and Smyth (2023).
     smallest : float
-        A probability below it counts as this one. A few rows that are wrongly almost certain pull the whole line
-        towards them: the default limits that, and 1e-4 limits it more, at a price where predictions that extreme are
-        right in kind.
+        Smaller probabilities count as this one. A few rows that are almost certain and wrong pull the whole line
+        towards them. The default limits their pull, and 1e-4 limits it more, but loses accuracy if such extreme
+        predictions are justified.
 
     Attributes
     ----------
     coef_ : (d,) floats
-        d is one for probabilities.
+        The slopes; d is 1 for probabilities.
     intercept_ : float
     """
 
@@ -147,7 +147,7 @@ class Platt(Calibrator):
 
 
 def smoothed(targets: Ints, weights: Floats) -> Floats:
-    """Return Platt's targets (n,): posterior means of the chances of certain events under a uniform prior."""
+    """Return Platt's targets (n,): posterior mean chances of rows of one label under a uniform prior."""
     events = float(weights @ targets)
     others = float(weights.sum()) - events
     return np.where(targets == 1, (events + 1) / (events + 2), 1 / (others + 2))
@@ -157,19 +157,19 @@ def smoothed(targets: Ints, weights: Floats) -> Floats:
 class Beta(Calibrator):
     """Calibrated log-odds are c + a ln p - b ln(1 - p) with a, b >= 0 (Kull et al. 2017).
 
-    Where the free fit has a negative coefficient, its term is left out and the others are fitted again; this is the
-    maximum under the constraint, so that the map never decreases.
+    If the free fit has a negative coefficient, its term is left out and the other is fitted again. This is the maximum
+    under the constraint, so that the map never decreases.
 
     Parameters
     ----------
     smallest : float
-        A probability below it counts as this one, as for `Platt`.
+        Smaller probabilities count as this one, as for `Platt`.
     parameters : {"abm", "am", "ab", "a"}
-        Which are free, in the paper's parametrisation by m, the prediction that becomes 1/2. Without "m" it is 1/2;
-        without "b", b = a. So "am" is a line in the log-odds as `Platt` is, and "a" a temperature.
+        The free parameters, in the paper's notation, where m is the prediction that becomes 1/2. Without "m", m = 1/2;
+        without "b", b = a. So "am" is a line in the log-odds, as `Platt` is, and "a" is a temperature.
     C : float
-        As for `Platt`, by default no penalty. With C=1 it is the beta calibration of Kelly and Smyth (2023), besides
-        the constraint, which theirs has not.
+        As for `Platt`; by default there is no penalty. With C=1 it is the beta calibration of Kelly and Smyth (2023),
+        apart from the constraint, which theirs does not have.
 
     Attributes
     ----------
@@ -196,7 +196,7 @@ class Beta(Calibrator):
             raise ValueError(f"parameters is {self.parameters!r}, but 'abm', 'am', 'ab' or 'a' is expected")
         goals, event, moves = targets.astype(np.float64), probabilities[:, 1], "m" in self.parameters
         half = np.zeros(2) if moves else np.array([np.log(2), -np.log(2)])  # no intercept: the line is 0 at p = 1/2
-        terms = np.eye(2) if "b" in self.parameters else np.ones((1, 2))  # how a and b come from the coefficients
+        terms = np.eye(2) if "b" in self.parameters else np.ones((1, 2))  # maps coefficients to a and b
         features = (beta_features(probabilities, self.smallest) + half) @ terms.T
         found: list[tuple[float, float, Floats]] = []
         for face in ([0, 1], [0], [1], []) if len(terms) == 2 else ([0], []):
@@ -206,12 +206,12 @@ class Beta(Calibrator):
             coefficients = fitted @ terms[face]
             found.append((value, intercept + float(coefficients @ half), coefficients))
             if len(face) == len(terms):
-                break  # inside the constraint nothing is better
+                break  # the free fit meets the constraint
         self.intercept_, self.coef_ = max(found, key=lambda each: each[0])[1:]
 
     @property
     def m_(self) -> float:
-        """The prediction that becomes 1/2: the paper's m; 0 or 1 where predictions stay on one side of 1/2."""
+        """The prediction that becomes 1/2 (the paper's m); 0 or 1 if all predictions stay on one side of 1/2."""
 
         def log_odds(p: float) -> float:
             return self.intercept_ + float(self.coef_ @ [np.log(p), -np.log1p(-p)])
@@ -226,7 +226,7 @@ class Beta(Calibrator):
 
 
 def beta_features(probabilities: Floats, smallest: float) -> Floats:
-    """Return ln p and -ln(1 - p): (n, 2)."""
+    """Return ln p and -ln(1 - p) as columns (n, 2)."""
     return np.column_stack([logarithms(probabilities[:, 1], smallest), -logarithms(probabilities[:, 0], smallest)])
 
 
@@ -234,16 +234,16 @@ def beta_features(probabilities: Floats, smallest: float) -> Floats:
 class AugmentedBeta(Calibrator):
     """Calibrated log-odds are c + a ln p - b ln(1 - p) + w_1 v + w_2 v**2 + ... (Kelly and Smyth 2023, Appendix C).
 
-    Unpenalised; a and b may be negative, as in the paper.
+    The fit has no penalty, and a and b may be negative, as in the paper.
 
     Parameters
     ----------
     variable : int or str
-        The column of X that holds v; the others are probabilities.
+        The column of X that holds v; the other columns are probabilities.
     degree : int
         The highest power of v.
     smallest : float
-        A probability below it counts as this one, as for `Platt`.
+        Smaller probabilities count as this one, as for `Platt`.
 
     Attributes
     ----------

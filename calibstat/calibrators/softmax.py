@@ -1,8 +1,8 @@
 """Softmax regression by Newton's method with conjugate gradients: the family of temperature, vector and matrix scaling.
 
-Logits are linear in the parameters. A design says how (`logits`), and how a change of logits is felt by the parameters
-(`pullback`, its transpose); that is all the solver needs. SciPy's minimisers take as long and stop at gradients
-of 1e-8, because they compare losses; this one stops at 1e-12.
+Logits are linear in the parameters. A design holds this map (`logits`) and its transpose (`pullback`), and the solver
+needs nothing else. SciPy's minimisers take as long and stop at gradients of 1e-8, because they compare losses; this one
+stops at 1e-12.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from calibstat.data.rounding import ROUNDING
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """How logits (n, K) depend linearly on the parameters (d,); `pullback`, the transpose, maps rows (n, K) to (d,).
+    """A linear map from parameters (d,) to `logits` (n, K); `pullback`, its transpose, maps rows (n, K) to (d,).
 
-    `squares` does the same with the squares of the coefficients: the curvature along each parameter, about.
+    `squares` is the transpose with squared coefficients: it gives approximate curvatures along each parameter.
     """
 
     logits: Callable[[Floats], Floats]
@@ -34,7 +34,7 @@ class Design:
 
 
 def one_factor(logs: Floats) -> Design:
-    """Multiply all logarithms by one factor, the inverse temperature: one parameter."""
+    """Return the design that multiplies all logarithms by one factor, the inverse temperature."""
 
     def pullback(rows: Floats, power: int = 1) -> Floats:
         return np.array([np.vdot(rows, logs**power)])
@@ -43,7 +43,7 @@ def one_factor(logs: Floats) -> Design:
 
 
 def factors(logs: Floats, features: Floats) -> Design:
-    """Let one factor of all logarithms be followed by K factors of the features and K shifts."""
+    """Return the design with one factor of all logarithms, K factors of the features, and K shifts."""
 
     def logits(theta: Floats) -> Floats:
         scale, shift = theta[1:].reshape(2, -1)
@@ -57,7 +57,7 @@ def factors(logs: Floats, features: Floats) -> Design:
 
 
 def matrix(logs: Floats, features: Floats) -> Design:
-    """Let one factor of all logarithms be followed by a matrix (d, K) of the features, row by row, and K shifts."""
+    """Return the design with one factor of all logarithms, a matrix (d, K) of the features, and K shifts."""
 
     def logits(theta: Floats) -> Floats:
         table = theta[1:].reshape(-1, logs.shape[1])
@@ -78,10 +78,10 @@ def fit_softmax(
     ridge: Floats | float = 0.0,
     precision: float = 1e-12,
 ) -> Floats:
-    """Return the parameters (d,) of the least mean cross-entropy plus ``ridge @ parameters**2``.
+    """Return the parameters (d,) that minimise the mean cross-entropy plus ``ridge @ parameters**2``.
 
-    Targets (n, K) are the shares of the classes. A start at equal chances is safe: at certain ones there is no slope.
-    The search ends where no entry of the gradient is above `precision`.
+    Targets (n, K) are the shares of the classes. Start at equal chances: at chances of 0 and 1 the gradient is zero.
+    The search ends if no entry of the gradient is above `precision`.
     """
     mass, theta, penalty = weights / weights.sum(), start, np.broadcast_to(ridge, start.shape)
     logits = design.logits(theta)
@@ -102,7 +102,7 @@ def fit_softmax(
             if value <= loss + 1e-15 * abs(loss):
                 break
         else:
-            break  # rounding leaves nothing to gain
+            break  # rounding allows no further gain
         theta, logits, before, loss = theta - size * step, logits - size * moved, loss, value
         if before - loss <= 1e-15 * before:
             break
@@ -116,7 +116,7 @@ def losses(logits: Floats, targets: Floats) -> Floats:
 
 
 def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty: Floats, gradient: Floats) -> Floats:
-    """Solve hessian @ step = gradient, the more precisely the smaller the gradient is, in units of the diagonal."""
+    """Solve hessian @ step = gradient, scaled by the diagonal, more precisely for smaller gradients."""
     diagonal = design.squares(chances * (1 - chances) * mass[:, None]) + 2 * penalty
     diagonal = np.where(diagonal > 0, diagonal, 1.0)
     step, left = np.zeros_like(gradient), gradient.copy()
@@ -142,10 +142,11 @@ def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty:
 
 
 def goals(logs: Floats, targets: Ints, weights: Floats) -> Floats:
-    """Return the shares of classes (n, K) that a fit aims at: 1 for the class that came true.
+    """Return the target shares of the classes (n, K): 1 for the true class.
 
-    If it always was the most probable one, or the least, no temperature would be the best. Then one row is added, in
-    which classes are as likely as they are predicted: spread over all rows, as Platt's two are (Platt 1999).
+    If the true class is always the most probable one, or always the least probable, no temperature is the best. Then
+    one row is added whose classes are as likely as predicted; it is spread over all rows, as Platt's two rows are
+    (Platt 1999).
     """
     hot = np.eye(logs.shape[1])[targets]
     true = logs[np.arange(len(logs)), targets]
@@ -163,13 +164,13 @@ N_FOLDS = 5
 def choose_penalty(
     design: Callable[[Bools], Design], ridge: Floats, logs: Floats, shares: Floats, targets: Ints, weights: Floats
 ) -> float:
-    """Return the penalty chosen by cross-validation, infinite for temperature scaling alone.
+    """Return the penalty chosen by cross-validation, which is infinite for temperature scaling alone.
 
-    Of the strengths it is the largest whose log loss of unseen rows is within one standard error of the least. The
-    search ends two steps beyond the best one. `design` makes the design of some of the rows, `ridge` says what the
-    penalty weighs, and `shares` (n, K) are what the fit aims at.
+    It is the largest strength whose log loss of unseen rows is within one standard error of the least. The search ends
+    two steps after the best one. `design` makes the design of some rows, `ridge` has the weights of the penalty, and
+    `shares` (n, K) are the targets.
     """
-    # Rows that rounding alone tells apart share a fold; logarithms are of size one here.
+    # Rows that differ only by rounding share a fold; logarithms have size 1 here.
     fold = folds_of_equal_rows(targets, logs.round(9), N_FOLDS)
     folds = [fold == number for number in range(N_FOLDS) if len(np.unique(targets[fold != number])) > 1]
     starts, found = [np.zeros(len(ridge)) for _ in folds], []
@@ -190,7 +191,7 @@ def choose_penalty(
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """Softmax of ``logs @ coef + intercept``, or of ``logs * coef + intercept`` where coef is (K,)."""
+    """Softmax of ``logs @ coef + intercept``, or of ``logs * coef + intercept`` if coef is (K,)."""
 
     coef: Floats
     intercept: Floats
@@ -198,10 +199,10 @@ class Fitted:
 
 
 def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | None, crossed: bool) -> Fitted:
-    """Fit one factor of all logarithms (n, K), and what departs from it: a matrix if `crossed`, else a vector; shifts.
+    """Fit one factor of all logarithms (n, K), departures from it (a matrix if `crossed`, else a vector), and shifts.
 
-    The penalty times the sum of the squares of what departs is added to the mean log loss, where logarithms have mean
-    zero and variance one; without a penalty it is chosen by cross-validation.
+    With logarithms of mean 0 and variance 1, the penalty times the sum of squared departures and shifts is added to the
+    mean log loss. If `penalty` is None, cross-validation chooses it.
     """
     if penalty is not None and not penalty >= 0:
         raise ValueError(f"penalty is {penalty}, but it must be at least 0, or None: chosen by cross-validation")
@@ -212,7 +213,7 @@ def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | N
     spread = np.sqrt(mass @ (logs - centre) ** 2)
     spread[spread <= ROUNDING] = 1.0
     features, turn = (logs - centre) / spread, np.eye(n_classes)
-    if crossed:  # uncorrelated columns: the penalty is the same, the equations are easier to solve
+    if crossed:  # uncorrelated columns have the same penalty, and their equations are easier to solve
         turn = np.linalg.eigh((features * mass[:, None]).T @ features)[1]
         features = features @ turn
     make = matrix if crossed else factors
@@ -236,14 +237,14 @@ def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | N
 
 
 class Softmax(Calibrator):
-    """Softmax of a linear map of log p, or of logits; subclasses find the map."""
+    """Softmax of a linear map of log p, or of logits; subclasses fit the map."""
 
     inputs: ClassVar[tuple[str, ...]] = ("probability", "logits")
     input: str
     smallest: float | None
 
     def _fitted_logs(self, rows: Floats) -> Floats:
-        """Find what stands for a probability of zero, and return the logarithms."""
+        """Choose the number that replaces a probability of zero, and return the logarithms."""
         if self.input == "probability":
             least = np.min(rows, where=rows > 0, initial=1.0) / 2
             self.smallest_ = max(float(least), SMALLEST) if self.smallest is None else self.smallest
@@ -261,21 +262,21 @@ class Softmax(Calibrator):
 class Temperature(Softmax):
     """Probabilities to the power 1 / T, normalised: softmax(log p / T) (Guo et al. 2017).
 
-    Where the most probable class always came true, the likelihood asks for T = 0: then one row is added whose classes
+    If the most probable class is always true, the likelihood is largest for T = 0. Then one row is added whose classes
     are as likely as predicted.
 
     Parameters
     ----------
     input : {"probability", "logits"}
-        Whether X holds probabilities; or logits, (n, K), or log-odds of the last of two classes, (n,).
+        The content of X: probabilities; or logits, (n, K), or log-odds of the last of two classes, (n,).
     smallest : float, optional
-        A probability below it counts as this one. By default nothing is moved but zeros, which count as half the
-        smallest positive probability of the fit: a vote of twenty neighbours that says 0 does not mean 1e-300.
+        Smaller probabilities count as this one. By default only zeros are changed, to half the smallest positive
+        probability of the fit: 0 as the share of twenty neighbours does not mean 1e-300.
 
     Attributes
     ----------
     temperature_ : float
-        T; infinite or negative where the probabilities mislead.
+        T; it is infinite or negative if less probable classes are more often true.
     """
 
     def __init__(
@@ -302,7 +303,7 @@ class Temperature(Softmax):
 
 
 class Shrunk(Softmax):
-    """Shrunk towards temperature scaling; subclasses say whether the map is a matrix, `crossed`, or a vector."""
+    """A map shrunk towards temperature scaling: a matrix if `crossed`, otherwise a vector."""
 
     needs_every_class: ClassVar[bool] = True
     crossed: ClassVar[bool]
@@ -331,13 +332,13 @@ class VectorScaling(Shrunk):
     Parameters
     ----------
     input : {"probability", "logits"}
-        Whether X holds probabilities; or logits, which then stand in place of log p.
+        The content of X: probabilities, or logits, which replace log p.
     smallest : float, optional
         As for `Temperature`.
     penalty : float, optional
-        Times the sum of the squares of b, and of what w departs from one factor of all classes, where log p has mean
-        zero and variance one. By default it is chosen by five-fold cross-validation with the rule of one standard
-        error; 0 is the unpenalised fit of the paper, which harms where few rows are predicted wrongly.
+        The factor of the sum of squares of b and of the departures of w from one factor of all classes, for log p with
+        mean 0 and variance 1. By default five-fold cross-validation chooses it, with the rule of one standard error; 0
+        is the fit of the paper, without a penalty, which does harm if few rows are predicted wrongly.
 
     Attributes
     ----------
@@ -364,12 +365,12 @@ class MatrixScaling(Shrunk):
     input, smallest
         As for `VectorScaling`.
     penalty : float, optional
-        As for `VectorScaling`: of b, and of what W departs from a multiple of the identity.
+        As for `VectorScaling`, for the squares of b and of the departures of W from a multiple of the identity.
 
     Attributes
     ----------
     coef_ : (K, K) floats
-        W; row j says what log p_j does.
+        W; row j has the effects of log p_j.
     intercept_ : (K,) floats
     penalty_ : float
         Infinite for temperature scaling alone.
@@ -385,25 +386,25 @@ class MatrixScaling(Shrunk):
 class Dirichlet(Softmax):
     """softmax(log p @ W + b) with off-diagonal and intercept regularisation, ODIR (Kull et al. 2019).
 
-    The mean log loss plus ``off_diagonal`` times the mean square of the K (K - 1) off-diagonal entries of W plus
-    ``intercept`` times the mean square of b is minimised. By default strengths are chosen as the paper chooses them, by
-    cross-validation, and differences within the diagonal are penalised too: it is then `MatrixScaling` of log p.
+    It minimises the mean log loss plus ``off_diagonal`` times the mean square of the K (K - 1) off-diagonal entries of
+    W plus ``intercept`` times the mean square of b. By default cross-validation chooses the strengths, as in the paper,
+    and differences within the diagonal are penalised too: it is then `MatrixScaling` of log p.
 
     Parameters
     ----------
     off_diagonal : float, optional
         The paper's lambda, at least 0.
     intercept : float, optional
-        The paper's mu; by default the same.
+        The paper's mu; by default the same number.
     input : {"probability", "logits"}
-        Whether X holds probabilities; or logits, of which log p is the log-softmax.
+        The content of X: probabilities, or logits, whose log-softmax is log p.
     smallest : float, optional
         As for `Temperature`.
 
     Attributes
     ----------
     coef_ : (K, K) floats
-        W; row j says what log p_j does.
+        W; row j has the effects of log p_j.
     intercept_ : (K,) floats
     """
 
@@ -437,8 +438,8 @@ class Dirichlet(Softmax):
         across, shift = self.off_diagonal, self.off_diagonal if self.intercept is None else self.intercept
         if across is None or shift is None or not min(across, shift) >= 0:
             raise ValueError(
-                f"off_diagonal is {across} and intercept {shift}: pass at least 0, or neither: then both are chosen by "
-                "cross-validation"
+                f"off_diagonal is {across} and intercept {shift}: pass at least 0, or neither, and cross-validation "
+                "chooses both"
             )
         apart = across / (n_classes * (n_classes - 1)) * (1 - np.eye(n_classes))
         return np.concatenate([[0.0], apart.ravel(), np.full(n_classes, shift / n_classes)])

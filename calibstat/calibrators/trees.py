@@ -19,33 +19,33 @@ from calibstat.data.arrays import Array, Bools, Floats, Ints
 class CalibrationTree(Calibrator):
     """A tree whose leaves hold logistic models of the probabilities (Leathart et al. 2017).
 
-    The tree is grown by CART (the paper boosts), on the variables, or on the probabilities where there are no
-    variables, and pruned by cross-validation. The cost of a leaf is the largest whose Brier score, on rows that neither
-    the tree nor its logistic models have seen, is within one standard error of the least. A leaf with too few classes
-    takes the model of all rows.
+    CART grows the tree (the paper boosts) on the variables, or on the probabilities if there are no variables, and
+    cross-validation prunes it. The cost of a leaf is the largest one whose Brier score, on rows that neither the tree
+    nor its logistic models have seen, is within one standard error of the least. A leaf with too few classes takes the
+    model of all rows.
 
     Parameters
     ----------
     variables : sequence of int or str
         Columns of X that are not probabilities.
     calibrator : calibrator, optional
-        What the leaves hold, also one like those of scikit-learn; by default Platt(), one-vs-rest for more than two
-        classes.
+        The model of each leaf, which may be one like those of scikit-learn; by default Platt(), one-vs-rest for more
+        than two classes.
     max_depth : int, optional
     min_share : float
         The least share of the rows in a leaf, up to 0.5.
     ccp_alpha : float, optional
-        How much a leaf costs in cost-complexity pruning; by default chosen by cross-validation, 0 prunes nothing.
+        The cost of a leaf in cost-complexity pruning; by default cross-validation chooses it, and 0 prunes nothing.
     n_folds : int
-        Of the cross-validation. Equal rows share a fold; which one does not change from fit to fit.
+        Number of folds of the cross-validation. Equal rows share a fold, which is the same in every fit.
 
     Attributes
     ----------
     ccp_alpha_ : float
-        What a leaf has cost.
+        The cost of a leaf.
     tree_ : dict of arrays
     calibrators_ : dict
-        By the number of the leaf, and "all".
+        The models by the number of their leaf, and that of "all" rows.
     """
 
     def __init__(
@@ -107,13 +107,13 @@ class DecisionTree(Calibrator):
     min_share : float
         The least share of the rows in a leaf, up to 0.5.
     ccp_alpha : float
-        How much a leaf costs in cost-complexity pruning.
+        The cost of a leaf in cost-complexity pruning.
 
     Attributes
     ----------
     tree_ : dict of arrays
     values_ : (nodes, K) floats
-        What is said in each leaf.
+        The calibrated probabilities in each leaf.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class DecisionTree(Calibrator):
 
 
 def _features(probabilities: Floats, variables: Floats) -> Floats:
-    """Return what a tree may split on: of two columns one says it all."""
+    """Return the columns that a tree may split on; of two columns of probabilities one suffices."""
     shown = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
     return np.hstack([shown, variables])
 
@@ -158,9 +158,9 @@ def fit_leaves(
     weights: Floats,
     known: dict[bytes, Any] | None = None,
 ) -> dict[str, Any]:
-    """Fit in each leaf by its number; where too few classes occur, the fit of all rows is taken.
+    """Fit a copy in each leaf, by its number; a leaf with too few classes gets the fit of all rows.
 
-    Trees that are pruned from the same rows share leaves: fits are put into `known`, by their rows, and found there.
+    Trees that are pruned from the same rows share leaves, so that `known` keeps fits by their rows.
     """
     found = {} if known is None else known
 
@@ -190,7 +190,7 @@ def calibrate_leaves(fitted: dict[str, Any], leaves: Ints, probabilities: Floats
     return calibrated
 
 
-# Trees of scikit-learn, kept as plain arrays: they can be written to a file and do not depend on its version.
+# Trees of scikit-learn as plain arrays, which can be written to a file and do not depend on its version.
 
 Tree: TypeAlias = dict[str, Array]
 
@@ -207,7 +207,7 @@ def _arrays_of(nodes: Any) -> Tree:
 
 def leaf_of(tree: Tree, features: Floats) -> Ints:
     """Return the node (n,) in which each row ends."""
-    rounded = features.astype(np.float32)  # as scikit-learn does
+    rounded = features.astype(np.float32)  # as in scikit-learn
     node = np.zeros(len(features), dtype=np.intp)
     rows = np.arange(len(features))
     while len(rows := rows[tree["left"][node[rows]] >= 0]):
@@ -217,7 +217,7 @@ def leaf_of(tree: Tree, features: Floats) -> Ints:
     return node
 
 
-# How far to prune a tree: the cost of a leaf is chosen by cross-validation.
+# Pruning: cross-validation chooses the cost of a leaf.
 
 Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Any]], Floats]
 
@@ -227,12 +227,12 @@ def choose_ccp_alpha(
 ) -> float:
     """Return the cost of a leaf by the Brier score of unseen rows (Breiman et al. 1984, Section 3.4).
 
-    The tree of all rows is pruned leaf by leaf; between two of these steps any cost gives the same tree, and their
-    geometric mean stands for them. Each is tried on folds, and the largest is taken that is within one standard error
-    of the best (also where classes are too rare for any fold).
+    The tree of all rows is pruned leaf by leaf. All costs between two of these steps give the same tree, and their
+    geometric mean represents them. Each is tried on folds, and the largest within one standard error of the best is
+    taken; if classes are too rare for any fold, it is the largest of all.
 
-    `says` returns probabilities (m, K) of the rows outside a mask, by a tree whose leaves are filled from those inside;
-    a dictionary keeps what trees of the same rows share. The parameters are those of DecisionTreeClassifier.
+    `says` returns the probabilities (m, K) of the rows outside a mask, by a tree whose leaves are fitted to the rows
+    inside; a dictionary keeps what trees of the same rows share. The parameters are those of DecisionTreeClassifier.
     """
     if n_folds < 2:
         raise ValueError(
@@ -246,7 +246,7 @@ def choose_ccp_alpha(
     for number in range(n_folds):
         train = fold != number
         if set(targets) - set(targets[train]) or train.all():
-            continue  # a class to learn is missing, or there is nothing to try it on
+            continue  # a class is missing, or no row is left to try it on
         tried: dict[bytes, float] = {}
         known: dict[bytes, Any] = {}
         row = []
@@ -264,14 +264,14 @@ def choose_ccp_alpha(
 
 
 def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Floats:
-    """Return increasing costs of a leaf (m,): one for each tree on the way from all leaves to none."""
+    """Return increasing costs of a leaf (m,), one for each tree between all leaves and none."""
     _, collapse = weakest_links(features, targets, weights, **parameters)
     steps = np.unique(np.append(0.0, collapse[np.isfinite(collapse)]))
     return np.append(np.sqrt(steps[:-1] * steps[1:]), 2 * steps[-1])
 
 
 def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> tuple[Tree, Floats]:
-    """Grow a tree, and find at which cost of a leaf each node becomes one (infinite where a node above does before)."""
+    """Grow a tree, and find the cost at which each node becomes a leaf (infinite if a node above does before)."""
     nodes = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_
     tree = _arrays_of(nodes)
     left, right = tree["left"], tree["right"]
@@ -298,7 +298,7 @@ def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters
 
 
 def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
-    """Return the tree with every node a leaf that has become one at this cost."""
+    """Return the tree in which every node is a leaf that becomes one at this cost or less."""
     return tree | {"left": np.where(collapse <= ccp_alpha, -1, tree["left"])}
 
 
@@ -306,15 +306,15 @@ def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
 class VariableBased(Calibrator):
     """Beta calibration in each leaf of a tree that splits on one variable alone (Kelly and Smyth 2023).
 
-    Leaves hold Beta(C=1), as in the authors' code, and for more than two classes Dirichlet(). Without a split, or where
-    a leaf has too few classes, the calibrator of all rows is taken.
+    By default the model of each leaf is Beta(C=1), as in the authors' code, or Dirichlet() for more than two classes.
+    Without a split, and in leaves with too few classes, it is the model of all rows.
 
     Parameters
     ----------
     variable : int or str
-        The column of X that holds the variable; the others are probabilities.
+        The column of X that holds the variable; the other columns are probabilities.
     calibrator : calibrator, optional
-        What the leaves hold, also one like those of scikit-learn.
+        The model of each leaf, which may be one like those of scikit-learn.
     max_depth : int
     min_share : float
         The least share of the rows in a leaf, up to 0.5.
@@ -323,7 +323,7 @@ class VariableBased(Calibrator):
     ----------
     tree_ : dict of arrays
     calibrators_ : dict
-        By the number of the leaf, and "all".
+        The models by the number of their leaf, and that of "all" rows.
     """
 
     def __init__(
