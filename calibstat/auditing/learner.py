@@ -29,12 +29,14 @@ from calibstat.nulls.multiplier import Multiplier
 
 # So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
 _LEVELS = 50
-# The default: few leaves, and stopped by rows held out of those that it learns from, since residuals are mostly noise.
-_BOOSTING = {"learning_rate": 0.05, "max_iter": 300, "max_leaf_nodes": 8, "early_stopping": True}
+# The default: few trees with leaves of many rows, since residuals are mostly noise.
+_BOOSTING = {"max_iter": 30, "max_leaf_nodes": 31, "min_samples_leaf": 100, "early_stopping": False}
 # Clusters that a block needs.
 _CLUSTERS = (MINIMUM_CLUSTERS, "clusters")
 # A leaf is kept if it explains this share of the variance of what was learned.
 _WORTH = 0.03
+# A threshold is rounded if at most this share of the rows changes sides.
+_MOVED = 0.005
 # So many variables are named in the first sentence.
 _NAMED = 3
 
@@ -131,14 +133,14 @@ def learner_audit(
         at_least_one(name, count)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    null, lens, generator = (
-        _checked(check_null(null, n_resamples), n_blocks, level),
+    null = _checked(check_null(null, n_resamples), n_blocks, level)
+    lens, learner, generator, groups = (
         check_lens(lens),
+        _regressor(learner),
         as_generator(rng),
+        getattr(null, "groups", None),
     )
-    groups = getattr(null, "groups", None)
     columns, seen = _look(sample, variables, lens, missing, groups)
-    learner = _regressor(learner)
     home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
     encoded = (feature for name, column in columns.items() for feature in _encoded(name, column))
     features = [_Feature("prediction", seen.predictions.event), *encoded]
@@ -239,8 +241,9 @@ class _Feature:
         """Describe the values above `low` and at most `high`."""
         if self.true:
             return f"{self.name} {self.true if np.isfinite(low) else self.false}"
-        ends = {"above": low, "at most": high}
-        return f"{self.name} {' and '.join(f'{sign} {end:.15g}' for sign, end in ends.items() if np.isfinite(end))}"
+        if np.isfinite(low):
+            return f"{self.name} {low:.15g} to {high:.15g}" if np.isfinite(high) else f"{self.name} above {low:.15g}"
+        return f"{self.name} at most {high:.15g}"
 
 
 def _encoded(name: str, column: PartlyKnown) -> Iterator[_Feature]:
@@ -344,7 +347,7 @@ def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int
         if left == right:
             found.append(box)
             return
-        cut = _round_between(matrix[:, feature], float(fitted.threshold[node]))
+        cut = _rounded(matrix[:, feature], float(fitted.threshold[node]))
         low, high = box.get(feature, (-np.inf, np.inf))
         descend(left, box | {feature: (low, min(high, cut))})
         descend(right, box | {feature: (max(low, cut), high)})
@@ -353,15 +356,15 @@ def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int
     return found
 
 
-def _round_between(values: Floats, cut: float) -> float:
-    """Return a number of few digits that separates the same values as the cut does.
+def _rounded(values: Floats, cut: float) -> float:
+    """Return a number of few digits that moves at most one value in 200 to the other side of a cut.
 
-    >>> _round_between(np.array([61.0, 62.0, 63.0]), 62.5), _round_between(np.array([0.31, 0.3237]), 0.31685)
+    >>> _rounded(np.array([61.0, 62.0, 63.0]), 62.5), _rounded(np.linspace(0, 1, 1000), 0.31685)
     (62.0, 0.32)
     """
-    below, above = values[values <= cut].max(initial=-np.inf), values[values > cut].min(initial=np.inf)
-    texts = (f"{each:.{digits}g}" for digits in range(1, 17) for each in (cut, below))
-    return next((float(text) for text in texts if below <= float(text) < above), cut)
+    below = values <= cut
+    texts = (f"{each:.{digits}g}" for digits in range(1, 17) for each in (cut, values[below].max(initial=-np.inf)))
+    return next((float(text) for text in texts if np.mean((values <= float(text)) != below) <= _MOVED), cut)
 
 
 def _leaf(

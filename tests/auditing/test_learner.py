@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import calibstat as cs
-from calibstat.auditing.learner import _blocks, _chance_bounds, _round_between, learner_audit
+from calibstat.auditing.learner import _blocks, _chance_bounds, _rounded, learner_audit
 from calibstat.nulls.multiplier import Multiplier
 
 LINE = LinearRegression()
@@ -187,14 +187,40 @@ def test_one_event_among_unequal_chances_is_where_binomial_bounds_need_care():
     assert plain > chances.mean()
 
 
-def test_thresholds_are_written_with_few_digits_and_cut_the_same_rows():
+def test_thresholds_are_written_with_few_digits_and_hardly_move_a_row():
     for values, cut, expected in [
         ([61.0, 62.0, 63.0], 62.5, 62.0),
         ([0.31, 0.3237], 0.31685, 0.32),
         ([-2.0, 3.0], 0.5, 0.5),
         ([1e7, 1e7 + 1], 1e7 + 0.5, 1e7),
+        (np.linspace(0, 1, 2001), 0.43374, 0.43),
+        (np.linspace(0, 1, 2001), 0.4379, 0.44),
+        (np.linspace(0, 1, 100), 0.43374, 0.43),
     ]:
-        assert _round_between(np.array(values), cut) == expected
+        found = _rounded(np.array(values), cut)
+        assert found == expected
+        assert np.mean((np.array(values) <= found) != (np.array(values) <= cut)) <= 0.005
+
+
+def test_the_words_of_a_leaf_say_which_rows_it_holds():
+    sample = world(1200, shift=0.4, seed=2)
+    found = learner_audit(sample, ["age", "sex"], **FAST | {"learner": DecisionTreeRegressor(max_depth=3)})
+    home = _blocks(sample.predictions, None, 4, 50, np.random.default_rng(0))
+    known = {name: each.values for name, each in sample.predictions.variables.items()}
+    known |= {"prediction": sample.predictions.event}
+    assert len(found.leaves) > 1
+    for leaf in found.leaves:
+        rows = home == 4
+        for words in leaf.conditions:
+            name, _, rest = words.partition(" ")
+            if name == "sex":
+                rows &= known["sex"] == "fm".index(rest)
+            elif " to " in rest:
+                rows &= (known[name] > float(rest.split()[0])) & (known[name] <= float(rest.split()[2]))
+            else:
+                rows &= (known[name] > float(rest.split()[-1])) == (rest.startswith("above"))
+        assert (leaf.n, leaf.mean_outcome) == (rows.sum(), pytest.approx(sample.outcomes[rows].mean()))
+        assert leaf.mean_prediction == pytest.approx(sample.predictions.event[rows].mean())
 
 
 # Variables

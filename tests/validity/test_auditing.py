@@ -325,6 +325,62 @@ def test_negative_control_halves_that_learn_from_each_other_have_dependent_pvalu
     assert halves_that_learn_from_each_other(4000) > 0.05 + share_error(0.05, 4000)
 
 
+def clustered_world(rng, n_clusters=150):
+    """Calibrated row by row; rows of a cluster (sizes of Pareto's law) share a variable and half of their noise."""
+    cluster = np.repeat(np.arange(n_clusters), np.ceil(3 * rng.pareto(2, n_clusters) + 1).astype(int))
+    n, p = len(cluster), rng.uniform(0.1, 0.9, len(cluster))
+    noise = np.sqrt(0.5) * (rng.normal(size=n_clusters)[cluster] + rng.normal(size=n))
+    variables = {"patient": cluster, "x": rng.normal(size=n_clusters)[cluster], "z": rng.normal(size=n)}
+    return cs.Sample(norm.cdf(noise) < p, p, variables=variables, labels=[False, True])
+
+
+@cache
+def clusters_rejected(runs=250):
+    """How often an audit of clusters rejects: with one sign for each, and with labels redrawn row by row."""
+    rng, found = np.random.default_rng(SEED + 7), []
+    for _ in range(runs):
+        sample, options = clustered_world(rng), {"learner": LinearRegression(), "min_size": 10, "rng": rng}
+        signs = learner_audit(sample, null=cs.Multiplier(99, groups="patient"), **options)
+        rows = learner_audit(sample, ["x", "z"], n_resamples=99, **options)
+        found.append([signs.pvalue <= 0.05, rows.pvalue <= 0.05])
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.slow
+def test_size_of_an_audit_by_a_learner_of_rows_in_clusters():
+    assert clusters_rejected()[0] <= 0.05 + share_error(0.05, 250)
+
+
+@pytest.mark.slow
+def test_negative_control_rows_in_clusters_are_not_independent():
+    assert clusters_rejected()[1] > 0.05 + share_error(0.05, 250)
+
+
+def interaction(n, rng, shift):
+    """The logit is off by `shift`, up or down by the product of three of six binary variables: no two show it."""
+    x, logit = rng.integers(0, 2, (n, 6)), rng.normal(0, 1.2, n)
+    sign = 1 - 2 * (x[:, :3].sum(axis=1) % 2)
+    p, chance = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(-logit - shift * sign))
+    return cs.Sample(rng.random(n) < chance, p, variables={f"x{j}": x[:, j] for j in range(6)}, labels=[False, True])
+
+
+@cache
+def interaction_found(runs=20, n=20000, shift=0.2):
+    """How often an interaction of three variables is found: by a learner, and by all crossings of two."""
+    rng, found = np.random.default_rng(SEED + 6), []
+    for _ in range(runs):
+        sample = interaction(n, rng, shift)
+        crossed = subgroup_audit(sample, [f"x{j}" for j in range(6)], depth=2, n_resamples=99, rng=rng)
+        found.append([learner_audit(sample, rng=rng).pvalue <= 0.05, crossed.pvalue <= 0.05])
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.slow
+def test_a_learner_finds_an_interaction_that_no_crossing_of_two_shows():
+    learned, crossed = interaction_found(12)
+    assert learned - crossed > 0.2
+
+
 if __name__ == "__main__":
     many = int(sys.argv[1])
     print("false alarms of 70 groups: adjusted, unadjusted, intervals cover zero", false_alarms(many, n_resamples=99))
@@ -344,4 +400,6 @@ if __name__ == "__main__":
     for name in LEARNERS:
         print("audit by a learner, size and no interval without zero:", name, learner_size(name, many))
     print("tested on its own rows", rejected_on_its_own_rows(many))
+    print("interaction of three: by a learner, by crossings of two", interaction_found(many))
+    print("clusters: one sign for each, rows redrawn", clusters_rejected(many))
     print("halves that learn from each other", halves_that_learn_from_each_other(100 * many))
