@@ -85,15 +85,24 @@ def test_estimators_are_behind_the_whole_chain(entry):
     assert UNIT | estimator == estimator
 
 
+def value_as_bytes(estimator, sample):
+    """What users see of the value, or None where the estimator says that it has none."""
+    try:
+        return pickle.dumps(estimator(sample))
+    except ValueError as error:
+        if "has no value on this sample" not in str(error):
+            raise
+        return None
+
+
 @every(ESTIMATORS)
 @examples(3)
 @given(data=st.data())
 def test_looking_first_gives_the_value_of_the_estimator_behind_the_lens(entry, data):
     sample = data.draw(fitting(entry))
     estimator = entry.thing
-    direct, looked = estimator(sample), estimator.core(estimator.lens(sample))
-    assert pickle.dumps(direct) == pickle.dumps(looked)
     seen = estimator.lens(sample)
+    assert value_as_bytes(estimator, sample) == value_as_bytes(estimator.core, seen)
     np.testing.assert_array_equal(entry.numbers(sample), estimator.core.prepare(seen.predictions)(seen.outcomes))
 
 
