@@ -16,7 +16,7 @@ from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import LEVEL, Count, NotNegative, Share, check_arguments
+from calibstat.data.parameters import LEVEL, Count, NotNegative, at_least_one, check_arguments, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import replicate
@@ -39,8 +39,8 @@ def equal_curves_test(
     min_size: Count = 50,
     min_expected: NotNegative = MIN_EXPECTED,
     missing: str = "raise",
-    level: Share = LEVEL,
-    n_resamples: Count = 999,
+    level: float = LEVEL,
+    n_resamples: int = 999,
     rng: RNG = None,
 ) -> EqualCurvesTest:
     r"""Test whether the chance of the event at a prediction is equal in all groups: P(Y = 1 | p, G) = P(Y = 1 | p).
@@ -104,8 +104,9 @@ def equal_curves_test(
     >>> equal_curves_test(apart, by="sex", rng=0).pvalue <= 0.002
     True
     """
-    asked = {"n_resamples": n_resamples, "min_size": min_size, "min_expected": min_expected, "level": level}
-    check_arguments(equal_curves_test, "", **asked)
+    check_arguments(equal_curves_test, "", min_size=min_size, min_expected=min_expected)
+    at_least_one("n_resamples", n_resamples)
+    check_share("level", level, LEVEL)
     lens = check_lens(lens)
     levels, seen = _one_variable(sample, by, lens, binning, missing)
     event, happened = seen.predictions.event, seen.outcomes.astype(float)

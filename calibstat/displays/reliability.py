@@ -25,11 +25,10 @@ from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.lenses.base import Lens, refuse_empty
-from calibstat.lenses.relabel import Canonical
+from calibstat.lenses.relabel import CANONICAL
 from calibstat.nulls.consistency import Consistency
 
 Kind: TypeAlias = Literal["deviation", "classical"]
-CANONICAL = Canonical()
 
 
 class SampleDisplay(ABC):

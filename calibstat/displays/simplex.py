@@ -21,9 +21,10 @@ from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
-from calibstat.displays.reliability import CANONICAL, SampleDisplay, rank_of_limit
+from calibstat.displays.reliability import SampleDisplay, rank_of_limit
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
+from calibstat.lenses.relabel import CANONICAL
 from calibstat.nulls.consistency import Consistency
 
 

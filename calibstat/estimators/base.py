@@ -23,7 +23,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import HasParameters
 from calibstat.data.sample import Predictions, Sample
 from calibstat.lenses.base import Lens, View, refuse_empty
-from calibstat.lenses.relabel import Canonical
+from calibstat.lenses.relabel import CANONICAL
 
 if TYPE_CHECKING:  # it needs scipy.special, which takes twice as long to import as numpy
     from calibstat.estimators.large_sample import LargeSampleLaw
@@ -305,7 +305,7 @@ class Estimator(HasParameters, ABC):
     @property
     def lens(self) -> Lens:
         """The lens in front of the estimator; ``estimator.lens | estimator.core == estimator``."""
-        return Canonical()
+        return CANONICAL
 
     @property
     def core(self) -> Estimator:
@@ -371,8 +371,9 @@ class Estimator(HasParameters, ABC):
     @final
     def __call__(self, sample: Sample) -> Any:
         """Evaluate on a sample; an error says why where there is no row, or no value."""
-        seen = self.lens(sample)
-        refuse_empty(seen, self.lens)
+        lens = self.lens
+        seen = sample if lens is CANONICAL else lens(sample)
+        refuse_empty(seen, lens)
         evaluator = self.core.prepare(seen.predictions)
         value = evaluator(seen.outcomes)
         if self.has_headline and np.isnan(self.core.headline(value)).all():

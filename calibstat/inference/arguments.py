@@ -9,7 +9,7 @@ from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import Inquiry
 from calibstat.lenses.base import Lens, refuse_empty
-from calibstat.lenses.relabel import Canonical
+from calibstat.lenses.relabel import CANONICAL
 from calibstat.nulls.base import Null
 
 
@@ -22,7 +22,7 @@ def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple
     check_sample(sample)
     asked = behind(lens, estimator)
     through = asked.lens
-    seen = through(sample)
+    seen = sample if through is CANONICAL else through(sample)
     refuse_empty(seen, through)
     predictions = seen.predictions
     return Inquiry(asked, len(seen), predictions.n_classes, predictions.given, predictions.source), seen
@@ -43,7 +43,7 @@ def check_sample(sample: Any) -> None:
 def check_lens(lens: Any) -> Lens:
     """Return a lens, the canonical one for None, and refuse anything else."""
     if lens is None:
-        return Canonical()
+        return CANONICAL
     if not isinstance(lens, Lens):
         raise TypeError(f"lens is {_kind_of(lens)}, but a lens is expected: for example TopLabel().")
     return lens

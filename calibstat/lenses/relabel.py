@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import Final, final
 
 import numpy as np
 
@@ -251,3 +251,7 @@ class Canonical(Lens):
     def look(self, predictions: Predictions) -> View:
         """Return the predictions unchanged."""
         return View(predictions)
+
+
+CANONICAL: Final = Canonical()
+"""The one that is meant where no lens is given; being one object, it is passed over without a look."""
