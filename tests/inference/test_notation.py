@@ -206,7 +206,7 @@ def test_calibrators_take_a_sample_or_its_arrays():
     for arrays in ((sample.y_true, sample.y_prob), ()):
         more = {} if arrays else {"y_true": sample.y_true, "y_prob": sample.y_prob}
         assert str(cs.compare_calibrators(models, *arrays, n_resamples=19, rng=0, **more)) == str(found)
-    with pytest.raises(TypeError, match="y_prob beside it"):
+    with pytest.raises(TypeError, match="together with y_prob"):
         cs.compare_calibrators(models, sample, sample.y_prob)
     with pytest.raises(TypeError, match="a Sample is expected, or labels and probabilities"):
         cs.compare_calibrators(models, sample.y_true)
