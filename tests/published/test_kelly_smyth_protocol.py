@@ -80,7 +80,7 @@ def test_kelly_smyth_2023_variable_based_calibration_removes_what_others_leave(d
     text = str(found)
     assert "VECE" in text
     assert "binned in 10 cells" in text
-    assert "noise what a calibrated model" in " ".join(text.split())
+    assert "noise mean of the errors of a calibrated model" in " ".join(text.split())
     frame = found.to_frame()
     assert list(frame["name"]) == ["uncalibrated", "scaling-binning", "platt", "beta", "variable-based"]
     assert found.to_dict()["n_test"] == 3000
