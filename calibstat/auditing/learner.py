@@ -538,6 +538,13 @@ class LearnerAudit(Result):
             many = [f"{len(self.variables)} variables"]
             names = ", ".join(["the prediction", *(self.variables if len(self.variables) <= _NAMED else many)])
             return f"No evidence of miscalibration given {names} {found}."
+        largest = self.leaves[0]
+        if largest.confidence_interval is None:
+            return (
+                f"Evidence of miscalibration {found}. In the {self.n_unseen} rows of the last block the mean of "
+                f"outcome - prediction is farthest from zero where {largest.name}: {largest.error:+.3f}, without an "
+                "interval."
+            )
         if not self.rejected:
             return (
                 f"Evidence of miscalibration {found}, but the {self.n_unseen} rows of the last block alone do not show "
