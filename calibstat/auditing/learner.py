@@ -37,6 +37,8 @@ _CLUSTERS = (MINIMUM_CLUSTERS, "clusters")
 _WORTH = 0.03
 # A threshold is rounded if at most this share of the rows changes sides.
 _MOVED = 0.005
+# What was learned, where it describes rows.
+_LEARNED = "learned error"
 # So many variables are named in the first sentence.
 _NAMED = 3
 
@@ -72,6 +74,7 @@ def learner_audit(
 
     A shallow tree, fitted to what was learned from all blocks but the last, says where: its leaves are described in
     words, and each has an interval for its mean error on the last block, which neither regressor nor tree has seen.
+    So have the rows for which more was learned to happen than is predicted, and those for which less was.
 
     Parameters
     ----------
@@ -153,13 +156,15 @@ def learner_audit(
         pvalues.append(null.draw(along, tested, generator).pvalue(along(tested)))
     statistic = -2 * float(np.log(pvalues).sum())
     boxes = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
+    features.append(_Feature(_LEARNED, learned))
+    boxes += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
     tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
     leaves = [_leaf(box, features, now, seen, is_top_label(lens, seen), tail) for box in boxes]
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(chdtrc(2 * n_blocks, statistic)),
         block_pvalues=tuple(pvalues),
-        leaves=tuple(sorted((leaf for leaf in leaves if leaf is not None), key=lambda leaf: -leaf.distance)),
+        leaves=tuple(sorted((leaf for leaf in leaves if leaf is not None), key=LeafFinding.rank)),
         variables=tuple(columns),
         learner=" ".join(repr(learner).split()),
         hypothesis=null.hypothesis(lens, (..., *columns)),
@@ -425,7 +430,7 @@ def _chernoff(mean: float, side: float, budget: float) -> float:
 @final
 @dataclass(frozen=True)
 class LeafFinding:
-    """The finding for one leaf of the tree, on the last block.
+    """The finding for one leaf of the tree, or for all rows with one sign of what was learned, on the last block.
 
     Parameters
     ----------
@@ -458,13 +463,10 @@ class LeafFinding:
         """What happened minus what was predicted, on average."""
         return self.mean_outcome - self.mean_prediction
 
-    @property
-    def distance(self) -> float:
-        """How far the interval is from zero, negative where it holds zero; else the size of the error."""
-        if self.confidence_interval is None:
-            return abs(self.error)
-        low, high = self.confidence_interval
-        return max(low, -high)
+    def rank(self) -> tuple[bool, bool, float]:
+        """Order: intervals without zero, leaves of the tree, and the farthest from zero first."""
+        low, high = self.confidence_interval or (self.error, self.error)
+        return not self.direction, self.name.startswith(_LEARNED), -max(low, -high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name; what is not known is None."""
@@ -487,7 +489,7 @@ class LearnerAudit(Result):
     block_pvalues : tuple of float
         Of each block, in order: the learner has seen the fewest rows before the first.
     leaves : tuple of LeafFinding
-        Those whose intervals are the farthest from zero first.
+        Those whose intervals are the farthest from zero first; those of the tree before the learner's own two.
     variables : tuple of str
         What the learner had besides the prediction.
     learner : str
@@ -587,8 +589,8 @@ class LearnerAudit(Result):
             ),
             (
                 "where",
-                "leaves of a tree fitted to what was learned from the other blocks, judged on the "
-                f"{self.n_unseen} rows of the last block, which neither has seen",
+                "leaves of a tree fitted to what was learned from the other blocks, and all rows with one sign of it, "
+                f"judged on the {self.n_unseen} rows of the last block, which neither has seen",
             ),
             (
                 "p-value",
