@@ -367,14 +367,14 @@ def interaction_found(runs=20, n=20000, shift=0.25):
     rng, found = np.random.default_rng(SEED + 6), []
     for _ in range(runs):
         sample = interaction(n, rng, shift)
-        crossed = subgroup_audit(sample, [f"x{j}" for j in range(6)], depth=2, n_resamples=99, rng=rng)
+        crossed = subgroup_audit(sample, [f"x{j}" for j in range(6)], depth=2, n_resamples=39, rng=rng)
         found.append([learner_audit(sample, rng=rng).pvalue <= 0.05, crossed.pvalue <= 0.05])
     return np.mean(found, axis=0)
 
 
 @pytest.mark.slow
 def test_a_learner_finds_an_interaction_that_no_crossing_of_two_shows():
-    learned, crossed = interaction_found(10)
+    learned, crossed = interaction_found(20)
     assert learned - crossed > 0.2
 
 
