@@ -31,7 +31,7 @@ from calibstat.estimators.squared import DebiasedL2
 from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
-from calibstat.inference.differences import normal_interval
+from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
 from calibstat.inference.large_cells import with_large_cells
 from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, joint_only
@@ -39,6 +39,7 @@ from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.multiplier import Multiplier
 
 # Fitting usually takes this share of the time, and tests this share of the rest.
 _FITTED, _TESTED = 0.6, 0.75
@@ -249,9 +250,18 @@ class Judging:
         scores = [_scores(each, self.estimator, test.statistic) for each, test in zip(samples, tests, strict=True)]
         each_score = [(each.brier, each.log, each.calibration, each.refinement) for each in scores]
         brier, log, calibration, refinement = np.mean(each_score, axis=0).tolist()
-        interval = _root_interval(self.estimator, samples[0], self.confidence_level) if len(samples) == 1 else None
+        interval = self._root_interval(samples[0], streams[0]) if len(samples) == 1 else None
         clipped = sum(each.n_clipped for each in scores)
         return CalibratorResult(name, calibrator, tests, Scores(brier, log, calibration, refinement, clipped), interval)
+
+    def _root_interval(self, sample: Sample, rng: np.random.Generator) -> ConfidenceInterval | None:
+        """Return the interval of the squared error, in roots."""
+        core, seen = self.estimator.core, self.estimator.lens(sample)
+        try:
+            interval = interval_of(core, seen, Multiplier(self.n_resamples), None, rng).interval(self.confidence_level)
+        except NoInterval:
+            return None
+        return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
 
     def _pairs(
         self,
@@ -291,12 +301,3 @@ def _scores(sample: Sample, estimator: Estimator, squared: float) -> Scores:
     called = seen.predictions.probabilities[np.arange(len(seen)), seen.outcomes]
     clipped = int(np.count_nonzero(called < log.clip))
     return Scores(brier, float(log(seen)), squared, brier - squared, clipped)
-
-
-def _root_interval(estimator: Estimator, sample: Sample, level: float) -> ConfidenceInterval | None:
-    """Return the interval of the root error, or None where there is none."""
-    try:
-        interval = normal_interval(estimator.core, estimator.lens(sample)).interval(level)
-    except NoInterval:
-        return None
-    return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))

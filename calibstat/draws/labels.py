@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.sample import Predictions, Sample
+from calibstat.data.sample import Sample
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.draws.streams import draw_blocks, replicate
 from calibstat.estimators.base import Evaluator
@@ -20,12 +20,12 @@ _ROWS_IN_A_TILE = 2048
 
 
 class LabelLaw:
-    """The law of outcomes given the predictions, were these calibrated; label i is Categorical(chances_i)."""
+    """The law of outcomes with given chances (n, K); label i is Categorical(chances_i)."""
 
-    def __init__(self, predictions: Predictions) -> None:
-        self.chances = predictions.chances
-        self.binary = predictions.n_classes == 2
-        self.few = predictions.n_classes <= _FEW_CLASSES
+    def __init__(self, chances: Floats) -> None:
+        self.chances = chances
+        self.binary = chances.shape[1] == 2
+        self.few = chances.shape[1] <= _FEW_CLASSES
         sums = self.chances[:, 1]
         if not self.binary:  # they end in exactly one, so that rounding never draws a last class of chance zero
             sums = np.cumsum(self.chances, axis=1)
@@ -78,7 +78,7 @@ def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generato
     The labels are those of row by row drawing with the same `rng`: all else is saved, for statistics that need no more
     (`TallyPlan.from_counts`). It yields some replicates at a time, so that memory does not grow with them.
     """
-    law, n = LabelLaw(plan.predictions), len(plan.predictions)
+    law, n = LabelLaw(plan.predictions.chances), len(plan.predictions)
     return (plan(labels).outcome for labels in draw_blocks(law.draw, n_resamples, n, rng))
 
 
@@ -89,7 +89,7 @@ def redraw_labels(
     offers = evaluator.capabilities
     plan, from_tally = offers.tally, offers.from_tally
     if not shortcuts or plan is None or from_tally is None or not plan.from_counts:
-        draw, n = LabelLaw(sample.predictions).draw, len(sample)
+        draw, n = LabelLaw(sample.predictions.chances).draw, len(sample)
         return replicate(evaluator, draw, n_resamples, n, rng, offers.batch_size)
     if plan.predictions.n_classes == 2:
         law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size

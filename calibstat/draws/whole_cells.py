@@ -298,4 +298,4 @@ def _whole_cells(
 def _drawn_anew(estimator: Estimator, sample: Sample, rows: Ints, uniforms: Floats) -> Floats:
     """Prepare the estimator on these rows, and evaluate it on labels drawn from their predictions."""
     predictions = sample.predictions.take(rows)
-    return estimator.prepare(predictions)(LabelLaw(predictions).invert(uniforms))
+    return estimator.prepare(predictions)(LabelLaw(predictions.chances).invert(uniforms))

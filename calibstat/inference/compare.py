@@ -553,7 +553,7 @@ class _Gains:
 
 def _exact(seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
     """Return the exact p-value of the mean gain, with redrawn labels."""
-    law, basis, event, n = LabelLaw(seen.predictions), _basis(seen), seen.predictions.event, len(seen)
+    law, basis, event, n = LabelLaw(seen.predictions.chances), _basis(seen), seen.predictions.event, len(seen)
 
     def gain(labels: Array) -> Floats:
         return (((labels - event) @ basis) ** 2).sum(axis=-1)

@@ -23,7 +23,7 @@ from calibstat.data.arrays import Floats, Ints
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
-from calibstat.inference.intervals import NO_NOISE, Interval, NoInterval, NormalInterval, RootInterval
+from calibstat.inference.intervals import NoInterval, NormalInterval
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
 MINIMUM_ROWS = 8
@@ -142,12 +142,6 @@ class Expanded:
         noise = chance * (1 - chance) / np.maximum(self.rows, 1.0)
         return linear + float((2 * (self.mass / self.mass.sum() * noise) ** 2)[uniform].sum())
 
-    @property
-    def redrawn(self) -> float:
-        """The variance of a squared error of zero: with labels redrawn from the predictions."""
-        pairs = self.expansion.degenerate
-        return 0.0 if pairs is None else redrawn_variance(self.index, pairs.scale, self.prediction)
-
     def _sums(self, values: Floats) -> Floats:
         """Sum over the rows of each cell."""
         return np.bincount(self.index, values).astype(float)
@@ -186,79 +180,37 @@ def difference_error(first: Expanded, second: Expanded, paired: bool) -> float:
     return float(np.sqrt(seen + max(0.0, midway - shown)))
 
 
-def normal_interval(
-    core: Estimator, seen: Sample, evaluator: Evaluator | None = None, groups: str | None = None
-) -> Interval:
-    """Return a value with its standard error; of a squared error on the safe side near calibration.
+def normal_interval(core: Estimator, seen: Sample, evaluator: Evaluator, groups: str | None = None) -> NormalInterval:
+    """Return a value with its standard error, by the influence of rows.
 
-    `core` is without its lens, `seen` what that shows; plug-in squares stand for their debiased form. An evaluator of
-    the headline is taken where it is prepared already; `groups` is the variable that names the cluster of each row.
+    `core` is without its lens, `seen` what that shows, and `evaluator` that of its headline; `groups` is the variable
+    that names the cluster of each row.
     """
-    form = core.squared_form or core
-    if core.root:
-        square = normal_interval(form, seen, groups=groups)
-        return RootInterval(square, f"root of the interval {square.method}")
-    plug_in = form != core
-    core, evaluator = form, None if plug_in else evaluator
     found = Expanded.of(core, seen, evaluator)
-    ends = core.value_range(seen.predictions.n_classes)
-    if not found.squared:
-        variance, which = found.linear, "row"
-        if groups is not None:
-            sums = np.bincount(clusters(seen.predictions, groups), found.influence)
-            variance, which = float((sums**2).sum()) * len(sums) / max(1, len(sums) - 1), f"value of {groups!r}"
-        method = f"normal, by the influence of each {which} (for many of them)"
-        unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
-        error, skew = float(np.sqrt(variance + unseen)), core.extreme != "either" and unseen == 0
-        return NormalInterval(found.value, error, method, 0.0, *ends, of_error=False, on_range=skew)
+    variance, which = found.linear, "row"
     if groups is not None:
-        raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
-    if not (found.happened - found.prediction).any():
-        raise NoInterval(NO_NOISE)
+        sums = np.bincount(clusters(seen.predictions, groups), found.influence)
+        variance, which = float((sums**2).sum()) * len(sums) / max(1, len(sums) - 1), f"value of {groups!r}"
+    unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
     return NormalInterval(
         found.value,
-        float(np.sqrt(max(found.linear + found.unseen, found.redrawn))),
-        "for the squared *binned* error, in these cells (a lower bound of the unbinned one); "
-        + (f"its debiased form, {found.value:.4g}, " if plug_in else "")
-        + "normal, with the variance of the linear and the degenerate part (after Sun et al. 2024)",
-        float(np.sqrt(max(found.redrawn, found.unseen))),
-        *ends,
+        float(np.sqrt(variance + unseen)),
+        f"normal, by the influence of each {which} (for many of them)",
+        *core.value_range(seen.predictions.n_classes),
+        on_range=core.extreme != "either" and unseen == 0,
     )
 
 
 # Noise that the residuals of a sample do not show: floors of the variances of errors and of their differences.
 #
-# Residuals of a cell whose outcomes are all equal show no noise, though other labels might have been drawn. So the
-# variance is at least that under labels redrawn from the predictions, and a cell of n equal outcomes gets the variance
-# of the largest chance of another outcome that n rows leave possible, 3 / n ("rule of three", Hanley & Lippman-Hand
-# 1983). Where few outcomes differ from the others, a difference of two models of the same rows has at least the
-# variance of outcomes drawn midway between the two.
+# Residuals of a cell whose outcomes are all equal show no noise, though other labels might have been drawn. So a cell
+# of n equal outcomes gets the variance of the largest chance of another outcome that n rows leave possible, 3 / n
+# ("rule of three", Hanley & Lippman-Hand 1983). Where few outcomes differ from the others, a difference of two models
+# of the same rows has at least the variance of outcomes drawn midway between the two.
 
 RULE_OF_THREE = 3.0
 # With fewer rows of other outcomes than the commonest, the noise that they show may be far too small.
 FEW_OTHERS = 4
-
-
-def redrawn_variance(index: Ints, scaled: Floats, chances: Floats) -> float:
-    """Return the exact variance of a sum over i != j in a common cell of s_i s_j <r_i, r_j>, with labels redrawn.
-
-    It is 2 sum over pairs of s_i^2 s_j^2 <V_i, V_j> with V the covariance of one label; `index` (n,) are the cells,
-    `scaled` (n,) the s_i, and `chances` (n, c) the predictions, of the event alone (c = 1) or of all classes.
-    """
-    squared, n_cells = scaled**2, int(index.max()) + 1
-    if chances.shape[1] == 1:
-        single = squared * (chances * (1 - chances))[:, 0]
-        sums = np.bincount(index, single, minlength=n_cells)
-        return max(0.0, 2 * float((sums**2).sum() - (single**2).sum()))
-    powers = [(chances**power).sum(axis=1) for power in (2, 3)]
-    own = (squared**2 * (powers[0] - 2 * powers[1] + powers[0] ** 2)).sum()
-    total = 0.0
-    order = np.argsort(index, kind="stable")
-    for rows in np.split(order, np.cumsum(np.bincount(index, minlength=n_cells))[:-1]):
-        weighted = squared[rows, None] * chances[rows]
-        covariance = np.diag(weighted.sum(axis=0)) - chances[rows].T @ weighted
-        total += float((covariance**2).sum())
-    return max(0.0, 2 * (total - float(own)))
 
 
 def unseen_variance(slope: Floats, chance: Floats) -> float:

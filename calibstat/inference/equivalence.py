@@ -11,14 +11,13 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import look_through
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
 from calibstat.inference.test import cluster_count, cluster_note, events_note, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
-from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
 
@@ -91,7 +90,8 @@ class EquivalenceTest(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
-        return negative_note(self.estimate) + events_note(self.fewest) + cluster_note(self.n_clusters)
+        few = () if self.n_clusters is None else events_note(self.fewest)
+        return negative_note(self.estimate) + few + cluster_note(self.n_clusters)
 
     def _values(self) -> dict[str, Any]:
         return (
@@ -126,8 +126,9 @@ def equivalence_test(
 ) -> EquivalenceTest:
     """Test the hypothesis that an error is larger than a margin; rejecting it says that the error is at most that.
 
-    A test of calibration cannot say that an error is small; this one can. The upper bound is that of the interval of
-    `estimate`, one-sided.
+    A test of calibration cannot say that an error is small; this one can (Schuirmann 1987; Wellek 2010). The upper
+    bound is that of ``estimate(..., interval="finite")``, one-sided: it holds at every n, for rare and almost certain
+    events and for weights. For rows in clusters it is that of the multiplier, for many of them.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def equivalence_test(
     _check(margin, interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval
     try:
-        found = _interval_source(question.estimator.core, seen, multiplier, n_resamples, as_generator(rng))
+        found = _interval_source(question.estimator.core, seen, multiplier, as_generator(rng))
         upper = found.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
@@ -204,15 +205,9 @@ def _check(margin: float, interval: Multiplier | None) -> None:
         raise TypeError(f"interval is {interval!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
 
 
-def _interval_source(
-    core: Estimator, seen: Sample, multiplier: Multiplier, n_resamples: int, rng: np.random.Generator
-) -> Interval:
-    """Return the law behind the interval; labels are also redrawn, except for rows in clusters."""
-    whole, clustered = Headline(core), multiplier.groups is not None
-    evaluator = whole.prepare(seen.predictions)
-    drawn = core.noise_form is not None and not clustered
-    redraws = Consistency(n_resamples).draw(whole, seen, rng, evaluator).samples if drawn else None
-    found = interval_of(core, seen, multiplier, redraws, rng, evaluator)
+def _interval_source(core: Estimator, seen: Sample, multiplier: Multiplier, rng: np.random.Generator) -> Interval:
+    """Return the law behind the interval, which holds at every n except for rows in clusters."""
+    found = interval_of(core, seen, multiplier, None, rng, finite=multiplier.groups is None)
     if not found.of_error:
         raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
     return found

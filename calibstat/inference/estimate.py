@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -14,7 +16,15 @@ from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefi
 from calibstat.estimators.tally import Tally
 from calibstat.inference.arguments import look_through
 from calibstat.inference.differences import normal_interval
-from calibstat.inference.intervals import NO_NOISE, ConfidenceInterval, Interval, NoInterval, UniformInterval
+from calibstat.inference.finite import SquaredInterval, possible_noise
+from calibstat.inference.intervals import (
+    NO_NOISE,
+    ConfidenceInterval,
+    Interval,
+    NoInterval,
+    RootInterval,
+    UniformInterval,
+)
 from calibstat.inference.results import Estimate
 from calibstat.inference.test import (
     ENOUGH_CLUSTERS,
@@ -39,7 +49,7 @@ def estimate(
     *,
     lens: Lens | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
-    interval: Bootstrap | Multiplier | None = None,
+    interval: Bootstrap | Multiplier | Literal["finite"] | None = None,
     n_resamples: int = 999,
     rng: RNG = None,
 ) -> Estimate:
@@ -63,9 +73,10 @@ def estimate(
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     confidence_level : float
-    interval : Multiplier or Bootstrap, optional
-        ``Multiplier(groups="patient")`` for rows in clusters; ``Bootstrap(999, kind="percentile",
-        allow_invalid=True)`` for an interval that is known not to cover.
+    interval : "finite", Multiplier or Bootstrap, optional
+        "finite" for an interval that holds at every n, whatever the chances; ``Multiplier(groups="patient")`` for rows
+        in clusters; ``Bootstrap(999, kind="percentile", allow_invalid=True)`` for an interval that is known not to
+        cover.
     n_resamples : int
         Number of redraws of the labels, for the null mean and the interval.
     rng : int, Generator or None
@@ -94,17 +105,17 @@ def estimate(
     """
     question, seen = look_through(sample, estimator, lens)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    if not (interval is None or isinstance(interval, (Bootstrap, Multiplier))):
+    if not (interval in (None, "finite") or isinstance(interval, (Bootstrap, Multiplier))):
         raise TypeError(
-            f"interval is {interval!r}, but a Multiplier, a Bootstrap or None (the default interval) is expected, for "
-            "example Multiplier(groups='patient')."
+            f"interval is {interval!r}, but 'finite', a Multiplier, a Bootstrap or None (the default interval) is "
+            "expected, for example Multiplier(groups='patient')."
         )
     generator = as_generator(rng)
     core = question.estimator.core
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
     redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
-    found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator)
+    found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator, value)
     mean: float | Floats = redraws.mean
     if redraws.samples.ndim == 1:  # of a number the mean is computed where it can be, as in `calibration_test`
         mean = float((exact_law(core, seen, evaluator) or redraws).mean)
@@ -128,22 +139,24 @@ def _interval(
     seen: Sample,
     redraws: Floats,
     level: float,
-    asked: Bootstrap | Multiplier | None,
+    asked: Bootstrap | Multiplier | Literal["finite"] | None,
     rng: np.random.Generator,
     evaluator: Evaluator,
+    value: Floats,
 ) -> tuple[ConfidenceInterval | None, str, tuple[str, ...]]:
     """Return the interval and what it is, or none and why; and what limits it."""
     fewest = fewest_rows(seen)
     if isinstance(asked, Bootstrap):
         found = bootstrap_interval(Headline(core), seen, level, asked, rng)
         return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest)
-    multiplier = Multiplier(len(redraws)) if asked is None else asked
+    multiplier = asked if isinstance(asked, Multiplier) else Multiplier(len(redraws))
     numbers = None if multiplier.groups is not None else core.headline(redraws)
     try:
-        chosen = interval_of(core, seen, multiplier, numbers, rng, None if evaluator.shape else evaluator)
-        plug_in = not core.root and core.squared_form not in (None, core)
-        notes = negative_note(chosen.value) if chosen.of_error and not plug_in else ()
-        return chosen.interval(level), chosen.method, notes + events_note(fewest, of_error=chosen.of_error)
+        given = None if evaluator.shape else evaluator
+        chosen = interval_of(core, seen, multiplier, numbers, rng, given, finite=asked == "finite")
+        notes = negative_note(float(core.headline(value))) if chosen.of_error else ()
+        few = events_note(fewest, of_error=chosen.of_error) if multiplier.groups or not chosen.of_error else ()
+        return chosen.interval(level), chosen.method, notes + few + (HIDDEN if chosen.hidden else ())
     except NoInterval as reason:
         if asked is not None:
             raise
@@ -180,48 +193,68 @@ def interval_of(
     redraws: Floats | None,
     rng: np.random.Generator,
     evaluator: Evaluator | None = None,
+    finite: bool = False,
 ) -> Interval:
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
     The sample is seen through the lens, and `core` is without it. `multiplier` says how many resamples, and the
     clusters; `redraws` (R,) are headline values under exact redraws of the labels, None where labels cannot be redrawn.
-    An evaluator of the headline is taken where it is prepared already.
+    An evaluator of the headline is taken where it is prepared already. With `finite` the interval of a seminorm holds
+    at every n; otherwise it does where noise is hidden, and as large samples have it elsewhere.
     """
-    whole, moving = Headline(core), core.noise_form
-    evaluator = evaluator or whole.prepare(seen.predictions)
-    if moving is None and core.squared_form is None and not evaluator.capabilities.expansion:
+    evaluator = evaluator or Headline(core).prepare(seen.predictions)
+    form = core.noise_form or core.squared_form or core
+    whole, own = Headline(form), evaluator
+    if form != core:
+        evaluator, redraws = whole.prepare(seen.predictions), None
+    expand = evaluator.capabilities.expansion
+    if core.noise_form is None and expand is None:
         raise NoInterval(_why_none(core))
-    count = _clusters(multiplier, seen)
-    if moving is None:
+    count, clustered = _clusters(multiplier, seen), multiplier.groups is not None
+    squared = core.noise_form is None and expand is not None and expand(seen.outcomes).degenerate is not None
+    if core.noise_form is None and not squared:
         return normal_interval(core, seen, evaluator, multiplier.groups)
-    value = float(evaluator(seen.outcomes))
+    value = float(own(seen.outcomes))
     if not np.isfinite(value):
         raise NoInterval(f"{core!r} is {value:g} on this sample")
-    if moving != core:
-        whole = Headline(moving)
-        evaluator = whole.prepare(seen.predictions)
-        if redraws is not None:
-            redraws = Consistency(len(redraws)).draw(whole, seen, rng, evaluator).samples
+    if squared and clustered:
+        raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
+    if redraws is None and not clustered:  # those of another form, or none yet
+        redraws = Consistency(multiplier.n_resamples).draw(whole, seen, rng, evaluator).samples
+    if squared and redraws is not None:
+        square = SquaredInterval.of(form, seen, evaluator, redraws, rng)
+        return RootInterval(square, f"root of the interval {square.method}") if core.root else square
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
-    noise = centred.draw(whole, seen, rng, evaluator).samples
-    if not noise.any() and (redraws is None or not redraws.any()):
+    noises = [] if finite else [centred.draw(whole, seen, rng, evaluator).samples]
+    possible = [] if clustered else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
+    if redraws is not None and not finite:
+        noises.append(redraws)
+    if not any(noise.any() for noise in (*noises, *possible)):
         raise NoInterval(NO_NOISE)
     about = _about(core)
-    how = (
-        "the larger of the multiplier quantile and the exact label-redraw quantile"
-        if redraws is not None
-        else f"the multiplier quantile, one sign for each value of {multiplier.groups!r} "
-        f"({''.join(cluster_note(count))}; labels of clusters cannot be redrawn, so for rare events or few clusters it "
-        "is too short near zero)"
-    )
     return UniformInterval(
         value,
-        [noise] if redraws is None else [noise, redraws],
-        f"{about and f'for {about}; '}uniform{' for its root' if core.noise_power != 1 else ''}: half-width {how}",
+        noises,
+        f"{about and f'for {about}; '}uniform{' for its root' if core.noise_power != 1 else ''}: half-width "
+        + _half_width(multiplier, count, finite),
         max(value, core.value_range(seen.predictions.n_classes)[1]),
         of_error=core.extreme == "large",
         power=core.noise_power,
+        possible=possible,
     )
+
+
+def _half_width(multiplier: Multiplier, count: int | None, finite: bool) -> str:
+    """Say what the half-width of a uniform interval is."""
+    if finite:
+        return "the quantile of noise at the most variable chances that the labels leave possible (at every n)"
+    if multiplier.groups is not None:
+        return (
+            f"the multiplier quantile, one sign for each value of {multiplier.groups!r} ("
+            f"{''.join(cluster_note(count))}; labels of clusters cannot be redrawn, so for rare events or few clusters "
+            "it is too short near zero)"
+        )
+    return "the larger of the multiplier quantile and the exact label-redraw quantile"
 
 
 def _clusters(multiplier: Multiplier, seen: Sample) -> int | None:
@@ -236,6 +269,9 @@ def _clusters(multiplier: Multiplier, seen: Sample) -> int | None:
     return count
 
 
+HIDDEN = (
+    "few rows of similar predictions have another outcome than most: the interval has the noise that they may hide",
+)
 REFUSED = (
     "a bootstrap interval of a calibration error does not cover: resampled rows add noise to an error that noise has "
     "already made too large (percentile: 0 to 9 % instead of 95 % for nearly calibrated models); the default interval "

@@ -27,6 +27,10 @@ class ConfidenceInterval(NamedTuple):
     high: float
 
 
+# The share of the error probability that is spent on where chances may lie, for bounds that hold at every n.
+SPENT = 0.001
+
+
 class NoInterval(ValueError):  # noqa: N818 (not always an error: `estimate` prints the reason)
     """There is no interval; the message says why, and what would give one."""
 
@@ -44,6 +48,11 @@ class Interval(ABC):
     method: str
     of_error: bool = True
     """Whether zero means that nothing is wrong; a score, say, is no error."""
+
+    @property
+    def hidden(self) -> bool:
+        """Whether noise was added that the rows do not show."""
+        return False
 
     @abstractmethod
     def interval(self, confidence_level: float) -> ConfidenceInterval:
@@ -64,7 +73,9 @@ class UniformInterval(Interval):
     """A value that noise moves by at most a seminorm of the noise (triangle inequality), or a power of such a value.
 
     `noises` are values on noise alone (R,), drawn in different ways; the half-width is the largest quantile of their
-    roots, and that of the root of the value. No bound exceeds `largest`, the largest possible value.
+    roots, and that of the root of the value. Those in `possible` were drawn at chances that the sample leaves possible
+    with all but `SPENT` of the confidence, which their quantiles make up for. No bound exceeds `largest`, the largest
+    possible value.
     """
 
     value: float
@@ -73,10 +84,16 @@ class UniformInterval(Interval):
     largest: float = np.inf
     of_error: bool = True
     power: float = 1
+    possible: Sequence[Floats] = ()
+
+    @property
+    def hidden(self) -> bool:
+        """Whether noise at possible chances was added to that of the rows."""
+        return bool(self.noises and self.possible)
 
     def half_width(self, confidence_level: float) -> float:
         """Return the largest of the quantiles of rank ceil(level * (R + 1)), of roots."""
-        return max(self._root(_quantile(noise, confidence_level)) for noise in self.noises)
+        return max(self._root(_quantile(noise, confidence_level + spent)) for noise, spent in self._all)
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus the half-width, the lower end at least zero."""
@@ -93,8 +110,16 @@ class UniformInterval(Interval):
         gap = self._root(margin) - self._root(self.value)
         if gap < 0:
             return 1.0
-        beyond = [(int(np.count_nonzero(~(noise <= gap**self.power))), len(noise)) for noise in self.noises]
-        return max(monte_carlo_pvalue(*each) for each in beyond)
+        beyond = [
+            spent + monte_carlo_pvalue(int(np.count_nonzero(~(noise <= gap**self.power))), len(noise))
+            for noise, spent in self._all
+        ]
+        return min(1.0, max(beyond))
+
+    @property
+    def _all(self) -> list[tuple[Floats, float]]:
+        """All noises, and what is spent on where their chances may lie."""
+        return [(noise, 0.0) for noise in self.noises] + [(noise, SPENT) for noise in self.possible]
 
     def _root(self, value: float) -> float:
         return value if self.power == 1 else max(value, 0.0) ** (1 / self.power)
@@ -112,6 +137,8 @@ def lower_end(value: float, reach: float) -> float:
 
 def _quantile(noise: Floats, level: float) -> float:
     """Return the value of rank ceil(level (R + 1)): the data are one of R + 1 sets; NaN counts as largest."""
+    if level >= 1:
+        raise NoInterval(f"an interval that holds at every n needs a level below {1 - SPENT:g}")
     rank = rounded_up(level * (len(noise) + 1))
     if rank > len(noise):
         need = rounded_up(1 / (1 - level)) - 1
@@ -125,36 +152,34 @@ def _quantile(noise: Floats, level: float) -> float:
 @final
 @dataclass(frozen=True, eq=False)
 class NormalInterval(Interval):
-    """An asymptotically normal, unbiased value, which may be negative by chance for a squared error.
+    """An asymptotically normal value.
 
-    `null_error` is the standard deviation of the value if the squared error is zero. The upper end is never below its
-    one-sided quantile, so that a negative value is not taken for evidence of an error of zero. Ends lie between the
-    possible values `smallest` and `largest`; if `on_range`, they are symmetric on the logit of this range, or on the
-    logarithm where there is no `largest`, as few events make a value skew (Pepe 2003 has this for the AUC, Debray et
-    al. 2017 for O/E).
+    Ends lie between the possible values `smallest` and `largest`; if `on_range`, they are symmetric on the logit of
+    this range, or on the logarithm where there is no `largest`, as few events make a value skew (Pepe 2003 has this for
+    the AUC, Debray et al. 2017 for O/E).
     """
 
     value: float
     standard_error: float
     method: str
-    null_error: float = 0.0
-    smallest: float = 0.0
+    smallest: float = -np.inf
     largest: float = np.inf
-    of_error: bool = True
+    of_error: bool = False
     on_range: bool = False
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus z standard errors."""
         z = _normal_quantile(0.5 + confidence_level / 2)
-        return ConfidenceInterval(self._inside(self._moved(-z)), self._upper(self._moved(z), confidence_level))
+        return ConfidenceInterval(self._inside(self._moved(-z)), self._inside(self._moved(z)))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus z standard errors."""
-        return self._upper(self._moved(_normal_quantile(confidence_level)), confidence_level)
+        return self._inside(self._moved(_normal_quantile(confidence_level)))
 
     def pvalue_above(self, margin: float) -> float:
         """Compare the distance to the margin with the standard error."""
-        return max(_tail(margin - self.value, self.standard_error), _tail(margin, self.null_error))
+        distance = margin - self.value
+        return float(distance < 0) if self.standard_error == 0 else _normal_probability(-distance / self.standard_error)
 
     def _moved(self, z: float) -> float:
         """Move the value by z standard errors; inside its range, on the logit or logarithm."""
@@ -163,10 +188,6 @@ class NormalInterval(Interval):
             return self.value + z * self.standard_error
         odds = float(np.exp(min(z * self.standard_error * (1 / below + 1 / above), 700.0)))  # e^710 overflows
         return self.smallest + below * odds / (1 + (odds - 1) * below / (below + above))
-
-    def _upper(self, end: float, confidence_level: float) -> float:
-        least = _normal_quantile(confidence_level) * self.null_error if self.null_error else self.smallest
-        return self._inside(max(least, end))
 
     def _inside(self, end: float) -> float:
         return min(self.largest, max(self.smallest, end))
@@ -196,11 +217,6 @@ class RootInterval(Interval):
     def pvalue_above(self, margin: float) -> float:
         """Compare the square with the squared margin."""
         return self.square.pvalue_above(margin**2)
-
-
-def _tail(distance: float, error: float) -> float:
-    """P(normal noise is further below than `distance`)."""
-    return float(distance < 0) if error == 0 else _normal_probability(-distance / error)
 
 
 def standardized(difference: float, error: float, size: float) -> float:

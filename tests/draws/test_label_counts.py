@@ -25,7 +25,7 @@ def all_counts(plan, n_resamples, seed=0):
 
 
 def all_labels(sample, n_resamples, seed=0, batch_size=1):
-    law, rng = LabelLaw(sample.predictions), np.random.default_rng(seed)
+    law, rng = LabelLaw(sample.predictions.chances), np.random.default_rng(seed)
     return list(joined_blocks(draw_blocks(law.draw, n_resamples, len(sample), rng), batch_size))
 
 

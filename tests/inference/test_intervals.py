@@ -60,7 +60,7 @@ def test_total_variance_of_ten_rows_worked_by_hand(monkeypatch):
     error = np.sqrt(found.linear)
     assert error == pytest.approx(np.sqrt((psi**2).mean() / 10))
     assert error == pytest.approx(0.05957, abs=5e-6)
-    assert NormalInterval(found.value, error, "").interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
+    assert NormalInterval(found.value, error, "", smallest=0.0).interval(0.95) == pytest.approx((0, 0.08426), abs=5e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -155,9 +155,8 @@ def test_clusters_are_drawn_whole_and_the_redraw_is_left_out():
         (cs.Spiegelhalter(), r"is a test statistic: it grows .*; ScoreExcess\(score='brier'\), the same excess"),
         (cs.Cox(), r"is a test statistic: .*; Cox\(statistic='slope'\) and .* have one"),
         (cs.ICI(cs.LogisticSpline(3)), r"whose curve is not linear in the outcomes as that of ICI\(\) is"),
-        (cs.DebiasedL2(cs.EqualMass(100)), r"holds 4 of 400 rows.*take fewer cells, for example EqualMass\(20\)"),
     ],
-    ids=["PDE", "HistogramRegression", "CORP", "Spiegelhalter", "Cox", "ICI", "small cells"],
+    ids=["PDE", "HistogramRegression", "CORP", "Spiegelhalter", "Cox", "ICI"],
 )
 def test_no_interval_and_the_reason(calibrated, estimator, reason):
     found = cs.estimate(calibrated, estimator, n_resamples=99, rng=0)
@@ -253,8 +252,7 @@ def test_weights(calibrated):
     for common in (np.ones(400), np.full(400, 7.0)):
         assert found(cs.DebiasedL2(), common).confidence_interval == pytest.approx(plain)
     few = found(cs.DebiasedL2(), np.where(np.arange(400) % 40 == 0, 100.0, 0.01))
-    assert few.confidence_interval is None
-    assert "rows in effect (by weights), too few for its variance" in few.interval_note
+    assert few.confidence_interval.high > 4 * plain.high  # ten rows have nearly all the weight
 
 
 def test_spread_takes_the_larger_quantile(calibrated):

@@ -28,7 +28,7 @@ NOTATION: dict[str, tuple[set[str], set[Any]]] = {
     "null": ({"Null | str | None"}, {None, "weak"}),  # a scan asks whether means are off
     "adjust": ({"Adjust"}, {"max-t", "holm"}),  # pairs of models have exact p-values, which Holm's method takes
     "standardize": ({"Standardize"}, {"moments"}),
-    "interval": ({"Bootstrap | Multiplier | None", "Multiplier | None"}, {None}),
+    "interval": ({"Bootstrap | Multiplier | Literal['finite'] | None", "Multiplier | None"}, {None}),
     "level": ({"float"}, {LEVEL}),
     "confidence_level": ({"float"}, {CONFIDENCE_LEVEL}),
     "n_resamples": ({"int", "int | None"}, {999, None}),
@@ -151,16 +151,16 @@ def both(a):
 
 
 WAYS = {
-    "calibration_test": lambda s, e, **lens: cs.calibration_test(s, e, null=cs.Consistency(19), rng=0, **lens),
-    "estimate": lambda s, e, **lens: cs.estimate(s, e, n_resamples=19, rng=0, **lens),
-    "equivalence_test": lambda s, e, **lens: cs.equivalence_test(s, e, 0.3, n_resamples=19, rng=0, **lens),
-    "comparison_test": lambda s, e, **lens: cs.comparison_test(s, sharper(s), e, n_resamples=19, rng=0, **lens),
-    "compare_models": lambda s, e, **lens: cs.compare_models(both(s), e, n_resamples=19, rng=0, **lens),
+    "calibration_test": lambda s, e, **lens: cs.calibration_test(s, e, null=cs.Consistency(39), rng=0, **lens),
+    "estimate": lambda s, e, **lens: cs.estimate(s, e, n_resamples=39, rng=0, **lens),
+    "equivalence_test": lambda s, e, **lens: cs.equivalence_test(s, e, 0.3, n_resamples=39, rng=0, **lens),
+    "comparison_test": lambda s, e, **lens: cs.comparison_test(s, sharper(s), e, n_resamples=39, rng=0, **lens),
+    "compare_models": lambda s, e, **lens: cs.compare_models(both(s), e, n_resamples=39, rng=0, **lens),
     "compare_calibrators": lambda s, e, **lens: cs.compare_calibrators(
-        {"temperature": cs.calibrators.Temperature()}, s, estimator=e, n_resamples=19, rng=0, **lens
+        {"temperature": cs.calibrators.Temperature()}, s, estimator=e, n_resamples=39, rng=0, **lens
     ),
     "minimum_detectable": lambda _, e, **lens: cs.minimum_detectable(
-        cs.ErrorFamily(), 200, e, n_runs=80, null=cs.Consistency(19), rng=0, **lens
+        cs.ErrorFamily(), 200, e, n_runs=80, null=cs.Consistency(39), rng=0, **lens
     ),
 }
 

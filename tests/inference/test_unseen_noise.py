@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 import calibstat as cs
-from calibstat.inference.differences import Expanded, normal_interval, redrawn_variance
+from calibstat.inference.differences import Expanded
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.intervals import NormalInterval
 
@@ -25,19 +23,19 @@ def coverage(n, prediction, chance, interval):
     """Exact probability that an interval of one tied cell holds the true squared error: all counts are gone through."""
     truth, total = (chance - prediction) ** 2, 0.0
     masses = binom.pmf(np.arange(n + 1), n, chance)
-    for k in np.flatnonzero(masses > 1e-15):
+    for k in np.flatnonzero(masses > 1e-6):
         low, high = interval(tied(n, k, prediction))
         total += masses[k] * (low <= truth + 1e-15 and truth <= high + 1e-15)
     return float(total)
 
 
 def default(sample):
-    return normal_interval(ONE, sample).interval(0.95)
+    return cs.estimate(sample, ONE, n_resamples=199, rng=0).confidence_interval
 
 
 def without_floors(sample):
     cells = Expanded.of(ONE, sample)
-    return NormalInterval(cells.value, float(np.sqrt(cells.linear)), "").interval(0.95)
+    return NormalInterval(cells.value, float(np.sqrt(cells.linear)), "", smallest=0.0).interval(0.95)
 
 
 @pytest.mark.parametrize(("n", "prediction"), [(200, 0.01), (100, 0.01), (100, 0.99), (50, 0.03), (100, 0.5)])
@@ -52,38 +50,8 @@ def test_negative_control_the_variance_of_the_residuals_alone_does_not_cover(n, 
 
 @pytest.mark.parametrize(("prediction", "chance"), [(1.0, 0.02), (0.99, 0.02), (1.0, 0.005)])
 def test_coverage_of_confident_and_wrong_predictions(prediction, chance):
-    """Almost all outcomes are equal: the normal interval is not exact, but holds the truth in 9 of 10 samples."""
-    assert coverage(200, prediction, chance, default) >= 0.9
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_redrawn_variance_is_that_over_all_labels(n_classes, weighted):
-    rng = np.random.default_rng(0)
-    prob, index = rng.dirichlet(np.ones(n_classes), 6), np.array([0, 0, 0, 1, 1, 1])
-    components = prob[:, 1:] if n_classes == 2 else prob
-    scaled = rng.gamma(2, 1, 6) if weighted else np.full(6, 0.2)
-    mean = square = 0.0
-    for labels in product(range(n_classes), repeat=6):
-        mass = np.prod(prob[np.arange(6), labels])
-        residual = (np.eye(n_classes)[list(labels)] - prob)[:, -components.shape[1] :] * scaled[:, None]
-        products = residual @ residual.T
-        value = sum(products[i, j] for i in range(6) for j in range(6) if i != j and index[i] == index[j])
-        mean, square = mean + mass * value, square + mass * value**2
-    assert mean == pytest.approx(0, abs=1e-12)
-    assert redrawn_variance(index, scaled, components) == pytest.approx(square)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_the_floor_is_the_spread_of_redrawn_values(weighted):
-    """20000 redraws: the standard deviation is known to about 1 %."""
-    rng = np.random.default_rng(1)
-    p = rng.uniform(0.01, 0.2, 60)
-    weights = rng.gamma(4, 1, 60) if weighted else None
-    sample = cs.Sample(rng.random(60) < p, p, sample_weight=weights, labels=[False, True])
-    estimator = cs.DebiasedL2(cs.EqualMass(3))
-    drawn = cs.Consistency(20_000).draw(estimator, sample, np.random.default_rng(2)).samples
-    assert normal_interval(estimator, sample).null_error == pytest.approx(drawn.std(), rel=0.04)
+    """Almost all outcomes are equal, so that the sample shows little of its noise."""
+    assert coverage(200, prediction, chance, default) >= 0.95
 
 
 def test_a_cell_of_equal_outcomes_by_hand():
@@ -92,7 +60,6 @@ def test_a_cell_of_equal_outcomes_by_hand():
     found = Expanded.of(ONE, tied(100, 0, 0.02)).unseen
     assert found == pytest.approx(4 * 0.02**2 * noise + 2 * noise**2)
     assert Expanded.of(ONE, tied(100, 1, 0.02)).unseen == 0
-    assert normal_interval(ONE, tied(100, 0, 0.02)).standard_error >= np.sqrt(found)
 
 
 def test_equal_outcomes_give_a_width():
@@ -103,7 +70,7 @@ def test_equal_outcomes_give_a_width():
 
 def test_certain_and_wrong():
     low, high = cs.estimate(tied(200, 0, 1.0), cs.DebiasedL2(), rng=0).confidence_interval
-    assert 0.95 < low < (1 - 3 / 200) ** 2 < high == 1
+    assert 0.94 < low < (1 - 3 / 200) ** 2 < high == 1
 
 
 def test_equivalence_does_not_claim_with_certainty():
@@ -129,15 +96,3 @@ def test_a_value_below_zero_is_no_evidence_of_an_error_of_zero():
             asked = {"level": level, "confidence_level": 1 - level, "rng": 0}
             one = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), margin, **asked)
             assert one.within == (one.pvalue <= level) == (one.upper_bound <= margin)
-
-
-def test_ordinary_cells_are_hardly_touched():
-    """Uniform predictions, 500 rows, 10 cells: the median standard error is that of the residuals."""
-    ratios, rng = [], np.random.default_rng(3)
-    for _ in range(51):
-        p = rng.random(500)
-        sample = cs.Sample(rng.random(500) < p, p, labels=[False, True])
-        estimator = cs.DebiasedL2(cs.EqualMass(10))
-        own = np.sqrt(Expanded.of(estimator, sample).linear)
-        ratios.append(normal_interval(estimator, sample).standard_error / own)
-    assert np.median(ratios) < 1.01

@@ -134,8 +134,8 @@ def draws(entry, shift=0.0, n_replicates=20_000):
     sample = make_sample(entry.classes[-1], seed=3, n=2, weighted=False)
     view = entry.thing.look(sample.predictions)
     rng = np.random.Generator(np.random.PCG64(4))
-    before = view.outcomes(LabelLaw(sample.predictions).invert(rng.random((n_replicates, 2))))
-    after = LabelLaw(view.predictions).invert(rng.random((n_replicates, before.shape[1])) * (1 - shift))
+    before = view.outcomes(LabelLaw(sample.predictions.chances).invert(rng.random((n_replicates, 2))))
+    after = LabelLaw(view.predictions.chances).invert(rng.random((n_replicates, before.shape[1])) * (1 - shift))
     return [codes @ (view.predictions.n_classes ** np.arange(codes.shape[1])) for codes in (before, after)]
 
 

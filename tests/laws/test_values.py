@@ -68,7 +68,7 @@ def test_only_values_with_a_sign_are_ever_negative(entry):
         sample = entry.sample(seed=seed)
         uniforms = np.random.Generator(np.random.PCG64(seed)).random((15, len(sample)))
         evaluate, n_classes = entry.thing.prepare(sample.predictions), sample.predictions.n_classes
-        for labels in ((uniforms * n_classes).astype(int), LabelLaw(sample.predictions).invert(uniforms)):
+        for labels in ((uniforms * n_classes).astype(int), LabelLaw(sample.predictions.chances).invert(uniforms)):
             found.append(np.ravel(evaluate(labels)))
     assert (np.nanmin(np.concatenate(found)) < -1e-12) == entry.signed
 

@@ -135,4 +135,6 @@ def test_a_table_of_text_is_no_store(tmp_path, capsys, monkeypatch):
     )
     for more in ([], ["--resume"]):
         assert main(["sweep", "study.toml", "--store", "a.csv", *more]) == 2
-        assert "--store a.csv is a file, but a sweep is kept in a folder: name another place" in capsys.readouterr().err
+        assert (
+            "--store a.csv is a file, but a sweep is stored in a folder: name another place" in capsys.readouterr().err
+        )

@@ -1,0 +1,380 @@
+r"""Intervals that hold at every n: the noise of the labels at all chances that the sample leaves possible.
+
+The chances of the outcomes are unknown, and so is the noise about them. With all but a small share of confidence the
+mean chance of each cell lies in its Clopper-Pearson interval (valid for unequal chances too: Hoeffding 1956). Labels
+are drawn there at the most variable point, nearest to equal chances (Berger & Boos 1994). A cell with few or no events
+thus keeps the noise that it may have, though the sample does not show it. Weights are known and fixed: rows of a cell
+are taken together where their weights differ by less than a factor of two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.special import betaincinv
+
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints
+from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.streams import replicate
+from calibstat.estimators.base import Estimator, Evaluator, PairsInCells, all_weights
+from calibstat.inference.intervals import SPENT, ConfidenceInterval, Interval, NoInterval
+from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size
+
+# With fewer rows in effect (Kish 1965) nothing is known: by enumeration of all labels of one cell, bounds from fewer
+# rows miss the truth with up to 12 % probability, those from as many or more with at most 5 %.
+FEWEST_ROWS = 7
+# How far labels are drawn from the shares that were seen towards the most variable chances; bounds hold for all of
+# these. The noise of few rows takes few values, and may be larger at less variable chances, as that of a small group.
+_WAY, _SMALL_GROUPS, _FEW_ROWS = (1.0,), (1.0, 0.5, 0.2), (1.0, 0.9, 0.8, 0.7, 0.6, 0.5, 0.2)
+_SMALL, _FEW = 5, 30
+# The noise of a stretch of similar predictions is seen if so many of its rows do not have its commonest outcome.
+SEEN = 10
+# Ends of stretches of similar predictions.
+_ENDS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997])
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Rows of a common cell with nearly the same weight: G groups, K outcomes.
+
+    `index` (n,) is the group of each row, and `seen` (G, K) how often each outcome was seen in it; `effective` is the
+    number of equally weighted rows that would be as good as all (Kish 1965).
+    """
+
+    index: Ints
+    seen: Ints
+    effective: float
+
+    @classmethod
+    def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int) -> Groups:
+        """Split cells (n,) by the octave of the weights (n,)."""
+        octave = np.where(weights > 0, np.frexp(weights)[1], -(2**12))
+        pairs, index = np.unique(np.stack([cells, octave]), axis=1, return_inverse=True)
+        index, size = index.ravel(), pairs.shape[1]
+        seen = np.bincount(index * n_classes + outcomes, minlength=size * n_classes)
+        return cls(index, seen.reshape(size, n_classes), float(weights.sum() ** 2 / (weights**2).sum()))
+
+    @property
+    def hidden(self) -> Array:
+        """(G,) whether too few rows differ from the commonest outcome for their noise to be seen."""
+        return self.seen.sum(axis=1) - self.seen.max(axis=1) < SEEN
+
+    def possible(self, hidden: Array | None = None) -> Iterator[Floats]:
+        """Yield chances (G, K) that the labels leave possible, the most variable ones first.
+
+        With `hidden` (G,) only those groups get such chances; all others the shares that were seen.
+        """
+        rows = self.seen.sum(axis=1, keepdims=True)
+        some = np.ones(len(rows), dtype=bool) if hidden is None else hidden
+        share = self.seen / rows
+        low, high = clopper_pearson(self.seen[some], rows[some])
+        most, start = most_variable(low, high), np.clip(share[some], low, high)
+        ways = _FEW_ROWS if self.effective < _FEW else _SMALL_GROUPS if rows.min() < _SMALL else _WAY
+        for step in ways:
+            share[some] = start + step * (most - start)
+            yield share / share.sum(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """The rows of each group in each cell of an estimator: P pieces in the order of cells.
+
+    Each has its cell, its group and its number of rows (P,), and the root mean square of their weights.
+    """
+
+    cell: Ints
+    group: Ints
+    rows: Ints
+    scale: Floats
+
+    @classmethod
+    def of(cls, cells: Ints, groups: Groups, weights: Floats) -> Pieces:
+        """Cut the groups by cells (n,)."""
+        pairs, index, rows = np.unique(np.stack([cells, groups.index]), axis=1, return_inverse=True, return_counts=True)
+        return cls(pairs[0], pairs[1], rows, np.sqrt(np.bincount(index.ravel(), weights**2) / rows))
+
+    def noises(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
+        """Return a function that draws counts of outcomes less their means: (R, P, K), or the event alone (R, P, 1)."""
+        each = chances[self.group]
+
+        def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
+            if each.shape[1] == 2:
+                drawn = stream.binomial(self.rows, each[:, 1], size=(size, len(each)))[:kept]
+                return (drawn - self.rows * each[:, 1])[..., None]
+            drawn = stream.multinomial(self.rows, each, size=(size, len(each)))[:kept]
+            return drawn - self.rows[:, None] * each
+
+        return draw
+
+    def in_cells(self, noise: Floats, power: int = 1) -> Floats:
+        """Add up noise (R, P, c) by cells, times a power of the weights: (R, L, c), of cells with rows."""
+        starts = np.flatnonzero(np.diff(self.cell, prepend=-1))
+        return np.add.reduceat(noise * self.scale[:, None] ** power, starts, axis=1)
+
+
+def clopper_pearson(seen: Ints, rows: Ints) -> tuple[Floats, Floats]:
+    """Bound mean chances by counts of outcomes (G, K); all intervals hold together with probability 1 - SPENT."""
+    cells, n_classes = seen.shape
+    each = (1 - (1 - SPENT) ** (1 / max(cells, 1))) / (2 if n_classes == 2 else 2 * n_classes)
+    low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), rows - seen + 1, each), 0.0)
+    high = np.where(seen < rows, betaincinv(seen + 1, np.maximum(rows - seen, 1), 1 - each), 1.0)
+    return low, high
+
+
+def most_variable(low: Floats, high: Floats) -> Floats:
+    """Return the chances (G, K) between the bounds that are nearest to equal ones: a common level, cut at the bounds.
+
+    >>> most_variable(np.array([[0.6, 0.0, 0.0]]), np.array([[1.0, 0.1, 0.4]])).round(3)
+    array([[0.6, 0.1, 0.3]])
+    """
+    below, above = np.zeros((len(low), 1)), np.ones((len(low), 1))
+    for _ in range(50):
+        level = (below + above) / 2
+        short = np.clip(level, low, high).sum(axis=1, keepdims=True) < 1
+        below, above = np.where(short, level, below), np.where(short, above, level)
+    return np.clip(above, low, high)
+
+
+def stretches(predictions: Predictions) -> Ints:
+    """Number the rows (n,) by their likeliest outcome and the order of magnitude of the chance that it fails."""
+    if predictions.n_classes == 2:
+        return np.searchsorted(_ENDS, predictions.event, side="right")
+    rows = predictions.probabilities
+    return rows.argmax(axis=1) * (len(_ENDS) + 1) + np.searchsorted(_ENDS, rows.max(axis=1), side="right")
+
+
+def possible_noise(
+    seen: Sample, evaluator: Evaluator, n_resamples: int, rng: np.random.Generator, all_cells: bool
+) -> list[Floats]:
+    """Draw a seminorm of the noise at possible chances, in one way or more: values (n_resamples,) of each.
+
+    With `all_cells` each cell has its most variable chances, for an interval that holds at every n. Otherwise only
+    those stretches of similar predictions have them whose noise is hidden, and nothing is drawn where it is little.
+    """
+    predictions, offers = seen.predictions, evaluator.capabilities
+    weights = np.ones(len(seen)) if predictions.weights is None else predictions.weights
+    plan = offers.tally if offers.from_tally and offers.tally and offers.tally.predictions is predictions else None
+    cells = plan.cells.index if plan and all_cells else stretches(predictions)
+    groups = Groups.of(cells, weights, seen.outcomes, predictions.n_classes)
+    if groups.effective < FEWEST_ROWS:
+        return [np.full(n_resamples, np.inf)]
+    hidden = None if all_cells else groups.hidden
+    if hidden is not None and not _may_matter(hidden, groups, weights, evaluator):
+        return []
+    draw = _by_rows if plan is None else _by_cells
+    return [draw(seen, evaluator, groups, chances, n_resamples, rng) for chances in groups.possible(hidden)]
+
+
+def _may_matter(hidden: Array, groups: Groups, weights: Floats, evaluator: Evaluator) -> bool:
+    """Whether hidden noise may be more than a fiftieth of the variance of all noise, or enters a maximum over cells."""
+    terms = evaluator.capabilities.terms
+    if not hidden.any() or (terms is not None and terms.combine == "max"):
+        return bool(hidden.any())
+    chances = next(groups.possible(hidden))
+    variance = np.bincount(groups.index, weights**2) * (1 - (chances**2).sum(axis=1))
+    return bool(variance[hidden].sum() > variance.sum() / 50)
+
+
+def _by_cells(
+    seen: Sample, evaluator: Evaluator, groups: Groups, chances: Floats, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """Draw the counts of each piece of a cell; the value of the seminorm depends on the sum of the noise in cells."""
+    offers = evaluator.capabilities
+    plan, from_tally = offers.tally, offers.from_tally
+    assert plan is not None
+    assert from_tally is not None
+    pieces = Pieces.of(plan.cells.index, groups, all_weights(seen.predictions, None))
+    filled = np.unique(pieces.cell)
+
+    def evaluate(noise: Floats) -> Floats:
+        outcome = np.repeat(plan.prediction[None], len(noise), axis=0)
+        outcome[:, filled] += pieces.in_cells(noise)
+        return from_tally(outcome)
+
+    return replicate(evaluate, pieces.noises(chances), n_resamples, pieces.rows.size * chances.shape[1], rng)
+
+
+def _by_rows(
+    seen: Sample, evaluator: Evaluator, groups: Groups, chances: Floats, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """Draw the label of each row at the chances of its group, and evaluate with their noise for residuals."""
+    predicted, signed = seen.predictions.probabilities, evaluator.capabilities.signed
+    each = chances[groups.index]
+    law, opposite = LabelLaw(each), (predicted[:, 1] < 0.5).astype(np.intp)
+
+    def evaluate(labels: Array) -> Floats:
+        if signed is not None and each.shape[1] == 2:  # signs that turn the residuals of far labels into the noise
+            return signed(opposite, (labels - each[:, 1]) / (opposite - predicted[:, 1]))
+        size = max(1, NUMBERS_IN_CACHE // each.size)
+        parts = [labels[start : start + size] for start in range(0, len(labels), size)]
+        return np.concatenate([evaluator(predicted + (np.eye(each.shape[1])[part] - each)) for part in parts])
+
+    return replicate(evaluate, law.draw, n_resamples, len(seen), rng, evaluator.capabilities.batch_size)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SquaredInterval(Interval):
+    r"""A debiased squared error: all true values at which the observed one is not surprising (test inversion).
+
+    With true mean residuals :math:`\delta_b` of the cells, the value is
+    :math:`\theta + \sum_b \ell_b^\top \delta_b + D`: its noise grows with the root of the true value
+    :math:`\theta`, which a standard error at the estimate leaves out (Wilson's idea). The direction of the true
+    residuals is unknown: all the error in one cell, in its most variable direction, and the observed direction are
+    tried, and the least favourable counts. Noise is drawn at the most variable possible chances.
+
+    `ways` has for each way to draw it the linear part (R, m), for :math:`\theta = 1` in m directions, and the
+    degenerate part (R,); `redraws` are values under redrawn labels, which is the law at zero error.
+    """
+
+    value: float
+    ways: Sequence[tuple[Floats, Floats]]
+    redraws: Floats
+    method: str
+    largest: float
+
+    @classmethod
+    def of(
+        cls, core: Estimator, seen: Sample, evaluator: Evaluator, redraws: Floats, rng: np.random.Generator
+    ) -> SquaredInterval:
+        """Draw the noise of a debiased square as often as labels were redrawn."""
+        expand = evaluator.capabilities.expansion
+        assert expand is not None
+        expansion = expand(seen.outcomes)
+        pairs = expansion.degenerate
+        assert pairs is not None
+        if not np.isfinite(expansion.value):
+            raise NoInterval(f"{core!r} is {expansion.value:g} on this sample")
+        groups = Groups.of(pairs.index, pairs.scale, seen.outcomes, seen.predictions.n_classes)
+        if groups.effective < FEWEST_ROWS:
+            raise NoInterval(f"{core!r} needs at least {FEWEST_ROWS} rows (in effect, by weights) for an interval")
+        pieces = Pieces.of(pairs.index, groups, pairs.scale)
+        predicted = seen.predictions.components
+        residual = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -predicted.shape[1] :] - predicted
+        return cls(
+            expansion.value,
+            [_square_noise(pieces, chances, residual, pairs, len(redraws), rng) for chances in groups.possible()],
+            redraws,
+            "for the squared *binned* error, in these cells (a lower bound of the unbinned one): all values that are "
+            "not rejected, whatever the direction of the error",
+            core.value_range(seen.predictions.n_classes)[1],
+        )
+
+    def interval(self, confidence_level: float) -> ConfidenceInterval:
+        """Return the values that neither side rejects; zero is rejected only if redrawn labels reject it too."""
+        tail = (1 - confidence_level) / 2
+        return ConfidenceInterval(self._lower(tail), self._upper(tail))
+
+    def upper(self, confidence_level: float) -> float:
+        """Return the largest value that is not rejected as too large."""
+        return self._upper(1 - confidence_level)
+
+    def pvalue_above(self, margin: float) -> float:
+        """Return the largest Monte Carlo p-value of all directions, and what is spent on the chances."""
+        most = max(int(np.count_nonzero(_at(margin, way) <= self._counted, axis=0).max()) for way in self.ways)
+        return min(1.0, SPENT + monte_carlo_pvalue(most, len(self.ways[0][1])))
+
+    @property
+    def _counted(self) -> float:
+        """The value; one below zero counts as zero."""
+        return max(self.value, 0.0)
+
+    def _upper(self, tail: float) -> float:
+        rank = _rank(tail - SPENT, len(self.ways[0][1]))
+
+        def kept(theta: float) -> bool:
+            return any(
+                (np.partition(_at(theta, way), rank - 1, axis=0)[rank - 1] <= self._counted).any() for way in self.ways
+            )
+
+        return _turning_point(kept, self.largest)
+
+    def _lower(self, tail: float) -> float:
+        rank = _rank(tail - SPENT, len(self.ways[0][1]))
+
+        def rejected(theta: float) -> bool:
+            return all(
+                (-np.partition(-_at(theta, way), rank - 1, axis=0)[rank - 1] < self.value).all() for way in self.ways
+            )
+
+        if self.value <= 0 or not rejected(0.0) or self._zero_pvalue() > tail:
+            return 0.0
+        return _turning_point(rejected, self.value)
+
+    def _zero_pvalue(self) -> float:
+        """Return the p-value of an error of zero, from redrawn labels."""
+        slack = tie_slack(self.value, typical_size(self.redraws))
+        return monte_carlo_pvalue(int(np.count_nonzero(self.redraws >= self.value - slack)), len(self.redraws))
+
+
+def _square_noise(
+    pieces: Pieces, chances: Floats, residual: Floats, pairs: PairsInCells, n_resamples: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Return the linear part for a true value of one, (R, m), in m directions, and the degenerate part (R,)."""
+    cells, starts = np.unique(pieces.cell, return_index=True)
+    single, double = (np.add.reduceat(pieces.rows * pieces.scale**power, starts) for power in (1, 2))
+    mass = above_rounding(single**2 - double, single**2)  # of the pairs of different rows of each cell
+    per_mass = np.sqrt(np.divide(1, mass, out=np.zeros_like(mass), where=mass > 0))
+    each, binary = chances[pieces.group], chances.shape[1] == 2
+    square = pieces.scale**2
+    axes = np.ones((len(cells), 1)) if binary else _most_variable_axes(each, square * pieces.rows, starts)
+    mean: Floats = np.stack([np.bincount(pairs.index, pairs.scale * column)[cells] for column in residual.T], axis=-1)
+    mean = mean / single[:, None]
+    size = np.sqrt(mass @ (mean**2).sum(axis=1))
+    # the squared norm of the noise of a row: its mean, and how it moves with the counts
+    spread = each[:, 1] * (1 - each[:, 1]) if binary else 1 - (each**2).sum(axis=1)
+    rate = 1 - 2 * each[:, 1:] if binary else -2 * each
+    own_mean, own_rate = (square * pieces.rows) @ spread, square[:, None] * rate
+
+    def parts(noise: Floats) -> Floats:
+        """Take noise (r, P, c) to the linear parts and, last, the degenerate part: (r, m + 1)."""
+        first = pieces.in_cells(noise)
+        moved = 2 * (single[:, None] * first - pieces.in_cells(noise, 2))
+        along = (moved * axes).sum(axis=-1) * per_mass
+        observed = (moved * mean).sum(axis=(1, 2)) / size if size > 0 else np.zeros(len(noise))
+        degenerate = (first**2).sum(axis=(1, 2)) - (noise * own_rate).sum(axis=(1, 2)) - own_mean
+        return np.column_stack([along, -along, observed, degenerate])
+
+    drawn = replicate(parts, pieces.noises(chances), n_resamples, each.size, rng)
+    return drawn[:, :-1], drawn[:, -1]
+
+
+def _most_variable_axes(chances: Floats, mass: Floats, starts: Ints) -> Floats:
+    """Return the direction (L, K) in which the noise of each cell varies most."""
+    weighted = mass[:, None] * chances
+    covariance = -np.add.reduceat(weighted[:, :, None] * chances[:, None, :], starts)
+    diagonal = np.arange(chances.shape[1])
+    covariance[:, diagonal, diagonal] += np.add.reduceat(weighted, starts)
+    return np.linalg.eigh(covariance)[1][:, :, -1]
+
+
+def _at(theta: float, way: tuple[Floats, Floats]) -> Floats:
+    """Return what is observed if the true value is theta: (R, m)."""
+    linear, degenerate = way
+    return theta + np.sqrt(theta) * linear + degenerate[:, None]
+
+
+def _turning_point(holds: Callable[[float], bool], largest: float) -> float:
+    """Return where a condition that holds at zero ends to hold, or the largest value if it always holds."""
+    low, high = 0.0, largest
+    if holds(high):
+        return high
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
+
+
+def _rank(share: float, n_resamples: int) -> int:
+    """Return how many of the draws, and the data, are that share of them; refuse if it is not even one."""
+    if share <= 0:
+        raise NoInterval(f"a bound from labels at possible chances needs a level below {1 - SPENT:g} for each side")
+    rank = int(share * (n_resamples + 1) + ROUNDING)
+    if rank < 1:
+        raise NoInterval(f"{n_resamples} resamples are too few for this level; take at least {rounded_up(1 / share)}")
+    return rank
