@@ -231,13 +231,16 @@ def interval_of(
         noises.append(redraws)
     if not any(noise.any() for noise in (*noises, *possible)):
         raise NoInterval(NO_NOISE)
+    largest = max(value, core.value_range(seen.predictions.n_classes)[1])
+    if np.isinf(largest) and any(np.isinf(noise).any() for noise in possible):
+        raise NoInterval(f"{core!r} has no largest value, and too few rows (in effect, by weights) for a bound")
     about = _about(core)
     return UniformInterval(
         value,
         noises,
         f"{about and f'for {about}; '}uniform{' for its root' if core.noise_power != 1 else ''}: half-width "
         + _half_width(multiplier, count, finite),
-        max(value, core.value_range(seen.predictions.n_classes)[1]),
+        largest,
         of_error=core.extreme == "large",
         power=core.noise_power,
         possible=possible,

@@ -24,6 +24,7 @@ from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, PairsInCells, all_weights
 from calibstat.inference.intervals import SPENT, ConfidenceInterval, Interval, NoInterval
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size
+from calibstat.nulls.multiplier import join
 
 # With fewer rows in effect (Kish 1965) nothing is known: by enumeration of all labels of one cell, bounds from fewer
 # rows miss the truth with up to 12 % probability, those from as many or more with at most 5 %.
@@ -141,11 +142,16 @@ def most_variable(low: Floats, high: Floats) -> Floats:
 
 
 def stretches(predictions: Predictions) -> Ints:
-    """Number the rows (n,) by their likeliest outcome and the order of magnitude of the chance that it fails."""
+    """Number the rows (n,) by their likeliest outcome and the order of magnitude of the chance that it fails.
+
+    Neighbouring stretches are joined until each has so many rows that they can show its noise.
+    """
     if predictions.n_classes == 2:
-        return np.searchsorted(_ENDS, predictions.event, side="right")
-    rows = predictions.probabilities
-    return rows.argmax(axis=1) * (len(_ENDS) + 1) + np.searchsorted(_ENDS, rows.max(axis=1), side="right")
+        found = np.searchsorted(_ENDS, predictions.event, side="right")
+    else:
+        rows = predictions.probabilities
+        found = rows.argmax(axis=1) * (len(_ENDS) + 1) + np.searchsorted(_ENDS, rows.max(axis=1), side="right")
+    return join(np.bincount(found)[:, None], lambda sums: bool(sums[0] >= SEEN))[found]
 
 
 def possible_noise(

@@ -50,8 +50,8 @@ def answers(weights) -> list[object]:
     ece, l2 = cs.ECE(cs.EqualMass(5)), cs.DebiasedL2(cs.EqualMass(5))
     return [
         *cs.calibration_test(one, ece, null=cs.Consistency(99), rng=1),
-        cs.estimate(one, l2).estimate,
-        *cs.estimate(one, l2).confidence_interval,
+        cs.estimate(one, l2, rng=1).estimate,
+        *cs.estimate(one, l2, rng=1).confidence_interval,
         *cs.omnibus_test(one, n_resamples=99, rng=1),
         *cs.omnibus_test(one, n_resamples=99, rng=1).pvalues,
         *cs.comparison_test(one, two, l2, rng=1),
