@@ -180,7 +180,9 @@ def difference_error(first: Expanded, second: Expanded, paired: bool) -> float:
     return float(np.sqrt(seen + max(0.0, midway - shown)))
 
 
-def normal_interval(core: Estimator, seen: Sample, evaluator: Evaluator, groups: str | None = None) -> NormalInterval:
+def normal_interval(
+    core: Estimator, seen: Sample, evaluator: Evaluator | None = None, groups: str | None = None
+) -> NormalInterval:
     """Return a value with its standard error, by the influence of rows.
 
     `core` is without its lens, `seen` what that shows, and `evaluator` that of its headline; `groups` is the variable

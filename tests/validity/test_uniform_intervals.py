@@ -51,7 +51,8 @@ def coverage(name, world, weighted, runs, n_resamples=99):
         truth = float(evaluator(np.column_stack([1 - chance, chance])))
         redraws = Consistency(n_resamples).draw(Headline(estimator), sample, rng, evaluator).samples
         found = interval_of(estimator, sample, Multiplier(n_resamples), redraws, rng, evaluator)
-        shrunk = replace(found, noises=[noise / 2**found.power for noise in found.noises])
+        halves = {kind: [noise / 2**found.power for noise in getattr(found, kind)] for kind in ("noises", "possible")}
+        shrunk = replace(found, **halves)
         for place, each in enumerate((found, shrunk)):
             low, high = each.interval(0.95)
             held[place] += low - 1e-12 <= truth <= high + 1e-12
