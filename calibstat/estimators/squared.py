@@ -94,8 +94,10 @@ class ECE(CellwiseEstimator):
 
     def expansion(self, plan: TallyPlan) -> Callable[[Array], Expansion] | None:
         """Expand the root of the squared error, for the order two."""
+        if self.p != 2:
+            return None
         squared = SquaredCE(self.binning).expansion(plan)
-        return (lambda outcomes: squared(outcomes).root()) if self.p == 2 else None
+        return lambda outcomes: squared(outcomes).root()
 
     def terms(self, tally: Tally) -> Floats:
         """Divide absolute residual sums by the total weight; of other orders, weigh powers of gaps by shares."""

@@ -51,6 +51,7 @@ NEEDED = {
     "Region": {"predicate": lambda predictions: predictions.event > 0.5},
     "SimplexGrid": {"n_bins": 3},
     "Slope": {"b": 2},
+    "Sweep": {"models": gen.BetaPredictions(1, 1), "n": [50], "estimators": {"ece": ECE}},
     "TemperatureShift": {"T": 2},
     "TopK": {"k": 1},
     "VariableMiscalibration": {"ece": 0.05, "vece": 0.1},
@@ -63,7 +64,7 @@ WRONG = {
     "a text": ("no such thing", r"\bstr\b|Hashable"),
     "a list": ([ECE], "Any"),
     "a mapping": ({"a": 1}, "Any"),
-    "None": (None, "None|Any"),
+    "None": (None, "None|Any|RNG"),
     "a class": (cs.EqualMass, "Any"),
     "an estimator": (cs.Kuiper(), "Estimator|Any"),
     "a lens": (cs.TopLabel(), "Lens|Any"),
@@ -93,7 +94,7 @@ def test_wrong_kinds_are_refused_with_what_was_found(made, parameter, kind):
     else:
         shown = value.__name__ if isinstance(value, type) else repr(value)
         assert re.search(rf"\b{parameter.name.removesuffix('s')}", message), message
-        words = [shown, f"of type {type(value).__name__}", "variable 'a'"]
+        words = [shown, f"of type {type(value).__name__}", "variable 'a'", "['a'] is 1"]
         assert any(each in message for each in words), message
 
 

@@ -45,9 +45,9 @@ def multiscale(e: cs.MultiscaleL2, seen: Rows) -> float:
     return max(standardized(cs.StandardizedL2(cs.EqualMass(m), e.denominator), seen) for m in scales)
 
 
-def goodness(n_bins: int, seen: Rows) -> tuple[float, float]:
+def goodness(binning: cs.Binning, seen: Rows) -> tuple[float, float]:
     published = exact = 0.0
-    for c in cells_of(cs.EqualMass(n_bins), seen).values():
+    for c in cells_of(binning, seen).values():
         square = (c.weight * c.gaps()[1]) ** 2
         rate = c.mean_p[1]
         published += in_units(square, sum(row.weight**2 for row in c.rows) * rate * (1 - rate))
@@ -97,12 +97,12 @@ def blocks_of_pava(p: list[float], y: list[int], n_min: int, n_max: int) -> list
 
 @naive(cs.HosmerLemeshow)
 def hosmer_lemeshow(e: cs.HosmerLemeshow, seen: Rows) -> list[float]:
-    return list(goodness(e.n_bins, seen))
+    return list(goodness(e.binning, seen))
 
 
 @naive(cs.PigeonHeyse)
 def pigeon_heyse(e: cs.PigeonHeyse, seen: Rows) -> float:
-    return goodness(e.n_bins, seen)[1]
+    return goodness(e.binning, seen)[1]
 
 
 @naive(cs.ECESweep)
