@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
@@ -11,7 +12,7 @@ import numpy as np
 from calibstat.binnings.base import Binning, Cells, borders
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.parameters import Order, without_defaults
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions
@@ -118,8 +119,9 @@ class ECESweep(Estimator):
     where m is the largest number such that for each of 1, 2, ..., m cells the mean outcomes do not fall from cell to
     cell. The cells are of equal mass: row i of n (from 0) lies in cell :math:`\lfloor i m / n \rfloor`; tied rows share
     the cell of the first of them, and with weights i / n is the share of weight before the row. Or they are those of
-    `EqualWidth`, of which empty ones are passed over, and m is at most the number of different predictions. Weights
-    that a bootstrap draws do not move the cells.
+    `EqualWidth`, of which empty ones are passed over, and m is at most the number of different predictions. Where
+    cells of equal mass first fall beyond 10 000 cells, as they can for very unequal weights, m is 10 000, or the number
+    of different predictions if that is more. Weights that a bootstrap draws do not move the cells.
 
     In probability units. It is here for comparison with published numbers: a single noisy step ends the sweep, and the
     value is still biased upward under calibration (show it beside its null mean). O(n log n) to prepare, then O(n +
@@ -166,6 +168,10 @@ class ECESweep(Estimator):
         return _SweepEvaluator(ordered, self.p, borders(predictions) if self.strategy == "uniform" else None)
 
 
+# Each further cell would hold less than this part of the rows, and there are fewer different predictions.
+_MOST_CELLS = 10_000
+
+
 class _SweepEvaluator(Evaluator):
     """Sweeps over cells of equal mass, or of equal width between `ends`."""
 
@@ -180,8 +186,8 @@ class _SweepEvaluator(Evaluator):
             self.finest = self._starts(self.most)
             return
         gaps = np.diff(self.below, append=1.0)
-        # With that many cells each block has a cell of its own, and more cells change nothing.
-        self.most = int(np.ceil(1 / gaps[gaps > SAME].min())) if len(gaps) else 1
+        # With 1 / (the smallest gap) cells each block has a cell of its own, and more cells change nothing.
+        self.most = int(min(np.ceil(1 / gaps[gaps > SAME].min()), max(_MOST_CELLS, len(gaps)))) if len(gaps) else 1
         self.finest = np.append(0, np.flatnonzero(np.diff(self.below) > SAME) + 1)
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -196,17 +202,32 @@ class _SweepEvaluator(Evaluator):
         """Sweep replicates (3, R, L + 1) of running sums of weight, events and residuals."""
         # If means never fall over the finest cells, they never fall over fewer.
         finest = self._cells(sums, self.finest)
-        whole = self._cells(sums, np.zeros(1, dtype=np.intp))
-        values = np.where(_increasing(finest), self._error(finest), self._error(whole))
-        active = np.flatnonzero(~_increasing(finest))
-        for m in range(2, self.most + 1):
+        values, falls = self._error(finest), ~_increasing(finest)
+        last, active = np.where(falls, self.most, 0), np.flatnonzero(falls)
+        for m, starts in self._partitions():
             if not len(active):
                 break
-            cells = self._cells(sums[:, active], self._starts(m))
-            rising = _increasing(cells)
-            active, cells = active[rising], cells[:, rising]
-            values[active] = self._error(cells)
+            rising = _increasing(self._cells(sums[:, active], starts))
+            last[active[~rising]] = m - 1
+            active = active[rising]
+        for m in np.unique(last[last > 0]):
+            found = np.flatnonzero(last == m)
+            values[found] = self._error(self._cells(sums[:, found], self._starts(m)))
         return values
+
+    def _partitions(self) -> Iterator[tuple[int, Ints]]:
+        """Yield numbers of cells from 2 on, and where these begin; where blocks are fewer, only what is new."""
+        few = min(self.most, max(1, len(self.below)))
+        yield from ((m, self._starts(m)) for m in range(2, few + 1))
+        seen, step = set(), 1 + NUMBERS_IN_CACHE // max(1, len(self.below))
+        for first in range(few + 1, self.most + 1, step):
+            m = np.arange(first, min(first + step, self.most + 1))
+            starting = np.diff(np.floor(np.multiply.outer(m, self.below) + SAME)) > 0
+            for number, each in zip(m.tolist(), starting, strict=True):
+                name = np.packbits(each).tobytes()
+                if name not in seen:
+                    seen.add(name)
+                    yield number, np.append(0, np.flatnonzero(each) + 1)
 
     def _starts(self, m: int) -> Ints:
         """Return where each of m cells begins: the first block that reaches its border; empty cells are left out."""

@@ -50,6 +50,38 @@ def test_labels_in_order_do_not_take_forever():
     assert ECESweep()(cs.Sample(y, p)) == pytest.approx(np.abs(y - p).mean(), abs=1e-12)
 
 
+@pytest.mark.parametrize("heavy", [[0], [7], [19], [4, 9], [2, 6, 13]])
+def test_very_unequal_weights_meet_every_number_of_cells(heavy):
+    """Few partitions occur for thousands of numbers of cells; the last before the first fall is measured."""
+    rng = np.random.default_rng(len(heavy) + heavy[0])
+    p, w = np.sort(rng.random(20)), np.ones(20)
+    w[heavy] = 500.5
+    below = np.cumsum(np.append(0, w[:-1])) / w.sum()
+    first_falls = set()
+    for _ in range(10):
+        y = rng.random(20) < p**0.1
+        value = None
+        for m in range(1, 2100):
+            starts = np.flatnonzero(np.diff(np.floor(m * below + 1e-9), prepend=-1))
+            mass = np.add.reduceat(w, starts)
+            if (np.diff(np.add.reduceat(w * y, starts) / mass) < -1e-12).any():
+                break
+            value = np.abs(np.add.reduceat(w * (y - p), starts)).sum() / w.sum()
+        first_falls.add(m)
+        assert ECESweep()(cs.Sample(y, p, sample_weight=w, labels=[0, 1])) == pytest.approx(value, abs=1e-12)
+    assert len(first_falls) > 2
+
+
+def test_a_weight_that_exceeds_all_others_does_not_take_forever():
+    """Light rows on either side of the heavy one are one cell each up to 100 000 cells."""
+    p, w = np.linspace(0.05, 0.95, 20), np.ones(20)
+    w[10] = 1_000_000.5
+    y = np.array([0, 1] * 5 + [0] + [1] * 9)
+    two = cs.ECE(cs.FixedEdges([0, (p[10] + p[11]) / 2, 1]))
+    sample = cs.Sample(y, p, sample_weight=w)
+    assert ECESweep()(sample) == pytest.approx(two(sample), abs=1e-12)
+
+
 def test_a_rising_population_is_measured_without_binning():
     model = FinitePredictions([0.1, 0.4, 0.8], [0.2, 0.3, 0.9], mass=[0.5, 0.3, 0.2])
     assert model.truth(ECESweep()).value == pytest.approx(0.1, abs=1e-15)
