@@ -394,7 +394,8 @@ def twice_median(pvalues: Sequence[float]) -> float:
     """Combine p-values that may depend on each other in any way: twice their median, at most 1 (Rueger 1978).
 
     If every single p-value is valid, the combined one is too: under all hypotheses together it is at most alpha with
-    probability at most alpha. A single p-value is returned as it is.
+    probability at most alpha. Meinshausen, Meier & Buehlmann (2009) do so for splits, with any quantile. A single
+    p-value is returned as it is.
     """
     if len(pvalues) == 1:
         return float(pvalues[0])

@@ -265,7 +265,7 @@ class ByMoments(Standardization):
 @final
 @dataclass(frozen=True)
 class ByRanks(Standardization):
-    """By the p-value of each statistic among all sets (min-p, Westfall & Young 1993), whatever the shape of its law.
+    """By the p-value of each statistic among all sets (min-p, Westfall & Young 1993; Ge, Dudoit & Speed 2003).
 
     With R draws of J statistics the smallest joint p-value may be J / (1 + R): take many draws.
     """

@@ -26,7 +26,7 @@ class KernelBets(Bets):
     The witness w_t = sum_{s<t} k(P_s, P_t) (e_{Y_s} - P_s) / sqrt(t - 1) is the gradient of the squared kernel
     calibration error. Label y pays f_t(y), which is w_t[y] - <P_t, w_t> divided by its largest absolute value or by
     1/2, whichever is larger; its mean under P_t is zero. A share of the capital in [0, 1/2] is staked, chosen by
-    online Newton steps on the rows before.
+    online Newton steps on the rows before (Cutkosky & Orabona 2018).
 
     Parameters
     ----------

@@ -29,8 +29,9 @@ class Multiplier(Null):
 
     It assumes only that the mean residual is zero given what is conditioned on, not that labels follow a known law. So
     it serves where labels cannot be redrawn: for all classes jointly (one sign multiplies the whole vector, which keeps
-    the dependence of classes), for the weak null of a variable, and for clusters. Asymptotic: for rare events and small
-    n it rejects too often (up to 40 % at level 5 % for events of 5 % and n = 100; 8 % at n = 500). Where labels can be
+    the dependence of classes), for the weak null of a variable, for clusters (Cameron, Gelbach & Miller 2008), and for
+    the maximum of many numbers (Chernozhukov, Chetverikov & Kato 2013). Asymptotic: for rare events and small n it
+    rejects too often (up to 40 % at level 5 % for events of 5 % and n = 100; 8 % at n = 500). Where labels can be
     redrawn, `Consistency` is exact. Only for estimators that depend on the data through residuals.
 
     Parameters
