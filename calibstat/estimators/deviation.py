@@ -181,6 +181,7 @@ class _SweepEvaluator(Evaluator):
         self.ends = ends
         mass = ordered.cumulate(ordered.weights(None))
         self.below: Floats = mass[:-1] / mass[-1] if mass[-1] > 0 else np.zeros(0)
+        self.single = np.append(0, np.flatnonzero(np.diff(self.below) > SAME) + 1)
         if ends is not None:
             self.most = max(1, len(ordered.values))
             self.finest = self._starts(self.most)
@@ -188,7 +189,7 @@ class _SweepEvaluator(Evaluator):
         gaps = np.diff(self.below, append=1.0)
         # With 1 / (the smallest gap) cells each block has a cell of its own, and more cells change nothing.
         self.most = int(min(np.ceil(1 / gaps[gaps > SAME].min()), max(_MOST_CELLS, len(gaps)))) if len(gaps) else 1
-        self.finest = np.append(0, np.flatnonzero(np.diff(self.below) > SAME) + 1)
+        self.finest = self.single
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         ordered = self.ordered
@@ -200,9 +201,8 @@ class _SweepEvaluator(Evaluator):
 
     def _sweep(self, sums: Floats) -> Floats:
         """Sweep replicates (3, R, L + 1) of running sums of weight, events and residuals."""
-        # If means never fall over the finest cells, they never fall over fewer.
-        finest = self._cells(sums, self.finest)
-        values, falls = self._error(finest), ~_increasing(finest)
+        # If means never fall from one prediction to the next, they never fall over cells.
+        values, falls = self._error(self._cells(sums, self.finest)), ~_increasing(self._cells(sums, self.single))
         last, active = np.where(falls, self.most, 0), np.flatnonzero(falls)
         for m, starts in self._partitions():
             if not len(active):

@@ -94,3 +94,10 @@ def test_a_rising_population_is_measured_without_binning():
 def test_norms_are_checked(p):
     with pytest.raises(ValueError, match="p is"):
         ECESweep(p)
+
+
+def test_equal_widths_are_swept_from_few_cells_on():
+    """Over three cells means rise (1/2, 1), over two they fall (1, 1/2): the sweep ends at one cell."""
+    sample = cs.Sample([1, 1, 0], [1 / 3, 2 / 3, 1 / 2], labels=[0, 1])
+    assert cs.ECESweep(strategy="uniform")(sample) == pytest.approx(1 / 6)
+    assert cs.ECESweep(2, "uniform")(sample) == pytest.approx(1 / 6)

@@ -36,6 +36,8 @@ def in_units(e: Any, seen: Rows, value: float) -> float:
     if not e.standardized:
         return value
     deviation = math.sqrt(sum(row.weight**2 * row.p[-1] * (1 - row.p[-1]) for row in seen.rows)) / total(seen)
+    if deviation == 0:  # certain predictions: none is wrong, or infinitely many deviations
+        return math.inf if value > 0 else 0.0
     return value / deviation
 
 
