@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calibstat as cs
+from calibstat.estimators.base import all_weights
 from calibstat.estimators.histogram import BrierDecomposition, FerroFricker
 from calibstat.estimators.scores import AUC, RMSE, BrierScore, LogScore, SphericalScore, ZeroOneLoss
 from calibstat.generators import FinitePredictions
@@ -70,7 +71,11 @@ def test_expected_scores_of_a_population():
     assert parts[4] == pytest.approx(0, abs=1e-15)
 
 
-@given(sample=samples((2,)).filter(lambda sample: len(set(sample.outcomes)) == 2))
+def weights_of(sample):
+    return all_weights(sample.predictions, None)
+
+
+@given(sample=samples((2,)).filter(lambda sample: len(set(sample.outcomes[weights_of(sample) > 0])) == 2))
 def test_the_area_is_symmetric_and_blind_to_increasing_maps(sample):
     area, seen = AUC()(sample), sample.predictions
     mapped = cs.Sample(sample.outcomes, seen.event**3 / 2, sample_weight=seen.weights, labels=[0, 1])

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.differences import Expanded
 from validity.test_inference import CURVES
 
 SEED = 20240808
@@ -40,9 +39,9 @@ def coverage(weights, curve, runs, n=500, blind=False):
         mass, off = np.bincount(index, w), np.bincount(index, w * (chance - p))
         truth = float((off**2 / mass).sum() / w.sum())
         if blind:
-            cells = Expanded.of(ESTIMATOR, sample)
-            reach = 1.96 * float(np.sqrt(((cells.influence / cells.share) ** 2).mean() / n))
-            low, high = max(0.0, cells.value - reach), max(0.0, cells.value + reach)
+            found = ESTIMATOR.prepare(sample.predictions).capabilities.expansion(sample.outcomes)
+            reach = 1.96 * float(np.sqrt(((found.influence / (w / w.sum())) ** 2).mean() / n))
+            low, high = max(0.0, found.value - reach), max(0.0, found.value + reach)
         else:
             low, high = cs.estimate(sample, ESTIMATOR, n_resamples=199, rng=rng).confidence_interval
         covered += low - 1e-12 <= truth <= high + 1e-12

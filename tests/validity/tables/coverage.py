@@ -19,7 +19,7 @@ How often the interval of `estimate` holds the limit of the estimator (for binne
 for the others the error itself), in percent, with its Monte Carlo standard error. Asserted for the *default* interval:
 at least 93 % at 500 and 2000 rows (2000 where events are rare). At 100 rows, and for the *percentile bootstrap*, it is
 reported as it is."""
-RUNS = 1000
+RUNS = 200
 CELLS = cs.EqualMass(15)
 ESTIMATORS: dict[str, cs.Estimator] = {
     "ECE": cs.ECE(CELLS),
