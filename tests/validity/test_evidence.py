@@ -30,7 +30,7 @@ def test_every_share_is_within_its_bounds(table):
 def test_runs_and_seeds_are_stated(table):
     for row in ROWS[table]:
         assert row.runs == TABLES[table].RUNS
-        assert row.runs >= 1000
+        assert row.runs >= (200 if table == "coverage" else 1000)
         assert row.seed == SEED
     assert "numpy" in (STORED / f"{table}.csv").read_text().splitlines()[0]
 
