@@ -16,7 +16,7 @@ from validity.sizes import CASES, LEVEL, N_RESAMPLES, OtherSize, assert_not_abov
 SEED = 20260701
 RUNS = dict.fromkeys(CASES, 2000) | {"three classes": 1000}
 CONTINUOUS = ["uniform scores", "top label of four", "three classes", "given a variable"]
-QUICK = ("given a variable", 50)
+QUICK = ("three classes", 50)
 WITH_TIES = ["scores of one digit"]
 LEVELS = [0.01, 0.05, 0.1, 0.25, 0.5, 0.9]
 
