@@ -58,6 +58,20 @@ def as_generator(rng: RNG) -> np.random.Generator:
     )
 
 
+def effective_rows(weights: Array) -> float:
+    """Return how many equally weighted rows would be as good as rows of these weights (n,) (Kish 1965).
+
+    >>> effective_rows(np.array([1.0, 1.0, 0.0])), round(effective_rows(np.array([1.0, 1.0, 10.0])), 2)
+    (2.0, 1.41)
+    """
+    return float(effective_number(weights.sum(), (weights**2).sum()))
+
+
+def effective_number(total: Array, squares: Array) -> Floats:
+    """Return W^2 / sum w^2 (Kish 1965) from sums (...,) of weights and of their squares; 0 without weight."""
+    return np.asarray(total**2 / np.where(squares > 0, squares, 1.0))
+
+
 def two_columns(event: Array) -> Floats:
     """Write chances of the event (n,) out as both columns (n, 2), columns together in memory; keep (n, K)."""
     if event.ndim == 2:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibstat._text import safe
-from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, effective_rows
 from calibstat.data.checks import examine, locked
 from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
 from calibstat.data.frames import frame_arguments
@@ -307,6 +307,18 @@ class Predictions:
     def probabilities(self) -> Floats:
         """(n, K) the rows in double precision, read-only; single precision is converted once, exactly."""
         return locked(self.rows.view() if self.rows.dtype != np.float32 else self.rows.astype(np.float64))
+
+    @cached_property
+    def effective_rows(self) -> float:
+        """How many equally weighted rows would be as good (Kish 1965); the number of rows without weights."""
+        return float(len(self)) if self.weights is None else effective_rows(self.weights)
+
+    @cached_property
+    def largest_share(self) -> float:
+        """The largest share of one row in the total weight; 0 without weight."""
+        if self.weights is None:
+            return 1 / max(1, len(self))
+        return float(self.weights.max(initial=0) / (self.weights.sum() or 1))
 
     @property
     def n_classes(self) -> int:

@@ -214,8 +214,7 @@ class LocalCells:
         centres = _centres(values, index, mass, weights, known)
         if weights is None:
             return cls(plan, values, centres, mass, len(values), float(len(values)))
-        total = float(weights.sum())
-        return cls(plan, values, centres, mass, int((weights > 0).sum()), total**2 / float((weights**2).sum()))
+        return cls(plan, values, centres, mass, int((weights > 0).sum()), predictions.effective_rows)
 
     def range(self, trim: float) -> tuple[float, float]:
         """Return the `trim` and 1 - `trim` quantiles of x among the rows with weight."""

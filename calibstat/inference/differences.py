@@ -19,7 +19,7 @@ from functools import cached_property
 
 import numpy as np
 
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import Floats, Ints, effective_number, effective_rows
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
@@ -102,7 +102,7 @@ class Expanded:
     @cached_property
     def rows(self) -> Floats:
         """(L,) number of rows of each cell; with weights, of equally weighted ones that would be as good."""
-        return self.mass**2 / np.where(self.mass > 0, self._sums(self.weights**2), 1.0)
+        return effective_number(self.mass, self._sums(self.weights**2))
 
     @property
     def degenerate(self) -> float:
@@ -227,7 +227,7 @@ def unseen_variance(slope: Floats, chance: Floats) -> float:
 
 def unseen_rows_variance(share: Floats, slope: Floats, uniform: bool) -> float:
     """Return the variance of sum_i share_i <slope_i, outcome_i> by the rule of three where outcomes are `uniform`."""
-    chance = possible_chance(1 / (share**2).sum()) if uniform else 0.0
+    chance = possible_chance(np.asarray(effective_rows(share))) if uniform else 0.0
     return unseen_variance(share[:, None] * slope, np.full(len(share), chance))
 
 

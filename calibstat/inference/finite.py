@@ -16,7 +16,7 @@ from typing import final
 import numpy as np
 from scipy.special import betaincinv
 
-from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
@@ -58,7 +58,7 @@ class Groups:
         pairs, index = np.unique(np.stack([cells, octave]), axis=1, return_inverse=True)
         index, size = index.ravel(), pairs.shape[1]
         seen = np.bincount(index * n_classes + outcomes, minlength=size * n_classes)
-        return cls(index, seen.reshape(size, n_classes), float(weights.sum() ** 2 / (weights**2).sum()))
+        return cls(index, seen.reshape(size, n_classes), effective_rows(weights))
 
     @property
     def hidden(self) -> Array:

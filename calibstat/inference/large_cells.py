@@ -9,10 +9,9 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
-from calibstat.data.arrays import Floats
+from calibstat.data.arrays import Floats, effective_number
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator
-from calibstat.estimators.tally import ratio
 from calibstat.inference.differences import MINIMUM_ROWS
 from calibstat.nulls.multiplier import join
 
@@ -29,7 +28,7 @@ class LargeCells(Binning):
     def cut(self, predictions: Predictions) -> Cells:
         """Cut, then go through the cells in order and close one when it holds enough."""
         cells = self.binning.cut(predictions)
-        joined = join(_weight_sums(cells, predictions), lambda sums: bool(_effective_rows(sums) >= self.rows))
+        joined = join(_weight_sums(cells, predictions), lambda sums: bool(effective_number(*sums) >= self.rows))
         return Cells(int(joined.max()) + 1, joined[cells.index], "data")
 
 
@@ -55,12 +54,7 @@ def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
     return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
 
 
-def _effective_rows(sums: Floats) -> Floats:
-    """Return the effective number of rows (...,) (Kish 1965)."""
-    return np.asarray(ratio(sums[..., 0] ** 2, sums[..., 1]))
-
-
 def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:
     predictions = estimator.lens.look(sample.predictions).predictions
-    rows = _effective_rows(_weight_sums(binning.cut(predictions), predictions))
+    rows = effective_number(*_weight_sums(binning.cut(predictions), predictions).T)
     return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

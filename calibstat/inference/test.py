@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.data.arrays import RNG, Floats, as_generator
+from calibstat.data.arrays import RNG, Floats, as_generator, effective_number
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
@@ -158,7 +158,7 @@ def fewest_rows(seen: Sample) -> float:
     if weights is None:
         return float(np.bincount(seen.outcomes, minlength=n_classes).min())
     mass, squares = (np.bincount(seen.outcomes, weights**power, n_classes) for power in (1, 2))
-    return float((mass**2 / np.where(mass > 0, squares, 1.0)).min())
+    return float(effective_number(mass, squares).min())
 
 
 def events_note(fewest: float, of_error: bool = True) -> tuple[str, ...]:

@@ -174,3 +174,14 @@ def test_predictions_need_rows_and_describe_themselves():
     with pytest.raises(TypeError, match="rows"):
         cs.Predictions()
     assert "class Predictions" in pydoc.render_doc(cs.Predictions)
+
+
+def test_rows_in_effect_and_the_largest_share():
+    weights = [3.0, 1.0, 0.0, 1.0]
+    weighted = Sample([0, 1, 0, 1], [0.2, 0.7, 0.1, 0.9], sample_weight=weights).predictions
+    assert weighted.effective_rows == pytest.approx(25 / 11)
+    assert weighted.largest_share == pytest.approx(0.6)
+    plain = Sample(Y, P).predictions
+    assert (plain.effective_rows, plain.largest_share) == (3, pytest.approx(1 / 3))
+    nothing = weighted.take(np.array([2]))
+    assert (nothing.effective_rows, nothing.largest_share) == (0, 0)
