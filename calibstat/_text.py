@@ -26,6 +26,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def percent(level: float) -> str:
+    """Write a level in percent: "5 %", "0.1 %"."""
+    return f"{100 * level:g} %"
+
+
 def _escaped(character: str) -> str:
     return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibstat._text import counted, percent
 from calibstat.data.arrays import Array, Floats
-from calibstat.data.rounding import ROUNDING
-from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size
+from calibstat.data.rounding import ROUNDING, rounded_up
+from calibstat.nulls.base import Null, monte_carlo_pvalue, tie_slack, typical_size
 
 
 def holm(pvalues: ArrayLike) -> Floats:
@@ -355,6 +356,71 @@ def check_choices(adjust: str, standardize: str = "moments", missing: Mapping[st
 def adjust_pvalues(pvalues: ArrayLike, adjust: str) -> Floats:
     """Adjust p-values by a method that needs nothing else: "holm", "fdr_bh" or "fdr_by"."""
     return _ON_PVALUES[adjust](pvalues)
+
+
+# Redraws so few that no adjusted p-value could reach the level: the text begins with that, or more are drawn.
+
+LITTLE: Final = 2 * 10**8
+"""More redraws cost little up to so many evaluated labels (rows x redraws x tests): some five seconds."""
+
+
+def least_factor(adjust: str, m: int) -> float:
+    """Return the smallest adjusted p-value that R draws can give to any of m tests, times 1 + R."""
+    return 1.0 if adjust in _ON_DRAWS or not m else float(adjust_pvalues(np.full(m, 1e-9), adjust).min() * 1e9)
+
+
+def enough_redraws(asked: int, factor: float, level: float, size: int) -> int:
+    """Return how many redraws to take: as asked, or more where no test could reject with these and more cost little.
+
+    The smallest adjusted p-value of R redraws is ``factor / (1 + R)``. Where that is above the level, five times as
+    many are taken as reach the level, or as many as reach it, or else as asked: the first of these with which `size`,
+    rows times tests, times their number is at most `LITTLE`.
+
+    >>> [enough_redraws(999, 60, 0.05, 60 * n) for n in (500, 2000, 10**6)], enough_redraws(19, 1, 0.05, 500)
+    ([5999, 1199, 999], 19)
+    """
+    reaches = rounded_up(factor / level)
+    little = [each for each in (5 * reaches, reaches) if each * size <= LITTLE]
+    return little[0] - 1 if little and reaches > 1 + asked else asked
+
+
+def with_enough(null: Null, asked: Any, m: int, adjust: str, level: float, n: int) -> tuple[Null, tuple[str, ...]]:
+    """Return a null that draws enough for m tests of n rows by `enough_redraws`, with a note that says so.
+
+    What was `asked` for stays as it is where it is an object, which says how often it draws.
+    """
+    if isinstance(asked, Null) or null.n_resamples is None:
+        return null, ()
+    taken = enough_redraws(null.n_resamples, least_factor(adjust, m), level, m * n)
+    more: Any = null
+    return (
+        (null, ())
+        if taken == null.n_resamples
+        else (replace(more, n_resamples=taken), more_note(taken, null.n_resamples, level))
+    )
+
+
+def more_note(taken: int, asked: int, level: float) -> tuple[str, ...]:
+    """Say how many redraws were taken, if these are more than were asked for."""
+    few = f"since with {asked} no adjusted p-value could be at most {percent(level)}, whatever the data"
+    return () if taken == asked else (f"{taken} redraws were taken, {few}",)
+
+
+def cannot_reject(n_resamples: int, factor: float, level: float) -> str:
+    """Return the headline of tests none of which could reject, whatever the data; "" where one could.
+
+    >>> cannot_reject(19, 12, 0.05)
+    'No test could reject at 5 %, whatever the data: with 19 redraws the smallest adjusted p-value is 0.6 (at least \
+239 redraws are needed).'
+    """
+    reaches = rounded_up(factor / level)
+    if reaches <= 1 + n_resamples:
+        return ""
+    return (
+        f"No test could reject at {percent(level)}, whatever the data: with {counted(n_resamples, 'redraw')} the "
+        f"smallest adjusted p-value is {min(1.0, factor / (1 + n_resamples)):.2g} (at least {reaches - 1} redraws are "
+        "needed)."
+    )
 
 
 def joint_test(

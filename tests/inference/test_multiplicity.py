@@ -7,7 +7,21 @@ import gc
 import numpy as np
 import pytest
 
-from calibstat.inference.multiplicity import benjamini_hochberg, benjamini_yekutieli, holm, single_step, step_down
+from calibstat.inference.multiplicity import (
+    ADJUSTMENTS,
+    LITTLE,
+    adjust_pvalues,
+    benjamini_hochberg,
+    benjamini_yekutieli,
+    cannot_reject,
+    enough_redraws,
+    holm,
+    least_factor,
+    single_step,
+    step_down,
+    with_enough,
+)
+from calibstat.nulls.consistency import Consistency
 
 
 @pytest.mark.parametrize(
@@ -163,3 +177,45 @@ def test_families_err_as_rarely_as_they_say():
     assert abs(errors_in_families(step_down, 1.0, 3) - 0.05) <= 0.0195
     uncorrected = lambda values, draws: np.array([single_step([v], draws[:, [j]])[0] for j, v in enumerate(values)])
     assert errors_in_families(uncorrected, 0.0, 0) > 0.05 + 0.0195
+
+
+# Redraws so few that no test could reject.
+
+
+@pytest.mark.parametrize("adjust", ADJUSTMENTS)
+@pytest.mark.parametrize("m", [1, 3, 40])
+def test_the_smallest_adjusted_pvalue_is_reached_by_the_strongest_data(adjust, m):
+    """All tests beyond every one of R redraws."""
+    n_resamples = 19
+    if adjust in ("max-t", "step-down"):
+        adjusted = {"max-t": single_step, "step-down": step_down}[adjust](np.ones(m), np.zeros((n_resamples, m)))
+    else:
+        adjusted = adjust_pvalues(np.full(m, 1 / (1 + n_resamples)), adjust)
+    assert min(1.0, least_factor(adjust, m) / (1 + n_resamples)) == pytest.approx(adjusted.min())
+
+
+@pytest.mark.parametrize("level", [0.1, 0.05, 0.01, 0.003])
+@pytest.mark.parametrize("factor", [1, 7, 300])
+def test_more_redraws_are_taken_only_where_none_could_reject_and_they_cost_little(level, factor):
+    for asked in (1, 9, 99, 999, 99_999):
+        for size in (10, 10**5, 10**7):
+            taken = enough_redraws(asked, factor, level, size)
+            if factor / (1 + asked) <= level + 1e-12:
+                assert taken == asked
+            elif taken != asked:
+                assert factor / (1 + taken) <= level + 1e-12
+                assert taken * size <= LITTLE
+            else:
+                assert size * (factor / level - 1) > LITTLE
+            assert bool(cannot_reject(taken, factor, level)) == (factor / (1 + taken) > level + 1e-12)
+
+
+def test_a_null_that_is_an_object_draws_as_often_as_it_says():
+    more, notes = with_enough(Consistency(19), None, 12, "holm", 0.01, 500)
+    assert more == Consistency(5999)
+    assert notes == (
+        "5999 redraws were taken, since with 19 no adjusted p-value could be at most 1 %, whatever the data",
+    )
+    assert with_enough(Consistency(19), Consistency(19), 12, "holm", 0.01, 500) == (Consistency(19), ())
+    assert with_enough(Consistency(19), "strong", 12, "holm", 0.01, 10**9) == (Consistency(19), ())
+    assert with_enough(Consistency(19), None, 12, "max-t", 0.05, 500) == (Consistency(19), ())
