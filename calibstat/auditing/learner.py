@@ -19,7 +19,7 @@ from calibstat.draws.streams import clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
-from calibstat.inference.band import clopper_pearson
+from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.results import Result, noted, picked, plain, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count, cluster_note
 from calibstat.lenses.base import Lens

@@ -335,6 +335,11 @@ class Predictions:
         """(n, c) the columns on which errors are measured: the event for two classes, otherwise all of them."""
         return self.probabilities[:, -1:] if self.n_classes == 2 else self.probabilities
 
+    def happened(self, outcomes: Array) -> Floats:
+        """Return 0 or 1 for each of the components, whether it is what happened: (n, c)."""
+        found = np.eye(self.n_classes)[outcomes]
+        return found[:, -1:] if self.n_classes == 2 else found
+
     @cached_property
     def chances(self) -> Floats:
         """(n, K) probabilities from which calibrated labels are drawn: the rows clipped to [0, 1] and normalised."""

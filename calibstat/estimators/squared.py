@@ -363,8 +363,7 @@ def _expanded(plan: TallyPlan, outcomes: Array, value: Floats, fewer: Floats, ke
     the share `kept` (L,) counts.
     """
     predictions, index, masses = plan.predictions, plan.cells.index, all_weights(plan.predictions, None)
-    columns = predictions.components
-    residual = np.eye(predictions.n_classes)[outcomes][:, -columns.shape[1] :] - columns
+    residual = predictions.happened(outcomes) - predictions.components
     tally, total = plan(outcomes), masses.sum()
     mean = ratio(tally.residual, tally.weight[:, None])[index]
     share = np.broadcast_to(kept, tally.weight.shape)[index]

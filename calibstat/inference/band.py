@@ -7,12 +7,13 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc
 
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.results import Result, interval_text, number, picked, small_pvalue
 from calibstat.lenses.base import Lens, refuse_empty
@@ -175,14 +176,6 @@ class Runs:
         runs = map(self.starting, range(len(self.first)))
         each = [_reaches(n, n - s, 1 - first).min() for (n, s), first in zip(runs, self.first, strict=True)]
         return float(min(each) / self.share)
-
-
-def clopper_pearson(n: Ints, events: Ints, delta: float) -> Floats:
-    """Return lower bounds of level 1 - delta of the chance, given n rows with this number of events."""
-    bounds = np.zeros(len(n))
-    some = events > 0
-    bounds[some] = betaincinv(events[some], n[some] - events[some] + 1, delta)
-    return bounds
 
 
 def _reaches(n: Ints, events: Ints, chance: float) -> Floats:

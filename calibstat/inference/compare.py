@@ -460,8 +460,7 @@ class _Scored:
     @classmethod
     def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
         rows = kept_rows(sample, estimator)
-        outcomes, components = sample.outcomes[rows], sample.predictions.components[rows]
-        happened = np.eye(sample.predictions.n_classes)[outcomes][:, -components.shape[1] :]
+        components, happened = sample.predictions.components[rows], sample.predictions.happened(sample.outcomes[rows])
         weights = np.ones(len(rows)) if sample.predictions.weights is None else sample.predictions.weights[rows]
         score = ((happened - components) ** 2).sum(axis=1)
         others = int(other_rows(np.zeros((weights > 0).sum(), dtype=np.intp), happened[weights > 0], 1)[0])

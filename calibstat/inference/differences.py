@@ -22,7 +22,7 @@ import numpy as np
 from calibstat.data.arrays import Floats, Ints, effective_number, effective_rows
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters
-from calibstat.estimators.base import Estimator, Evaluator, Expansion, Headline, all_weights
+from calibstat.estimators.base import Estimator, Expansion, Headline, all_weights
 from calibstat.inference.intervals import NoInterval, NormalInterval
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
@@ -47,17 +47,16 @@ class Expanded:
     prediction: Floats
 
     @classmethod
-    def of(cls, core: Estimator, seen: Sample, evaluator: Evaluator | None = None) -> Expanded:
-        """Expand the headline of an estimator, prepared already or not; refuse one without, and small cells."""
-        evaluator = evaluator or Headline(core).prepare(seen.predictions)
-        expand = evaluator.capabilities.expansion
-        found = None if expand is None else expand(seen.outcomes)
+    def of(cls, core: Estimator, seen: Sample, found: Expansion | None = None) -> Expanded:
+        """Expand the headline of an estimator, if it is not found yet; refuse one without, and small cells."""
+        if found is None:
+            expand = Headline(core).prepare(seen.predictions).capabilities.expansion
+            found = None if expand is None else expand(seen.outcomes)
         if found is None or found.slope is None:
             raise NoInterval(f"{core!r} has no expansion in the influence of rows; use DebiasedL2(EqualMass(15))")
         if not (np.isfinite(found.value) and np.isfinite(found.influence).all()):
             raise NoInterval(f"{core!r} is {found.value:g} on this sample, and has no finite influence of rows")
-        prediction = seen.predictions.components
-        happened = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -prediction.shape[1] :]
+        prediction, happened = seen.predictions.components, seen.predictions.happened(seen.outcomes)
         index = _best(found.slope) if found.degenerate is None else found.degenerate.index
         made = cls(found, found.slope, index, all_weights(seen.predictions, None), happened, prediction)
         if made.squared:
@@ -181,14 +180,14 @@ def difference_error(first: Expanded, second: Expanded, paired: bool) -> float:
 
 
 def normal_interval(
-    core: Estimator, seen: Sample, evaluator: Evaluator | None = None, groups: str | None = None
+    core: Estimator, seen: Sample, expansion: Expansion | None = None, groups: str | None = None
 ) -> NormalInterval:
     """Return a value with its standard error, by the influence of rows.
 
-    `core` is without its lens, `seen` what that shows, and `evaluator` that of its headline; `groups` is the variable
-    that names the cluster of each row.
+    `core` is without its lens, `seen` what that shows, and `expansion` that of its headline, if it is known; `groups`
+    is the variable that names the cluster of each row.
     """
-    found = Expanded.of(core, seen, evaluator)
+    found = Expanded.of(core, seen, expansion)
     variance, which = found.linear, "row"
     if groups is not None:
         sums = np.bincount(clusters(seen.predictions, groups), found.influence)

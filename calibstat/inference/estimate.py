@@ -207,30 +207,25 @@ def interval_of(
     whole, own = Headline(form), evaluator
     if form != core:
         evaluator, redraws = whole.prepare(seen.predictions), None
-    expand = evaluator.capabilities.expansion
-    if core.noise_form is None and expand is None:
-        raise NoInterval(_why_none(core))
+    expand, expansion = evaluator.capabilities.expansion, None
+    if core.noise_form is None:
+        if expand is None:
+            raise NoInterval(_why_none(core))
+        expansion = expand(seen.outcomes)
     count, clustered = _clusters(multiplier, seen), multiplier.groups is not None
-    squared = core.noise_form is None and expand is not None and expand(seen.outcomes).degenerate is not None
-    if core.noise_form is None and not squared:
-        return normal_interval(core, seen, evaluator, multiplier.groups)
+    if expansion is not None and expansion.degenerate is None:
+        return normal_interval(core, seen, expansion, multiplier.groups)
     value = float(own(seen.outcomes))
     if not np.isfinite(value):
         raise NoInterval(f"{core!r} is {value:g} on this sample")
-    if squared and clustered:
+    if expansion is not None and clustered:
         raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
     if redraws is None and not clustered:  # those of another form, or none yet
         redraws = Consistency(multiplier.n_resamples).draw(whole, seen, rng, evaluator).samples
-    if squared and redraws is not None:
-        square = SquaredInterval.of(form, seen, evaluator, redraws, rng)
+    if expansion is not None and redraws is not None:
+        square = SquaredInterval.of(form, seen, expansion, redraws, rng)
         return RootInterval(square, f"root of the interval {square.method}") if core.root else square
-    centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
-    noises = [] if finite else [centred.draw(whole, seen, rng, evaluator).samples]
-    possible = [] if clustered else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
-    if redraws is not None and not finite:
-        noises.append(redraws)
-    if not any(noise.any() for noise in (*noises, *possible)):
-        raise NoInterval(NO_NOISE)
+    noises, possible = _noises(whole, seen, evaluator, multiplier, redraws, rng, finite)
     largest = max(value, core.value_range(seen.predictions.n_classes)[1])
     if np.isinf(largest) and any(np.isinf(noise).any() for noise in possible):
         raise NoInterval(f"{core!r} has no largest value, and too few rows (in effect, by weights) for a bound")
@@ -245,6 +240,27 @@ def interval_of(
         power=core.noise_power,
         possible=possible,
     )
+
+
+def _noises(
+    whole: Estimator,
+    seen: Sample,
+    evaluator: Evaluator,
+    multiplier: Multiplier,
+    redraws: Floats | None,
+    rng: np.random.Generator,
+    finite: bool,
+) -> tuple[list[Floats], list[Floats]]:
+    """Return draws of a seminorm of the noise, as large samples have it and at possible chances; refuse all zeros."""
+    centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
+    noises = [] if finite else [centred.draw(whole, seen, rng, evaluator).samples]
+    clustered = multiplier.groups is not None
+    possible = [] if clustered else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
+    if redraws is not None and not finite:
+        noises.append(redraws)
+    if not any(noise.any() for noise in (*noises, *possible)):
+        raise NoInterval(NO_NOISE)
+    return noises, possible
 
 
 def _half_width(multiplier: Multiplier, count: int | None, finite: bool) -> str:

@@ -21,7 +21,7 @@ from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.estimators.base import Estimator, Evaluator, PairsInCells, all_weights
+from calibstat.estimators.base import Estimator, Evaluator, Expansion, PairsInCells, all_weights
 from calibstat.inference.intervals import SPENT, ConfidenceInterval, Interval, NoInterval
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size
 from calibstat.nulls.multiplier import join
@@ -73,12 +73,19 @@ class Groups:
         rows = self.seen.sum(axis=1, keepdims=True)
         some = np.ones(len(rows), dtype=bool) if hidden is None else hidden
         share = self.seen / rows
-        low, high = clopper_pearson(self.seen[some], rows[some])
+        low, high = self.bounds(some)
         most, start = most_variable(low, high), np.clip(share[some], low, high)
         ways = _FEW_ROWS if self.effective < _FEW else _SMALL_GROUPS if rows.min() < _SMALL else _WAY
         for step in ways:
             share[some] = start + step * (most - start)
             yield share / share.sum(axis=1, keepdims=True)
+
+    def bounds(self, some: Array) -> tuple[Floats, Floats]:
+        """Bound the chances (g, K) of some groups (G,); all bounds hold together with probability 1 - SPENT."""
+        seen, n_classes = self.seen[some], self.seen.shape[1]
+        rows = np.broadcast_to(seen.sum(axis=1, keepdims=True), seen.shape)
+        tail = (1 - (1 - SPENT) ** (1 / max(len(seen), 1))) / (2 if n_classes == 2 else 2 * n_classes)
+        return clopper_pearson(rows, seen, tail), 1 - clopper_pearson(rows, rows - seen, tail)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +125,12 @@ class Pieces:
         return np.add.reduceat(noise * self.scale[:, None] ** power, starts, axis=1)
 
 
-def clopper_pearson(seen: Ints, rows: Ints) -> tuple[Floats, Floats]:
-    """Bound mean chances by counts of outcomes (G, K); all intervals hold together with probability 1 - SPENT."""
-    cells, n_classes = seen.shape
-    each = (1 - (1 - SPENT) ** (1 / max(cells, 1))) / (2 if n_classes == 2 else 2 * n_classes)
-    low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), rows - seen + 1, each), 0.0)
-    high = np.where(seen < rows, betaincinv(seen + 1, np.maximum(rows - seen, 1), 1 - each), 1.0)
-    return low, high
+def clopper_pearson(n: Ints, events: Ints, tail: float) -> Floats:
+    """Return lower bounds of the mean chance of n rows with these events; each misses with probability `tail`."""
+    bounds = np.zeros(n.shape)
+    some = events > 0
+    bounds[some] = betaincinv(events[some], n[some] - events[some] + 1, tail)
+    return bounds
 
 
 def most_variable(low: Floats, high: Floats) -> Floats:
@@ -246,22 +252,16 @@ class SquaredInterval(Interval):
 
     @classmethod
     def of(
-        cls, core: Estimator, seen: Sample, evaluator: Evaluator, redraws: Floats, rng: np.random.Generator
+        cls, core: Estimator, seen: Sample, expansion: Expansion, redraws: Floats, rng: np.random.Generator
     ) -> SquaredInterval:
-        """Draw the noise of a debiased square as often as labels were redrawn."""
-        expand = evaluator.capabilities.expansion
-        assert expand is not None
-        expansion = expand(seen.outcomes)
+        """Draw the noise of a debiased square, given its expansion, as often as labels were redrawn."""
         pairs = expansion.degenerate
         assert pairs is not None
-        if not np.isfinite(expansion.value):
-            raise NoInterval(f"{core!r} is {expansion.value:g} on this sample")
         groups = Groups.of(pairs.index, pairs.scale, seen.outcomes, seen.predictions.n_classes)
         if groups.effective < FEWEST_ROWS:
             raise NoInterval(f"{core!r} needs at least {FEWEST_ROWS} rows (in effect, by weights) for an interval")
         pieces = Pieces.of(pairs.index, groups, pairs.scale)
-        predicted = seen.predictions.components
-        residual = np.eye(seen.predictions.n_classes)[seen.outcomes][:, -predicted.shape[1] :] - predicted
+        residual = seen.predictions.happened(seen.outcomes) - seen.predictions.components
         return cls(
             expansion.value,
             [_square_noise(pieces, chances, residual, pairs, len(redraws), rng) for chances in groups.possible()],
@@ -291,6 +291,7 @@ class SquaredInterval(Interval):
         return max(self.value, 0.0)
 
     def _upper(self, tail: float) -> float:
+        """Return the largest value that is kept: in some way and direction, `rank` draws or more are at most ours."""
         rank = _rank(tail - SPENT, len(self.ways[0][1]))
 
         def kept(theta: float) -> bool:
@@ -301,6 +302,7 @@ class SquaredInterval(Interval):
         return _turning_point(kept, self.largest)
 
     def _lower(self, tail: float) -> float:
+        """Return the smallest value that is kept: in some way and direction, `rank` draws or more are at least ours."""
         rank = _rank(tail - SPENT, len(self.ways[0][1]))
 
         def rejected(theta: float) -> bool:
@@ -377,7 +379,7 @@ def _turning_point(holds: Callable[[float], bool], largest: float) -> float:
 
 
 def _rank(share: float, n_resamples: int) -> int:
-    """Return how many of the draws, and the data, are that share of them; refuse if it is not even one."""
+    """Return how many draws are a share of all draws and the data; refuse if it is not even one."""
     if share <= 0:
         raise NoInterval(f"a bound from labels at possible chances needs a level below {1 - SPENT:g} for each side")
     rank = int(share * (n_resamples + 1) + ROUNDING)

@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 
 import calibstat as cs
 from calibstat.inference import finite
-from calibstat.inference.finite import Groups, Pieces, SquaredInterval, clopper_pearson, most_variable
+from calibstat.inference.finite import Groups, Pieces, SquaredInterval, most_variable
 from calibstat.inference.intervals import SPENT
 
 ONE = cs.ECE(cs.EqualMass(1))
@@ -71,8 +71,7 @@ def test_few_rows_say_nothing():
 
 def test_bounds_of_chances_are_those_of_the_beta_law():
     seen = np.array([[7, 3], [10, 0], [0, 4]])
-    rows = seen.sum(axis=1, keepdims=True)
-    low, high = clopper_pearson(seen, rows)
+    low, high = Groups(np.arange(3), seen, 24.0).bounds(np.ones(3, dtype=bool))
     each = (1 - (1 - SPENT) ** (1 / 3)) / 2
     for cell, (others, events) in enumerate(seen):
         n = others + events
@@ -187,8 +186,8 @@ def test_pvalue_of_a_margin_agrees_with_the_bound():
     p = rng.random(300)
     sample = cs.Sample(rng.random(300) < p**1.3, p, labels=[False, True])
     estimator = cs.DebiasedL2(cs.EqualMass(5))
-    evaluator = estimator.prepare(sample.predictions)
-    found = SquaredInterval.of(estimator, sample, evaluator, np.zeros(499), rng)
+    expansion = estimator.prepare(sample.predictions).capabilities.expansion(sample.outcomes)
+    found = SquaredInterval.of(estimator, sample, expansion, np.zeros(499), rng)
     for margin in (1e-4, 0.003, 0.01, 0.02, 0.05):
         for alpha in (0.01, 0.05, 0.1, 0.5):
             assert (found.upper(1 - alpha) <= margin) == (found.pvalue_above(margin) <= alpha + 1e-12)
