@@ -73,6 +73,10 @@ from calibstat.estimators.kernel_locations import UCME as UCME
 from calibstat.estimators.kernels import GaussianKernel as GaussianKernel
 from calibstat.estimators.kernels import Kernel as Kernel
 from calibstat.estimators.kernels import LaplaceKernel as LaplaceKernel
+from calibstat.estimators.large_sample import anderson_darling_sf as anderson_darling_sf
+from calibstat.estimators.large_sample import cramer_von_mises_sf as cramer_von_mises_sf
+from calibstat.estimators.large_sample import kolmogorov_smirnov_sf as kolmogorov_smirnov_sf
+from calibstat.estimators.large_sample import kuiper_sf as kuiper_sf
 from calibstat.estimators.loess import ICI as ICI
 from calibstat.estimators.loess import LOESS as LOESS
 from calibstat.estimators.loess import VCE as VCE
@@ -130,10 +134,6 @@ from calibstat.estimators.walks import KolmogorovSmirnov as KolmogorovSmirnov
 from calibstat.estimators.walks import Kuiper as Kuiper
 from calibstat.estimators.walks import MeanAndBridge as MeanAndBridge
 from calibstat.estimators.walks import WorstInterval as WorstInterval
-from calibstat.estimators.walks import anderson_darling_sf as anderson_darling_sf
-from calibstat.estimators.walks import cramer_von_mises_sf as cramer_von_mises_sf
-from calibstat.estimators.walks import kolmogorov_smirnov_sf as kolmogorov_smirnov_sf
-from calibstat.estimators.walks import kuiper_sf as kuiper_sf
 from calibstat.estimators.wrappers import Generic as Generic
 from calibstat.estimators.wrappers import Jackknifed as Jackknifed
 from calibstat.inference.band import CalibrationBand as CalibrationBand

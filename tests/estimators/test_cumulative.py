@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, kstwobign, norm
 
 import calibstat as cs
+from calibstat.estimators.large_sample import kolmogorov_smirnov_sf, kuiper_sf, log_bridge_sf, log_two_sided
 from calibstat.estimators.panels import ACE, KS, MCE
 from calibstat.estimators.walks import (
     AverageTwoBin,
@@ -17,10 +18,6 @@ from calibstat.estimators.walks import (
     Kuiper,
     MeanAndBridge,
     WorstInterval,
-    kolmogorov_smirnov_sf,
-    kuiper_sf,
-    log_bridge_sf,
-    log_two_sided,
 )
 from calibstat.generators import FinitePredictions
 from strategies import samples

@@ -12,14 +12,8 @@ from scipy.special import binom, erfc
 from scipy.stats import kstest
 
 import calibstat as cs
-from calibstat.estimators.walks import (
-    AndersonDarling,
-    CramerVonMises,
-    anderson_darling_sf,
-    cramer_von_mises_sf,
-    quadratic_rule,
-    survival_of,
-)
+from calibstat.estimators.large_sample import anderson_darling_sf, cramer_von_mises_sf, quadratic_rule, survival_of
+from calibstat.estimators.walks import AndersonDarling, CramerVonMises
 from calibstat.generators import FinitePredictions
 from published.enumeration import law_of_labels
 from validity.sizes import LEVEL, assert_not_above, assert_not_below

@@ -13,20 +13,18 @@ from calibstat.estimators import _kernel_sums as cumulants
 from calibstat.estimators._kernel_sums import third_cumulant
 from calibstat.estimators.belt import belt_law, belt_survival
 from calibstat.estimators.large_sample import (
+    KOLMOGOROV_SMIRNOV_MEAN,
+    KUIPER_MEAN,
+    anderson_darling_sf,
     chi_square_law,
+    cramer_von_mises_sf,
+    kolmogorov_smirnov_sf,
+    kuiper_sf,
     normal_law,
     pearson_law,
     saddlepoint_law,
     scaled_law,
     upper_point,
-)
-from calibstat.estimators.walks import (
-    KOLMOGOROV_SMIRNOV_MEAN,
-    KUIPER_MEAN,
-    anderson_darling_sf,
-    cramer_von_mises_sf,
-    kolmogorov_smirnov_sf,
-    kuiper_sf,
 )
 from calibstat.nulls.asymptotic import Asymptotic, LargeSampleNull
 from calibstat.nulls.consistency import Consistency

@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import quad
 
 import calibstat as cs
-from calibstat.estimators.walks import KolmogorovSmirnov, Kuiper, WorstInterval, kolmogorov_smirnov_sf, kuiper_sf
+from calibstat.estimators.large_sample import kolmogorov_smirnov_sf, kuiper_sf
+from calibstat.estimators.walks import KolmogorovSmirnov, Kuiper, WorstInterval
 from published.enumeration import law_of_labels
 from registry import make_sample
 

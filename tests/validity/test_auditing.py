@@ -22,7 +22,7 @@ from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.joint import InGroup
 from calibstat.auditing.learner import learner_audit
 from calibstat.auditing.scan import scan_variables
-from calibstat.estimators.walks import kuiper_sf
+from calibstat.estimators.large_sample import kuiper_sf
 from calibstat.inference.multiplicity import moments
 
 SEED = 20261121
