@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import chdtrc, chdtri, rel_entr
+from scipy.special import chdtrc, chdtri
 
 from calibstat.auditing.groups import ALL, MISSING, By, Means, PartlyKnown, is_top_label, look_with, sign_words
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
-from calibstat.data.rounding import ROUNDING, rounded_up
+from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
-from calibstat.inference.finite import clopper_pearson
+from calibstat.inference.finite import chance_bounds
 from calibstat.inference.results import Result, noted, picked, plain, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count, cluster_note
 from calibstat.lenses.base import Lens
@@ -136,34 +135,26 @@ def learner_audit(
         at_least_one(name, count)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    null = _checked(check_null(null, n_resamples), n_blocks, level)
-    lens, learner, generator, groups = (
-        check_lens(lens),
-        _regressor(learner),
-        as_generator(rng),
-        getattr(null, "groups", None),
-    )
+    null, lens = _checked(check_null(null, n_resamples), n_blocks, level), check_lens(lens)
+    learner, generator, groups = _regressor(learner), as_generator(rng), getattr(null, "groups", None)
+    generator, groups = as_generator(rng), getattr(null, "groups", None)
     columns, seen = _look(sample, variables, lens, missing, groups)
     home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
     encoded = (feature for name, column in columns.items() for feature in _encoded(name, column))
     features = [_Feature("prediction", seen.predictions.event), *encoded]
     matrix = np.column_stack([each.values for each in features])
-    pvalues = []
-    for block in range(1, n_blocks + 1):
-        past, now = home < block, home == block
-        learned = _learned(learner, matrix, seen.take(past), past, generator)
-        along, tested = _Along(learned[now]), seen.take(now)
-        pvalues.append(null.draw(along, tested, generator).pvalue(along(tested)))
+    pvalues, learned = _tested(null, learner, matrix, seen, home, generator)
     statistic = -2 * float(np.log(pvalues).sum())
+    past, last = home < n_blocks, home == n_blocks
     boxes = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
     features.append(_Feature(_LEARNED, learned))
     boxes += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
     tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
-    leaves = [_leaf(box, features, now, seen, is_top_label(lens, seen), tail) for box in boxes]
+    leaves = [_leaf(box, features, last, seen, is_top_label(lens, seen), tail) for box in boxes]
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(chdtrc(2 * n_blocks, statistic)),
-        block_pvalues=tuple(pvalues),
+        block_pvalues=pvalues,
         leaves=tuple(sorted((leaf for leaf in leaves if leaf is not None), key=LeafFinding.rank)),
         variables=tuple(columns),
         learner=" ".join(repr(learner).split()),
@@ -171,7 +162,7 @@ def learner_audit(
         level=level,
         confidence_level=confidence_level,
         n=len(seen),
-        n_unseen=len(tested),
+        n_unseen=int(last.sum()),
         lens=lens,
         notes=cluster_note(cluster_count(null, seen.predictions)),
         source=seen.predictions.source,
@@ -272,6 +263,19 @@ def _encoded(name: str, column: PartlyKnown) -> Iterator[_Feature]:
 
 
 # What is learned, and the statistic that a null draws.
+
+
+def _tested(
+    null: Null, learner: Any, matrix: Floats, seen: Sample, home: Ints, rng: np.random.Generator
+) -> tuple[tuple[float, ...], Floats]:
+    """Test each block by what was learned from those before: p-values, and what was learned before the last (n,)."""
+    pvalues = []
+    for block in range(1, int(home.max()) + 1):
+        past, now = home < block, home == block
+        learned = _learned(learner, matrix, seen.take(past), past, rng)
+        along, tested = _Along(learned[now]), seen.take(now)
+        pvalues.append(null.draw(along, tested, rng).pvalue(along(tested)))
+    return tuple(pvalues), learned
 
 
 def _regressor(learner: Any) -> Any:
@@ -385,7 +389,7 @@ def _leaf(
     means = Means.of(rows)
     interval = None
     if tail is not None:
-        low, high = _chance_bounds(rows, means.happened, tail)
+        low, high = chance_bounds(rows, means.happened, tail)
         interval = low - means.predicted, high - means.predicted
     return LeafFinding(
         conditions=tuple(features[feature].words(*ends) for feature, ends in box.items()),
@@ -395,36 +399,6 @@ def _leaf(
         confidence_interval=interval,
         direction=sign_words(means.residual, top_label) if interval and not interval[0] <= 0 <= interval[1] else "",
     )
-
-
-def _chance_bounds(sample: Sample, mean: float, tail: float) -> tuple[float, float]:
-    """Bound the weighted mean chance of the event in independent rows of any chances, at every n.
-
-    Without weights by Clopper & Pearson, since counts of unequal chances are less spread than binomial ones (Hoeffding
-    1956; he excludes a single event, where -log(1 - tail') of n chances sums to the tail). With weights by Chernoff's
-    bound as in Hoeffding (1963, Theorem 1), for events and for non-events in units of the largest weight.
-    """
-    weights, n = sample.predictions.weights, len(sample)
-    if weights is None:
-        events, less = np.array([sample.outcomes.sum(), n - sample.outcomes.sum()]), -float(np.expm1(-tail))
-        low, high = clopper_pearson(np.full(2, n), events, less)
-        return float(low), float(1 - high)
-    scale = n * float(weights.max() / weights.sum())
-    budget = -float(np.log(tail)) / n
-    (low, high), (low_none, high_none) = (
-        [scale * _chernoff(min(each, 1.0) / scale, side, budget) for side in (0.0, 1.0)] for each in (mean, 1 - mean)
-    )
-    return max(low, 1 - high_none), min(high, 1 - low_none)
-
-
-def _chernoff(mean: float, side: float, budget: float) -> float:
-    """Return the chance farthest from a mean towards 0 or 1 whose divergence from it is within the budget."""
-
-    def left(chance: float) -> float:
-        return float(rel_entr(mean, chance) + rel_entr(1 - mean, 1 - chance)) - budget
-
-    end = abs(side - ROUNDING)
-    return side if left(end) <= 0 else float(brentq(left, *sorted((mean, end))))
 
 
 @final

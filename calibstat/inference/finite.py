@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.special import betaincinv
+from scipy.optimize import brentq
+from scipy.special import betaincinv, rel_entr
 
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
@@ -131,6 +132,36 @@ def clopper_pearson(n: Ints, events: Ints, tail: float) -> Floats:
     some = events > 0
     bounds[some] = betaincinv(events[some], n[some] - events[some] + 1, tail)
     return bounds
+
+
+def chance_bounds(sample: Sample, mean: float, tail: float) -> tuple[float, float]:
+    """Bound the weighted mean chance of the event in independent rows of any chances, at every n.
+
+    Without weights by Clopper & Pearson, since counts of unequal chances are less spread than binomial ones (Hoeffding
+    1956; he excludes a single event, where -log(1 - tail') of n chances sums to the tail). With weights by Chernoff's
+    bound as in Hoeffding (1963, Theorem 1), for events and for non-events in units of the largest weight.
+    """
+    weights, n = sample.predictions.weights, len(sample)
+    if weights is None:
+        events, less = np.array([sample.outcomes.sum(), n - sample.outcomes.sum()]), -float(np.expm1(-tail))
+        low, high = clopper_pearson(np.full(2, n), events, less)
+        return float(low), float(1 - high)
+    scale = n * float(weights.max() / weights.sum())
+    budget = -float(np.log(tail)) / n
+    (low, high), (low_none, high_none) = (
+        [scale * _chernoff(min(each, 1.0) / scale, side, budget) for side in (0.0, 1.0)] for each in (mean, 1 - mean)
+    )
+    return max(low, 1 - high_none), min(high, 1 - low_none)
+
+
+def _chernoff(mean: float, side: float, budget: float) -> float:
+    """Return the chance farthest from a mean towards 0 or 1 whose divergence from it is within the budget."""
+
+    def left(chance: float) -> float:
+        return float(rel_entr(mean, chance) + rel_entr(1 - mean, 1 - chance)) - budget
+
+    end = abs(side - ROUNDING)
+    return side if left(end) <= 0 else float(brentq(left, *sorted((mean, end))))
 
 
 def most_variable(low: Floats, high: Floats) -> Floats:

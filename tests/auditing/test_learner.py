@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import calibstat as cs
-from calibstat.auditing.learner import _blocks, _chance_bounds, _rounded, learner_audit
+from calibstat.auditing.learner import _blocks, _rounded, learner_audit
+from calibstat.inference.finite import chance_bounds
 from calibstat.nulls.multiplier import Multiplier
 
 LINE = LinearRegression()
@@ -163,7 +164,7 @@ def enumerated_errors(chances, weights, tail):
     for labels in product([0, 1], repeat=n):
         y = np.array(labels)
         sample = cs.Sample(y, np.full(n, 0.5), sample_weight=weights, labels=[0, 1])
-        low, high = _chance_bounds(sample, float(np.average(y, weights=weights)), tail)
+        low, high = chance_bounds(sample, float(np.average(y, weights=weights)), tail)
         missed += np.prod(np.where(y, chances, 1 - chances)) * np.array([low > truth + 1e-12, high < truth - 1e-12])
     return missed
 
@@ -186,7 +187,7 @@ def test_one_event_among_unequal_chances_is_where_binomial_bounds_need_care():
     tail, n = 0.1, 5
     chances = np.array([tail + 1e-9, 0, 0, 0, 0])
     one = cs.Sample([1, 0, 0, 0, 0], np.full(n, 0.5))
-    assert _chance_bounds(one, 0.2, tail)[0] <= chances.mean()
+    assert chance_bounds(one, 0.2, tail)[0] <= chances.mean()
     plain = 1 - (1 - tail) ** (1 / n)  # Clopper & Pearson
     assert plain > chances.mean()
 
