@@ -31,7 +31,7 @@ def fed(*parts, **settings):
     return monitor
 
 
-def same(first, second):
+def assert_same(first, second):
     assert first.to_dict() == second.to_dict()
     assert first.to_dataset().identical(second.to_dataset())
 
@@ -41,8 +41,8 @@ def test_rows_one_by_one_or_in_batches_are_the_same():
     single = Monitor()
     for chance, happened in zip(p.tolist(), y.tolist(), strict=True):
         single.update(chance, happened)
-    same(single, fed((p, y)))
-    same(single, fed((p[:7], y[:7]), (p[7:], y[7:])))
+    assert_same(single, fed((p, y)))
+    assert_same(single, fed((p[:7], y[:7]), (p[7:], y[7:])))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -275,7 +275,7 @@ def test_a_saved_monitor_goes_on_bit_for_bit(settings, tmp_path):
         monitor.update(y_true=y[250:260], id=list(range(250, 260)))
         monitor.update(p[280:], y[280:])
     assert whole.n_rows == 400
-    same(whole, resumed)
+    assert_same(whole, resumed)
 
 
 def test_the_state_of_another_monitor_is_refused(tmp_path):

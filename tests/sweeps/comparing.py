@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def same_bits(first, second):
+def assert_same_bits(first, second):
     names = [name for name in first.data_vars if name not in ("status", "error")]
     assert set(names) <= set(second.data_vars)
     for name in names:

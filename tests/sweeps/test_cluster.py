@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 import calibstat as cs
 from calibstat.cli.main import main
 from calibstat.sweeps.store import read
-from sweeps.comparing import same_bits
+from sweeps.comparing import assert_same_bits
 from sweeps.slow_study import make
 from sweeps.test_command_line import STUDY
 from sweeps.test_store import finished, wait_until
@@ -38,18 +38,18 @@ def whole():
 
 @pytest.mark.parametrize("block", [2, 12])
 def test_processes_give_the_same_bits(whole, client, block):
-    same_bits(whole, make().run(client, progress=False, block=block))
+    assert_same_bits(whole, make().run(client, progress=False, block=block))
 
 
 @pytest.mark.parametrize("draws", ["sorted", "cells"])
 def test_other_ways_to_draw_give_the_same_bits(client, draws):
     estimators = {"ECE": lambda n_bins: cs.ECE(cs.EqualMass(n_bins)), "L2": lambda b: cs.DebiasedL2(cs.EqualWidth(b))}
     sweep = make(estimators=estimators, tests={}, n_repeats=40, draws=draws)
-    same_bits(sweep.run(progress=False), sweep.run(client, progress=False, block=7))
+    assert_same_bits(sweep.run(progress=False), sweep.run(client, progress=False, block=7))
 
 
 def test_an_address_will_do(whole, client, capsys):
-    same_bits(whole, make().run(client.scheduler.address, block=4))
+    assert_same_bits(whole, make().run(client.scheduler.address, block=4))
     assert "dashboard: http" in capsys.readouterr().err
 
 
@@ -60,7 +60,7 @@ def test_workers_on_the_command_line(tmp_path, capsys):
     assert main(["sweep", str(tmp_path / "study.toml"), "--store", str(stores[0])]) == 0
     assert main(["sweep", str(tmp_path / "study.toml"), "--store", str(stores[1]), "--workers", "2"]) == 0
     assert "dashboard" in capsys.readouterr().err
-    same_bits(read(stores[0]), read(stores[1]))
+    assert_same_bits(read(stores[0]), read(stores[1]))
 
 
 def test_errors_on_workers_are_recorded(client):
@@ -93,4 +93,4 @@ def test_a_killed_worker_loses_nothing(whole, client, tmp_path):
     assert at_the_kill[0] < found["status"].size
     assert victim not in client.run(os.getpid).values()
     assert (found["status"] == 1).all()
-    same_bits(whole, found)
+    assert_same_bits(whole, found)

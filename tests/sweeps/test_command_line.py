@@ -14,7 +14,7 @@ from calibstat.cli.sweep import read_study
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.store import read
 from calibstat.sweeps.sweep import Sweep
-from sweeps.comparing import same_bits
+from sweeps.comparing import assert_same_bits
 
 STUDY = """\
 seed = 3
@@ -55,7 +55,7 @@ def test_a_study_is_what_it_says(study):
         n_repeats=8,
         rng=3,
     )
-    same_bits(written.run(progress=False), read_study(study).run(progress=False))
+    assert_same_bits(written.run(progress=False), read_study(study).run(progress=False))
 
 
 def test_a_study_says_how_data_are_drawn(study):

@@ -17,7 +17,7 @@ from calibstat.sweeps._compute import FEW_LANES, LANES, Estimates
 from calibstat.sweeps._draws import CellLaw, Cuts
 from calibstat.sweeps.sweep import Sweep
 from suites import slow_but
-from sweeps.comparing import same_bits
+from sweeps.comparing import assert_same_bits
 
 WAYS = ("rows", "sorted", "cells")
 OFF = BetaPredictions(2, 3, Slope(2))
@@ -86,7 +86,7 @@ def test_bits_do_not_depend_on_blocks(draws):
     whole = sweep.run(progress=False, block=70)
     assert (whole["status"] == 1).all()
     for block in (1, 9, 64):
-        same_bits(whole, sweep.run(progress=False, block=block))
+        assert_same_bits(whole, sweep.run(progress=False, block=block))
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def test_many_borders_are_evaluated_in_smaller_groups(draws):
     sweep = make(draws, 6, **changes)
     assert Estimates(sweep.study.estimators, 50).lanes == FEW_LANES < LANES
     found = sweep.run(progress=False)
-    same_bits(found, make(draws, 6, **changes).run(progress=False, block=7))
+    assert_same_bits(found, make(draws, 6, **changes).run(progress=False, block=7))
     if draws == "rows":
         for repeat in (0, 59):
             sample = sweep.study.draw("beta", 50, repeat).sample

@@ -12,7 +12,7 @@ import calibstat as cs
 from calibstat.estimators.tally import Tally
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.sweep import Sweep
-from sweeps.comparing import same_bits
+from sweeps.comparing import assert_same_bits
 
 N, BINS, REPEATS = 500, (3, 10, 20), 110
 KINDS = (cs.ECE, cs.SquaredCE, cs.RMSCE, cs.DebiasedCE, cs.DebiasedL2)
@@ -55,8 +55,8 @@ def test_bits_do_not_depend_on_empty_and_full_neighbours(draws):
     assert np.isfinite(whole["estimate"]).all()
     with busy():
         for block in (1, 7, 100):
-            same_bits(whole, sweep.run(progress=False, block=block))
-        same_bits(whole, sweep.run(progress=False))  # whatever the measured pace makes of it
+            assert_same_bits(whole, sweep.run(progress=False, block=block))
+        assert_same_bits(whole, sweep.run(progress=False))  # whatever the measured pace makes of it
 
 
 @pytest.mark.parametrize("draws", ["rows", "sorted"])

@@ -27,7 +27,7 @@ from calibstat.sweeps.store import read
 from calibstat.sweeps.sweep import Sweep
 from suites import slow_but
 from sweeps import slow_study
-from sweeps.comparing import same_bits
+from sweeps.comparing import assert_same_bits
 from sweeps.slow_study import make
 
 ROOT = Path(cs.__file__).parents[1]
@@ -60,9 +60,9 @@ def log(tmp_path, monkeypatch):
 
 def test_a_store_holds_what_is_computed_in_memory(whole, tmp_path):
     found = make().run(store=tmp_path / "study.zarr", progress=False, block=5)
-    same_bits(whole, found)
+    assert_same_bits(whole, found)
     opened = xr.open_zarr(tmp_path / "study.zarr")
-    same_bits(whole, opened)
+    assert_same_bits(whole, opened)
     assert (opened["status"] == 1).all()
     assert opened["model"].values.tolist() == ["calibrated", "off"]
 
@@ -75,12 +75,12 @@ def test_a_store_is_read_as_it_is_used(stored):
 def test_netcdf_keeps_every_bit(whole, tmp_path):
     whole.to_netcdf(tmp_path / "study.nc", engine="h5netcdf")
     with xr.open_dataset(tmp_path / "study.nc", engine="h5netcdf") as opened:
-        same_bits(whole, opened)
+        assert_same_bits(whole, opened)
         assert opened.attrs["design"] == whole.attrs["design"]
 
 
 def test_a_finished_study_is_not_computed_again(whole, stored, log):
-    same_bits(whole, make().run(store=stored, progress=False, block=3))
+    assert_same_bits(whole, make().run(store=stored, progress=False, block=3))
     # Nothing is left to be timed, and nothing to be computed.
     assert not log()
 
@@ -93,7 +93,7 @@ def test_only_what_is_missing_is_computed(whole, tmp_path, log, monkeypatch):
     group["estimate"][1, :, 0, :, 8:12] = np.nan
     before = len(log())
     found = make().run(store=tmp_path / "study.zarr", progress=False)
-    same_bits(whole, found)
+    assert_same_bits(whole, found)
     drawn = Counter(log()[before:])
     study = make().study
     wanted = [zlib.crc32(study.draw("off", 40, repeat).sample.predictions.event.tobytes()) for repeat in range(8, 12)]
@@ -137,7 +137,7 @@ def test_failed_blocks_are_tried_again(tmp_path, monkeypatch):
 def test_a_store_of_another_study_is_refused(whole, stored, changes, what):
     with pytest.raises(ValueError, match=f"holds another study: {what}"):
         make(**changes).run(store=stored, progress=False)
-    same_bits(whole, xr.open_zarr(stored))
+    assert_same_bits(whole, xr.open_zarr(stored))
 
 
 def test_models_with_equal_reprs_are_told_apart(tmp_path):
@@ -167,7 +167,7 @@ def test_several_processes_make_one_store_one_after_the_other(whole, tmp_path):
     said = [process.communicate(timeout=300)[1] for process in processes]
     assert [process.returncode for process in processes] == [0, 0, 0]
     assert sum("another process is at work on" in each for each in said) <= 2
-    same_bits(whole, read(store))
+    assert_same_bits(whole, read(store))
     assert [each.name for each in tmp_path.iterdir()] == ["study.zarr"]
 
 
@@ -250,7 +250,7 @@ def test_a_stopped_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch, h
     monkeypatch.setattr(pacing, "_QUICK", np.inf)
     before = len(log())
     found = make().run(store=store, progress=False)
-    same_bits(whole, found)
+    assert_same_bits(whole, found)
     assert (found["status"] == 1).all()
     # Two repeats for each block that was not finished, and those that tell how long a repeat takes.
     assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 2 * (2 + LANES))

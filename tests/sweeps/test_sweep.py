@@ -15,7 +15,7 @@ from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePr
 from calibstat.sweeps._draws import Cuts, RepeatData
 from calibstat.sweeps._grid import shares_the_sort
 from calibstat.sweeps.sweep import Sweep
-from sweeps.comparing import same_bits
+from sweeps.comparing import assert_same_bits
 from sweeps.slow_study import make
 
 CALIBRATED = GaussianMixture(0, -2)
@@ -67,7 +67,7 @@ def test_truths_and_limits(found):
 
 @pytest.mark.parametrize("block", [1, 5, 12])
 def test_blocks_change_nothing(found, block):
-    same_bits(found, make().run(progress=False, block=block))
+    assert_same_bits(found, make().run(progress=False, block=block))
 
 
 def test_another_seed_changes_everything(found):
@@ -76,13 +76,13 @@ def test_another_seed_changes_everything(found):
 
 
 def test_generators_work_as_seeds(found):
-    same_bits(found, make(seed=cs.as_generator(5)).run(progress=False))
+    assert_same_bits(found, make(seed=cs.as_generator(5)).run(progress=False))
 
 
 def test_a_larger_grid_keeps_the_numbers_of_a_smaller(found):
     larger = make(n=[20, 40, 90], n_bins=[3, 4, 6], n_repeats=15).run(progress=False)
     part = larger.sel(n=[40, 90], n_bins=[3, 6], repeat=range(12))
-    same_bits(found[["estimate", "pvalue"]], part[["estimate", "pvalue"]])
+    assert_same_bits(found[["estimate", "pvalue"]], part[["estimate", "pvalue"]])
 
 
 def test_repeats_are_different_samples(found):
@@ -142,7 +142,7 @@ def test_what_raises_is_recorded_and_the_rest_goes_on():
     errors = found["error"].values[0, 0]
     assert errors[status == 2][0].endswith("ZeroDivisionError: on purpose")
     assert (errors[status == 1] == "").all()
-    same_bits(found, sweep.run(progress=False, block=12))
+    assert_same_bits(found, sweep.run(progress=False, block=12))
 
 
 def test_no_warnings_of_small_cells():
@@ -366,4 +366,4 @@ def test_threads_of_the_linear_algebra_change_no_bit():
     for threads in (1, 4):
         with threadpoolctl.threadpool_limits(threads, user_api="blas"):
             found.append(sweep.run(progress=False))
-    same_bits(*found)
+    assert_same_bits(*found)
