@@ -10,7 +10,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
-from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints, effective_number
 from calibstat.data.parameters import Count, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate
@@ -75,7 +75,7 @@ class Multiplier(Null):
 
         def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
             each = np.take(random_signs(how_many(codes))(stream, size, kept), codes, axis=-1)
-            return each - np.average(each, axis=-1, weights=weights)[:, None] if self.centred else each
+            return centred_signs(each, weights) if self.centred else each
 
         values = replicate(
             lambda each: signed_values(prepared, sample, each),
@@ -102,6 +102,15 @@ class Multiplier(Null):
             f"given {names}, the mean of outcome - prediction seen through {lens!r} is zero{weak}; one random sign for "
             f"each {each} (asymptotic: at least 500 rows, 10 events and 10 non-events expected in each cell){exact}"
         )
+
+
+def centred_signs(signs: Floats, weights: Floats | None) -> Floats:
+    """Subtract from signs (R, n) their mean; with weights, from each the weighted sum of the others.
+
+    The sign of a row that has most of the weight is nearly the whole mean, which would take its noise away.
+    """
+    mean = np.average(signs, axis=-1, weights=weights)[:, None]
+    return signs - mean if weights is None else signs * (1 + weights / weights.sum()) - mean
 
 
 def check_residuals(estimator: Estimator) -> None:
@@ -154,20 +163,28 @@ class MergedCells(Binning):
 
 
 def join_scarce(index: Ints, size: int, predictions: Predictions, expected: float) -> Ints:
-    """Number neighbouring cells (L,) alike until each expects so many rows of every outcome."""
-    scarcest = np.concatenate([predictions.components, 1 - predictions.components], axis=1)
-    sums = np.stack([np.bincount(index, each, minlength=size) for each in scarcest.T], axis=-1)
-    return join(sums, lambda found: bool((found >= expected).all()))
+    """Number neighbouring cells (L,) alike until each expects so many rows, in effect, of every outcome."""
+    return join(
+        expected_sums(index, size, predictions), lambda found: bool((effective_number(*found) >= expected).all())
+    )
+
+
+def expected_sums(index: Ints, size: int, predictions: Predictions) -> Floats:
+    """(L, 2, m) sums of weights and of their squares that each cell expects of each outcome."""
+    each = np.concatenate([predictions.components, 1 - predictions.components], axis=1).T
+    mass = 1.0 if predictions.weights is None else predictions.weights
+    sums = [[np.bincount(index, mass**power * column, size) for column in each] for power in (1, 2)]
+    return np.moveaxis(np.array(sums), -1, 0)
 
 
 def join(sums: Array, enough: Callable[[Array], bool]) -> Ints:
     """Number neighbouring cells (L, k) alike until their sums are enough; a remainder joins the last one."""
-    joined, number, open_sums = np.empty(len(sums), dtype=np.intp), 0, np.zeros(sums.shape[1])
+    joined, number, open_sums = np.empty(len(sums), dtype=np.intp), 0, np.zeros(sums.shape[1:])
     for cell, own in enumerate(sums):
         joined[cell] = number
         open_sums = open_sums + own
         if enough(open_sums):
-            number, open_sums = number + 1, np.zeros(sums.shape[1])
+            number, open_sums = number + 1, np.zeros(sums.shape[1:])
     return np.minimum(joined, max(number - 1, 0))
 
 
@@ -176,9 +193,13 @@ def merge_cells(estimator: Estimator, sample: Sample, expected: float) -> tuple[
     binning = estimator.cut_by
     if binning is None:
         return estimator, ""
-    merged = MergedCells(binning, expected)
-    before, after = (each.cut(sample.predictions).size for each in (binning, merged))
+    merged, predictions = MergedCells(binning, expected), sample.predictions
+    before, after = (each.cut(predictions).size for each in (binning, merged))
     says = f"cells that expect fewer than {expected:g} events or non-events are merged: {after} of {before} remain"
+    least = effective_number(*expected_sums(np.zeros(len(sample), dtype=np.intp), 1, predictions)[0]).min()
+    if least < expected:
+        by = "" if predictions.weights is None else "in effect, by weights, "
+        says += f"; all rows together expect {least:.3g}, {by}fewer than that, so that p is rough"
     return estimator.recut(merged), f"; {says}"
 
 
@@ -243,8 +264,8 @@ class Weak(Restating):
     the larger of that of redrawn labels and that of centred signs (`Multiplier`, centred over all rows, never cell by
     cell). Asymptotic; measured size 1 to 7.5 % at level 5 % in worlds that satisfy the weak null.
 
-    Neighbouring cells are merged until each expects `min_expected` events and as many non-events; the result says how
-    many remain.
+    Neighbouring cells are merged until each expects `min_expected` events and as many non-events, in effect by weights
+    (Kish 1965); the result says how many remain.
 
     Parameters
     ----------

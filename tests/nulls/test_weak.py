@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.nulls.multiplier import MergedCells, Multiplier, Weak, join
+from calibstat.nulls.multiplier import MergedCells, Multiplier, Weak, centred_signs, join
 
 
 def world(n, seed, chance=lambda p, v: p, scores=None):
@@ -97,3 +97,25 @@ def test_clusters_leave_the_redraw_out():
 def test_parameters_are_checked(bad):
     with pytest.raises(ValueError, match=r"n_resamples|min_expected"):
         Weak(**bad)
+
+
+def test_cells_are_merged_by_rows_in_effect():
+    sample = world(600, 0)
+    heavy = cs.Sample(
+        sample.outcomes,
+        sample.predictions.event,
+        variables={"v": sample.predictions.variables["v"].values},
+        sample_weight=np.where(np.arange(600) % 60 == 0, 200.0, 1.0),
+        labels=[0, 1],
+    )
+    sizes = [MergedCells(cs.EqualMass(10)).cut(cs.Given("v")(each).predictions).size for each in (sample, heavy)]
+    assert sizes == [10, 1]  # of ten rows with most of the weight five events are expected
+    assert "in effect, by weights, fewer" in cs.calibration_test(heavy, cs.VECE("v"), null=Weak(19), rng=0).hypothesis
+
+
+def test_signs_of_a_row_with_most_of_the_weight_keep_its_noise():
+    signs, weights = np.random.default_rng(0).choice([-1.0, 1.0], (50, 4)), np.array([97.0, 1, 1, 1])
+    assert np.abs(centred_signs(signs, None).mean(axis=1)).max() < 1e-15
+    kept, share = centred_signs(signs, weights), weights / 100
+    np.testing.assert_allclose(kept[:, 0], signs[:, 0] - signs[:, 1:] @ share[1:])
+    np.testing.assert_array_equal(centred_signs(signs, np.array([1.0, 0, 0, 0]))[:, 0], signs[:, 0])

@@ -53,15 +53,21 @@ def _merged(binning: MergedCells, names: list[Any], seen: Rows) -> list[Hashable
         places.setdefault(name, []).append(i)
     columns = [1] if len(seen.classes) == 2 else range(len(seen.classes))
     number, merged = 0, {}
-    hopes = [0.0] * (2 * len(columns))
+    own: list[int] = []
     for name in sorted(places, key=lambda each: min(seen.rows[i].p[names[0]] for i in places[each])):
         merged[name] = number
-        for at, k in enumerate(columns):
-            hopes[2 * at] += sum(seen.rows[i].p[k] for i in places[name])
-            hopes[2 * at + 1] += sum(1 - seen.rows[i].p[k] for i in places[name])
-        if min(hopes) >= binning.expected:
-            number, hopes = number + 1, [0.0] * len(hopes)
+        own += places[name]
+        chances = [[seen.rows[i].p[k] for i in own] for k in columns]
+        chances += [[1 - each for each in column] for column in chances]
+        if min(_rows_in_effect(column, [seen.rows[i].weight for i in own]) for column in chances) >= binning.expected:
+            number, own = number + 1, []
     return [min(merged[name], max(number - 1, 0)) for name in inner]
+
+
+def _rows_in_effect(chances: list[float], weights: list[float]) -> float:
+    """How many equally weighted rows that have the event would be as good as those that are expected (Kish 1965)."""
+    squares = sum(w**2 * p for w, p in zip(weights, chances, strict=True))
+    return sum(w * p for w, p in zip(weights, chances, strict=True)) ** 2 / squares if squares else 0.0
 
 
 def _cross(factors: tuple[cs.Binning, ...], names: list[Any], seen: Rows) -> list[Hashable]:

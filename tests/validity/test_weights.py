@@ -1,0 +1,70 @@
+"""Tests and intervals hold where weights are very unequal: a few rows have most of the weight, or one row half of it.
+
+Weights are independent of all else, or known functions of the prediction. Checks fail beyond four standard errors of
+their runs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.nulls import multiplier
+from calibstat.nulls.multiplier import Weak
+
+WEIGHTS = {
+    "pareto": lambda n, rng: 1 / (1 - rng.random(n)),
+    "lognormal": lambda n, rng: np.exp(1.5 * rng.normal(size=n)),
+    "one heavy row": lambda n, rng: np.where(np.arange(n) == 0, float(n), 1.0),
+}
+SCORES = {"common": (1, 1), "rare": (1, 9), "bold": (0.5, 0.5)}
+
+
+def weighted(weights, scores, n, rng, slope=1.0):
+    """A sample whose chances lie closer to their mean than its predictions, if the slope is below one."""
+    a, b = SCORES[scores]
+    p, age = rng.beta(a, b, n), rng.random(n)
+    chance = a / (a + b) + slope * (p - a / (a + b))
+    labels = (rng.random(n) < chance).astype(int)
+    return cs.Sample(labels, p, variables={"age": age}, sample_weight=WEIGHTS[weights](n, rng), labels=[0, 1])
+
+
+def assert_at_most(share, nominal, runs):
+    assert share <= nominal + 4 * np.sqrt(nominal * (1 - nominal) / runs)
+
+
+def weak_rejections(weights, scores, runs, n=500):
+    """Share of samples in which the weak null is rejected at 5 %, though it holds."""
+    rng = np.random.default_rng(20261101)
+    samples = (weighted(weights, scores, n, rng, slope=0.5) for _ in range(runs))
+    return np.mean(
+        [cs.calibration_test(each, cs.VECE("age"), null=Weak(199), rng=rng).pvalue <= 0.05 for each in samples]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scores", SCORES)
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_weak_null(weights, scores):
+    assert_at_most(weak_rejections(weights, scores, 400), 0.05, 400)
+
+
+@pytest.mark.slow
+def test_negative_control_signs_centred_without_regard_to_shares(monkeypatch):
+    def plain(signs, weights):
+        return signs - np.average(signs, axis=-1, weights=weights)[:, None]
+
+    monkeypatch.setattr(multiplier, "centred_signs", plain)
+    with pytest.raises(AssertionError):
+        assert_at_most(weak_rejections("one heavy row", "common", 400), 0.05, 400)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scores", ["common", "bold"])
+@pytest.mark.parametrize("weights", WEIGHTS)
+def test_interval_of_vece_holds_the_true_zero(weights, scores):
+    rng = np.random.default_rng(20261102)
+    samples = (weighted(weights, scores, 500, rng, slope=0.5) for _ in range(150))
+    found = [cs.estimate(each, cs.VECE("age"), n_resamples=199, rng=rng).confidence_interval.low for each in samples]
+    assert_at_most(np.mean(np.array(found) > 0), 0.05, 150)
