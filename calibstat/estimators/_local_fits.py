@@ -135,24 +135,7 @@ def _distance_to_nearest(points: Floats, centres: Floats) -> Floats:
     return np.minimum(np.abs(points - sides[0]), np.abs(points - sides[1]))
 
 
-def error_scales(rows: Floats, mass: Floats) -> tuple[float, float]:
-    r"""Return the two traces that turn residuals into standard errors.
-
-    With L the (n, n) matrix of a fit, :math:`\delta_1 = \operatorname{tr} (I-L)^T(I-L)`, and :math:`\delta_2` is the
-    trace of the square of that matrix. The residual variance is RSS / delta_1, with delta_1^2 / delta_2 degrees of
-    freedom. `rows` (M, M) is `LocalOperator.matrix` at the centres, and `mass` (M,) has the numbers of rows of cells.
-    """
-    # L acts on cell means. In unit vectors of the cells it has the form `inner`, and I - L leaves the n - M other
-    # directions as they are.
-    root = np.sqrt(mass)
-    inner = root[:, None] * rows * root
-    both = inner + inner.T - inner.T @ inner
-    n, trace = mass.sum(), np.trace(both)
-    return float(n - trace), float(n - 2 * trace + (both**2).sum())
-
-
-# The number of cells on which the band is computed, and the largest number of different values without cells.
-BAND_CELLS = 256
+# The largest number of different values without cells.
 MOST_CELLS = 2**15
 
 
@@ -170,25 +153,10 @@ class LocalFit(Protocol):
 
 @final
 @dataclass(frozen=True, eq=False)
-class Pooled:
-    """Groups of neighbouring cells: the start, the centre and the mass (C,) of each, from n rows in all."""
-
-    starts: Ints
-    centres: Floats
-    mass: Floats
-    n: int
-
-    def sums(self, values: Floats) -> Floats:
-        """Add up values of cells (..., M): (..., C)."""
-        return values if len(self.starts) == values.shape[-1] else np.add.reduceat(values, self.starts, axis=-1)
-
-
-@final
-@dataclass(frozen=True, eq=False)
 class LocalCells:
     """Cells in increasing order of x, with the mean of x and the mass (M,) of each.
 
-    `values` (n,) is x, `n` the number of rows with weight, and `rows` their effective number, W^2 / sum w^2.
+    `values` (n,) is x, and `n` the number of rows with weight.
     """
 
     plan: TallyPlan
@@ -196,7 +164,6 @@ class LocalCells:
     centres: Floats
     mass: Floats
     n: int
-    rows: float
 
     @classmethod
     def cut(cls, estimator: Estimator, predictions: Predictions, n_cells: int | None) -> LocalCells | None:
@@ -212,9 +179,7 @@ class LocalCells:
         mass = counts.astype(float) if weights is None else plan.fixed.weight
         known = plan.prediction[:, 0] if weights is None and predictions.keys == (1,) else None
         centres = _centres(values, index, mass, weights, known)
-        if weights is None:
-            return cls(plan, values, centres, mass, len(values), float(len(values)))
-        return cls(plan, values, centres, mass, int((weights > 0).sum()), predictions.effective_rows)
+        return cls(plan, values, centres, mass, len(values) if weights is None else int((weights > 0).sum()))
 
     def range(self, trim: float) -> tuple[float, float]:
         """Return the `trim` and 1 - `trim` quantiles of x among the rows with weight."""
@@ -245,26 +210,13 @@ class LocalCells:
         widths = nearest_widths(points, self.centres, self.mass, smooth.span, self.n)
         return LocalOperator(points, self.centres, widths, smooth.degree)
 
-    @property
-    def variances(self) -> Floats:
-        """The variance (M,) of each cell's weighted sum of outcomes under calibration."""
-        predictions = self.plan.predictions
-        variance = predictions.chances.prod(axis=1)
-        if predictions.weights is not None:
-            variance = variance * predictions.weights**2
-        sums = np.bincount(self.plan.cells.index, variance, minlength=len(self.centres))
-        return sums.astype(float, copy=False)
-
-    def pooled(self) -> Pooled:
-        """Group neighbouring cells if there are more than `BAND_CELLS`."""
-        size = len(self.centres)
-        starts = np.arange(size)
-        if size > BAND_CELLS:
-            starts = np.unique(np.linspace(0, size, BAND_CELLS, endpoint=False).astype(np.intp))
-        mass = np.add.reduceat(self.mass, starts)
-        moments = np.add.reduceat(self.mass * self.centres, starts)
-        centres = np.divide(moments, mass, out=self.centres[starts].copy(), where=mass > 0)
-        return Pooled(starts, centres, mass, self.n)
+    def squares(self, sizes: Floats | None = None) -> Floats:
+        """Add up squared weights of rows, each times its size (n,), if there are sizes: (M,)."""
+        weights, index = self.plan.predictions.weights, self.plan.cells.index
+        if weights is None and sizes is None:
+            return self.mass
+        each = sizes if weights is None else weights**2 * (1.0 if sizes is None else sizes)
+        return np.bincount(index, each, minlength=len(self.centres)).astype(float, copy=False)
 
 
 def _centres(values: Floats, index: Ints, mass: Floats, weights: Floats | None, sums: Floats | None) -> Floats:

@@ -57,7 +57,7 @@ class Belt:
     levels : tuple of float
         Confidence levels of the belts.
     low, high : (levels, G) floats
-        Simultaneous bounds of the curve at each level.
+        Bounds of the whole curve at about each level, if it is a polynomial of the selected degree or less.
     """
 
     statistic: float
@@ -91,7 +91,10 @@ class CalibrationBelt(Estimator):
     T does not follow a chi-squared law, because the degree is selected from the same data; `calibration_test` redraws
     labels and selects anew on each draw, which is exact. The record also has the corrected asymptotic p-value given m
     (Nattino et al.), the curve, and 80 % and 95 % belts: bounds over the coefficients for which
-    :math:`(\beta - \hat\beta)^T I (\beta - \hat\beta)` is at most the quantile of T given m, as in givitiR.
+    :math:`(\beta - \hat\beta)^T I (\beta - \hat\beta)` is at most the quantile of T given m, as in givitiR. They are
+    asymptotic, and for curves that are such polynomials: of calibrated samples the 95 % belt held the whole diagonal in
+    94 to 97 % (n = 100 and 500 uniform, n = 300 with events of 1 and 5 %), but the curve p^2, which is none, in half of
+    the samples of 2000 rows.
 
     For two classes, and rows to which the model was not fitted. p is clipped to [1e-9, 1 - 1e-9]. No weights. Under
     calibration T has mean above 2. Blind to errors that no polynomial of that degree follows; a few extreme p have much
@@ -108,7 +111,6 @@ class CalibrationBelt(Estimator):
     ------
     ValueError
         If `max_degree` or `threshold` is out of range.
-        0 < threshold < 1.
 
     Examples
     --------
