@@ -99,13 +99,13 @@ def _storable(value: Any) -> Any:
         return {"is": type(value).__name__, "items": [_storable(each) for each in value]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise TypeError(f"{value!r} cannot be written")
+    raise TypeError(f"{value!r} cannot be written: a file holds numbers, text, arrays and calibrators of this package")
 
 
 def _storable_binning(binning: Any) -> Any:
     name = type(binning).__name__
     if name not in BINNINGS:
-        raise TypeError(f"{binning!r} cannot be written")
+        raise TypeError(f"{binning!r} cannot be written: a file holds binnings of the kinds {', '.join(BINNINGS)}")
     parameters = {each.name: _storable(getattr(binning, each.name)) for each in fields(binning) if each.init}
     return {"is": "binning", "name": name, "fields": parameters}
 
@@ -119,7 +119,7 @@ def _restored(content: Any) -> Any:
         found = made.__new__(made)
         for key, value in content["state"].items():
             if not key.isidentifier() or key.startswith("__") or callable(getattr(made, key, None)):
-                raise ValueError(f"{key!r} is not an attribute of {content['name']}")
+                raise ValueError(f"{key!r} is no attribute of a {content['name']}")
             setattr(found, key, _restored(value))
         _check(found)
         return found
@@ -142,7 +142,7 @@ def _array(content: dict[str, Any]) -> Any:
         raise ValueError(f"arrays of {dtype} are not read")
     found = np.array(content["values"], dtype=dtype)
     if not (np.abs(found) < LARGEST).all():
-        raise ValueError(f"an array holds numbers that are not below {LARGEST:g} in size")
+        raise ValueError(f"an array holds a number that is not finite, or not below {LARGEST:g} in size")
     return found
 
 
@@ -162,26 +162,27 @@ def _check(found: Any) -> None:
     missing = {*found._get_param_names(), *(("classes_", "n_features_in_") if fitted else ())} - set(state)
     strange = set(state) - fitted - set(found._get_param_names())
     if missing or strange:
-        raise ValueError(f"{name} has {sorted(strange)} and lacks {sorted(missing)}")
+        wrong = {"lacks": missing, "holds the unknown": strange}
+        raise ValueError(" and ".join(f"its {name} {verb} {', '.join(sorted(w))}" for verb, w in wrong.items() if w))
     for key, value in state.items():
         if isinstance(value, float) and not (abs(value) < LARGEST or value == np.inf):
-            raise ValueError(f"{key} of {name} is {value}")
+            raise ValueError(f"{key} of its {name} is {value}, but a finite number is expected")
         if key in ("edges_", "cuts_", "scores_", "knots_") and (np.ndim(value) != 1 or (np.diff(value) < 0).any()):
-            raise ValueError(f"{key} of {name} does not increase")
+            raise ValueError(f"{key} of its {name} are not in increasing order")
     parts = state.get("calibrators_", [])
     if not all(isinstance(each, Calibrator) for each in (parts.values() if isinstance(parts, dict) else parts)):
-        raise ValueError(f"calibrators_ of {name} holds something else")
+        raise ValueError(f"calibrators_ of its {name} holds something else than calibrators")
     if "tree_" in state:
         _check_tree(found.tree_, found.n_features_in_)
         if len(state.get("values_", found.tree_["left"])) != len(found.tree_["left"]):
-            raise ValueError("its tree_ has nodes without values_")
+            raise ValueError("its tree_ has not one of values_ for each node")
     if fitted:
         if not isinstance(found.classes_, np.ndarray) or found.classes_.shape != np.unique(found.classes_).shape:
-            raise ValueError("its classes_ are not different ones")
+            raise ValueError("its classes_ are not an array of distinct labels")
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             said = found._said(_few_rows(found))
         if said.shape[1] != len(found.classes_):
-            raise ValueError(f"it is of {len(found.classes_)} classes, but says {said.shape[1]} columns")
+            raise ValueError(f"it is for {len(found.classes_)} classes, but gives {said.shape[1]} probabilities")
 
 
 def _few_rows(found: Any) -> Any:
@@ -190,7 +191,7 @@ def _few_rows(found: Any) -> Any:
     n_columns, n_classes = int(found.n_features_in_), len(found.classes_)
     shown = n_columns - len(variables)
     if n_columns != found.n_features_in_ or not (shown == n_classes or (n_classes == 2 and 1 <= shown <= 10**6)):
-        raise ValueError(f"it is of {n_classes} classes, but takes {found.n_features_in_} columns")
+        raise ValueError(f"it is for {n_classes} classes, but takes {found.n_features_in_} columns")
     rows = np.linspace(0, 1, 101)[:, None] if shown == 1 else np.vstack([np.eye(shown), np.full((1, shown), 1 / shown)])
     places = sorted({position_of(found, n_columns, each) for each in variables})
     whole = np.empty((2, len(rows), n_columns))
@@ -206,6 +207,6 @@ def _check_tree(tree: Any, n_columns: int) -> None:
     sound = len(left) == len(right) == len(feature) == len(threshold) > 0
     # A child comes after its parent, so that every path ends.
     if not (sound and (children > number[inner]).all() and (children < len(left)).all()):
-        raise ValueError("its tree_ has nodes without an end")
+        raise ValueError("its tree_ has a branch without an end")
     if not ((feature[inner] >= 0) & (feature[inner] < n_columns)).all():
         raise ValueError("its tree_ splits on columns that are not there")

@@ -193,10 +193,20 @@ def test_trees_without_an_end_are_refused(rows, tmp_path):
 @pytest.mark.parametrize(
     ("calibrator", "key", "value", "message"),
     [
-        (cal.Temperature(), "classes_", {"is": "array", "type": "<i8", "values": [0, 2]}, "but says 3 columns"),
-        (cal.Temperature(), "classes_", {"is": "array", "type": "<i8", "values": [0, 2, 2]}, "not different"),
-        (cal.Temperature(), "classes_", [[1]], "not different"),
-        (cal.DecisionTree(max_depth=1), "values_", {"is": "array", "type": "<f8", "values": [[0, 1]]}, "without"),
+        (cal.Temperature(), "classes_", {"is": "array", "type": "<i8", "values": [0, 2]}, "but gives 3 probabilities"),
+        (
+            cal.Temperature(),
+            "classes_",
+            {"is": "array", "type": "<i8", "values": [0, 2, 2]},
+            "not an array of distinct labels",
+        ),
+        (cal.Temperature(), "classes_", [[1]], "not an array of distinct labels"),
+        (
+            cal.DecisionTree(max_depth=1),
+            "values_",
+            {"is": "array", "type": "<f8", "values": [[0, 1]]},
+            "not one of values_ for each node",
+        ),
     ],
 )
 def test_parts_that_do_not_fit_each_other_are_refused(calibrator, key, value, message, tmp_path):
