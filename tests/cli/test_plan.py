@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from suites import slow
+
 
 def test_the_first_line_is_the_answer(run):
     code, out, err = run("plan", "--ece", "0.1", "--runs", "80")
@@ -45,7 +47,7 @@ def test_smallest_error(run):
         (["plan", "--ece", "0.1", "--power", "2"], "error: --power is 2.0"),
         (["plan", "--n", "0"], "error: --n is 0; it must be an integer of at least 1"),
         (["plan", "--n", "1", "--runs", "50"], "no effect is seen with power 0.8 in 1 labels: at 0.2489, the largest"),
-        (["plan", "--n", "10", "--runs", "200"], "no effect is seen with power 0.8 in 10 labels"),
+        slow((["plan", "--n", "10", "--runs", "200"], "no effect is seen with power 0.8 in 10 labels")),
         (["plan", "--ece", "0.1", "--lens", "top-k:2"], "take top-label"),
         (["plan", "--ece", "0.1", "--estimator", "nothing"], "there is no estimator"),
         (["plan", "--ece", "0.01", "--max-n", "50"], "(--max-n), the power is 0."),

@@ -83,6 +83,7 @@ def test_equal_and_opposite_errors_are_rarely_told_apart(said):
     assert single > 0.5
 
 
+@pytest.mark.slow
 def test_a_clear_case_is_found():
     """The negative control of all sizes above: over-confident predictions against their recalibration; 20 runs."""
     family, single = told_apart(20, bold, {"platt": cal.Platt(), "beta": cal.Beta()}, seed=4, n=1000)
@@ -90,6 +91,7 @@ def test_a_clear_case_is_found():
     assert single > 0.9
 
 
+@pytest.mark.slow
 def test_rows_of_the_fit_would_give_wrong_pvalues():
     """Why rows of the fit are refused: tested on them isotonic regression is rejected far too rarely; 30 runs."""
     inside, outside = [], []

@@ -1,4 +1,4 @@
-"""A real cluster of processes: same bits as threads, whoever is killed."""
+"""A cluster of workers, in the slow suite of real processes: same bits as threads, whoever is killed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from distributed import Client, LocalCluster
 import calibstat as cs
 from calibstat.cli.main import main
 from calibstat.sweeps.store import read
+from suites import slow_but
 from sweeps.comparing import assert_same_bits
 from sweeps.slow_study import make
 from sweeps.test_command_line import STUDY
@@ -22,11 +23,12 @@ from sweeps.test_store import finished, wait_until
 pytestmark = pytest.mark.filterwarnings("default")
 
 
-@pytest.fixture(scope="module")
-def client():
+@pytest.fixture(scope="module", params=slow_but([False], [False, True]), ids=["threads", "processes"])
+def client(request):
+    """Two workers, by default within this process, whose start costs less."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0")
+        cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=request.param, dashboard_address=":0")
         with cluster, Client(cluster) as found:
             yield found
 
@@ -37,7 +39,7 @@ def whole():
 
 
 @pytest.mark.parametrize("block", [2, 12])
-def test_processes_give_the_same_bits(whole, client, block):
+def test_workers_give_the_same_bits(whole, client, block):
     assert_same_bits(whole, make().run(client, progress=False, block=block))
 
 
@@ -73,6 +75,7 @@ def test_errors_on_workers_are_recorded(client):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("client", [True], indirect=True, ids=["processes"])
 def test_a_killed_worker_loses_nothing(whole, client, tmp_path):
     def sleepy():
         os.environ["SWEEP_SECONDS"] = "0.2"

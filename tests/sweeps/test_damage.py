@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
@@ -20,10 +23,17 @@ def make():
     return Sweep(models, n=[30, 50], n_bins=[5, 6], estimators=estimators, n_repeats=8, rng=0)
 
 
+@pytest.fixture(scope="module")
+def finished_store(tmp_path_factory):
+    store = tmp_path_factory.mktemp("finished") / "s"
+    make().run(store=store, progress=False, block=4)
+    return store
+
+
 @pytest.fixture
-def store(tmp_path):
-    make().run(store=tmp_path / "s", progress=False, block=4)
-    return tmp_path / "s"
+def store(finished_store, tmp_path):
+    """A finished study of one's own."""
+    return Path(shutil.copytree(finished_store, tmp_path / "s"))
 
 
 def test_a_chunk_that_was_deleted_is_computed_again(store):

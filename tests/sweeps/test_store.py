@@ -158,15 +158,18 @@ def test_what_is_no_store_is_left_alone(tmp_path):
     assert (tmp_path / "notes" / "file").read_text() == "mine"
 
 
-def test_several_processes_make_one_store_one_after_the_other(whole, tmp_path):
+@pytest.mark.parametrize("n_processes", slow_but([2], [2, 3]))
+def test_several_processes_make_one_store_one_after_the_other(whole, tmp_path, n_processes):
     """All end well with the same bits, whichever was first."""
     store = tmp_path / "study.zarr"
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join([str(ROOT), *sys.path]), SWEEP_SECONDS="0.001")
     command = [sys.executable, slow_study.__file__, str(store)]
-    processes = [subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    processes = [
+        subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) for _ in range(n_processes)
+    ]
     said = [process.communicate(timeout=300)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0]
-    assert sum("another process is at work on" in each for each in said) <= 2
+    assert [process.returncode for process in processes] == [0] * n_processes
+    assert sum("another process is at work on" in each for each in said) < n_processes
     assert_same_bits(whole, read(store))
     assert [each.name for each in tmp_path.iterdir()] == ["study.zarr"]
 

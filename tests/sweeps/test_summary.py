@@ -75,6 +75,7 @@ def test_intervals_by_hand(found):
     assert own["coverage_se"].item() == pytest.approx(np.sqrt(share * (1 - share) / 40))
 
 
+@pytest.mark.slow
 def test_coverage_of_estimates_where_nothing_is_wrong():
     """The 90 % intervals of `estimate` for the ECE of a calibrated model, 150 samples; four standard errors.
 
