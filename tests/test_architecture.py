@@ -113,6 +113,7 @@ INSIDE = {
     ("estimators/histogram.py", "xarray"),
     ("inference/results.py", "pandas"),
     ("inference/results.py", "xarray"),
+    ("inference/test.py", "calibstat.inference.estimate"),
     ("inference/intervals.py", "scipy.special"),
     ("monitoring/monitor.py", "xarray"),
     ("nulls/base.py", "scipy.special"),

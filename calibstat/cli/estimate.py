@@ -20,7 +20,7 @@ import calibstat as cs
 from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
-from calibstat.cli.test import CAUTION, EXPECTED
+from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show
 from calibstat.inference.results import layout, number, picked
 
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     options.add_input(parser)
     options.add_questions(parser)
-    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--format")
+    options.add(parser, "--costs", "--confidence-level", "--n-resamples", "--seed", "--format")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,9 @@ def run(arguments: argparse.Namespace) -> None:
             return Answer(question, found)
 
         answers = ProgressBar("estimating").each(answer, questions)
+        costs = what_it_costs(sample, questions, arguments, arguments.confidence_level)
     text = _report(answers, arguments.n_resamples, arguments.seed)
-    show(arguments.format, [each.to_dict() for each in answers], text)
+    show(arguments.format, [each.to_dict() | cost_of(each.question, costs) for each in answers], text + tell(costs))
 
 
 def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
@@ -89,6 +90,7 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
         *beside("expected", f"{EXPECTED} ({drawn})"),
         *each_beside("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
         *(line for note in notes for line in beside("note", note)),
+        *(line for each in answers if each.found.meaning for line in beside("costs", each.found.meaning)),
         *beside("data", f"n = {first.question.n}; {first.question.source}"),
         *beside("caution", CAUTION.format(these="intervals")),
     ]

@@ -55,6 +55,17 @@ def share(text: str) -> float:
     return found
 
 
+def two_costs(text: str) -> cs.DecisionLoss:
+    """Read what a false alarm and a miss cost."""
+    try:
+        alarm, miss = map(float, text.split(","))
+        return cs.DecisionLoss(costs=(alarm, miss))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not the cost of a false alarm and that of a miss, with a comma between, such as 1,4"
+        ) from None
+
+
 def column_names(text: str) -> list[str]:
     """Split the names of columns at commas; a name that holds one goes in double quotes.
 
@@ -168,6 +179,12 @@ SHARED: dict[str, dict[str, Any]] = {
         "'FixedEdges([0, 0.2, 1])'",
         default="equal-mass",
     ),
+    "--costs": {
+        "type": two_costs,
+        "metavar": "A,B",
+        "help": "also say what acting on the probabilities costs at most, where a false alarm costs A and a miss B: "
+        "acting from A / (A + B) on, through each lens that leaves two outcomes",
+    },
     "--null": _single_option(
         "NULL",
         "the null hypothesis and how its distribution is computed: strong, weak, multiplier, exact, asymptotic "

@@ -59,6 +59,11 @@ class Question:
         return lens | self.core
 
     @property
+    def decides(self) -> bool:
+        """Whether it is about two outcomes given the prediction, on which one may act."""
+        return self.view.n_outcomes == 2 and not self.given
+
+    @property
     def cells(self) -> list[str]:
         """The question in the first columns of a table: lens, class, given."""
         return [self.view.kind, "" if self.view.label is None else str(self.view.label), in_words(self.given)]

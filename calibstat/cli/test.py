@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
 from typing import Any
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     redraws = "redraws of the labels for each p-value (default: p-values are exact where possible, else 999)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
-    options.add(parser, "--null", "--level", "--seed", "--format", null="labels drawn from the predictions")
+    options.add(parser, "--costs", "--null", "--level", "--seed", "--format", null="labels drawn from the predictions")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -90,9 +90,36 @@ def run(arguments: argparse.Namespace) -> None:
                 f"class-wise is left out, since there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
         records = ask(sample, questions, null, arguments.n_resamples, arguments.seed, arguments.adjust)
+        costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
         _tell_floors(records, arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
-    show(arguments.format, [record.to_dict() for record in records], text)
+    show(
+        arguments.format, [record.to_dict() | cost_of(record.question, costs) for record in records], text + tell(costs)
+    )
+
+
+def what_it_costs(
+    sample: cs.Sample, questions: Sequence[Question], arguments: argparse.Namespace, level: float
+) -> dict[Question, cs.Estimate]:
+    """Estimate what ``--costs`` asks for, of each question on whose prediction one may act."""
+    if arguments.costs is None:
+        return {}
+    about = [question for question in questions if question.decides]
+    if not about:
+        raise ValueError("--costs: no lens leaves two outcomes here; take --lens top-label or class-wise:LABEL")
+    asked = {"confidence_level": level, "n_resamples": arguments.n_resamples or 999, "rng": arguments.seed}
+    return {each: cs.estimate(sample, each.view.lens | arguments.costs, **asked) for each in about}
+
+
+def cost_of(question: Question, costs: Mapping[Question, cs.Estimate]) -> dict[str, Any]:
+    """Return what a question's record says of costs."""
+    return {"costs": costs[question].to_dict()} if question in costs else {}
+
+
+def tell(costs: Mapping[Question, cs.Estimate]) -> str:
+    """Write what the decisions cost in lines below a report."""
+    found = [line for each, cost in costs.items() for line in beside("costs", f"{each.name}: {cost.meaning}")]
+    return "".join(f"\n{line}" for line in found)
 
 
 def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
@@ -130,6 +157,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
     """Read the sample, test it through each lens, print what was found."""
     wrong = [f"--{name}" for name in ("given", "estimator", "bins") if getattr(arguments, name) is not None]
     wrong += ["--binning"] if arguments.binning != "equal-mass" else []
+    wrong += ["--costs"] if arguments.costs is not None else []
     if wrong:
         raise ValueError(f"--omnibus has statistics of its own: leave out {' and '.join(wrong)}")
     with plain_warnings(), options.named_options(OF_NULLS):

@@ -164,6 +164,8 @@ class Capabilities:
     - `batch_size`: the smallest number of replicates to pass at once, where they share costly work. It affects values
       only by the rounding of matrix products.
     - `remark`: takes outcomes (n,) to a sentence on where the observed value comes from, or an empty text.
+    - `meaning`: takes outcomes (n,), the null mean, the interval (or None) and its level to a sentence on what the
+      value means, which is then the verdict of an estimate.
     """
 
     tally: TallyPlan | None = None
@@ -176,6 +178,7 @@ class Capabilities:
     expansion: Callable[[Array], Expansion] | None = None
     batch_size: int = 1
     remark: Callable[[Array], str] | None = None
+    meaning: Callable[[Array, float, tuple[float, float] | None, float], str] | None = None
 
     @property
     def scale(self) -> float | None:
@@ -184,12 +187,13 @@ class Capabilities:
 
     def behind(self, view: View) -> Capabilities:
         """Return the capabilities behind a lens: all are kept; those that take rows take the rows before the lens."""
-        signed, expansion, remark = self.signed, self.expansion, self.remark
+        signed, expansion, remark, meaning = self.signed, self.expansion, self.remark, self.meaning
         return replace(
             self,
             signed=signed and (lambda outcomes, signs: signed(view.outcomes(outcomes), view.weights(signs))),
             expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
             remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),
+            meaning=meaning and (lambda outcomes, *known: meaning(view.outcomes(outcomes), *known)),
         )
 
     def mapped(self, function: Callable[[Floats], Floats]) -> Capabilities:

@@ -120,17 +120,19 @@ def estimate(
     if redraws.samples.ndim == 1:  # of a number the mean is computed where it can be, as in `calibration_test`
         mean = float((exact_law(core, seen, evaluator) or redraws).mean)
     headline, noise = core.headline(value), core.headline(redraws.samples)
-    single, shown = np.ndim(headline) == 0, evaluator.present(value)
+    single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
+    middle = None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise))
     return Estimate(
         estimate=shown,
         null_mean=mean,
         headline=float(headline) if single else None,
-        headline_null_mean=None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise)),
+        headline_null_mean=middle,
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
         question=question,
         notes=notes + undefined_note(core, shown, redraws.samples),
+        meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
 
 

@@ -237,6 +237,8 @@ class CalibrationTest(Result):
         Where the observed value comes from, if the estimator can say: for `Kuiper` the worst interval.
     notes : tuple of str
         What limits the result.
+    decision : Estimate, optional
+        What acting on these probabilities costs, where that was asked for.
     """
 
     statistic: float
@@ -250,6 +252,7 @@ class CalibrationTest(Result):
     standardized: float | None = None
     remark: str = ""
     notes: tuple[str, ...] = ()
+    decision: Estimate | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -264,13 +267,15 @@ class CalibrationTest(Result):
         """One sentence: evidence of miscalibration and its size, or no evidence."""
         null = self.null_distribution
         where = f"through {self.question.lens!r} (n = {self.question.n}, p {pvalue_text(self.pvalue, null)})"
+        costs = f" {self.decision.verdict}" if self.decision else ""
         if self.pvalue > self.level:
-            return f"No evidence of miscalibration {where}."
+            return f"No evidence of miscalibration {where}.{costs}"
         of_what = self.question.estimator.quantity.replace(" (", ", ").replace(")", "")
-        return (
+        size = (
             f"Evidence of miscalibration {where}. Its size: {number(self.statistic, self.null_mean)} ({of_what}), "
             f"where {number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows."
         )
+        return size + costs
 
     @property
     def method(self) -> str:
@@ -284,6 +289,7 @@ class CalibrationTest(Result):
             | picked(self, "statistic standardized null_mean pvalue")
             | {"pvalue_low": low, "pvalue_high": high}
             | picked(self, "level remark hypothesis method notes")
+            | ({"decision": self.decision.to_dict()} if self.decision else {})
         )
 
     def _details(self) -> list[tuple[str, str]]:
@@ -324,6 +330,8 @@ class Estimate(Result):
         Its mean under calibration, on samples like this one.
     notes : tuple of str
         What limits the result.
+    meaning : str
+        The value in a sentence, where the estimator writes one, as `DecisionLoss` does.
     """
 
     estimate: Any
@@ -335,11 +343,12 @@ class Estimate(Result):
     headline: float | None = None
     headline_null_mean: float | None = None
     notes: tuple[str, ...] = ()
+    meaning: str = ""
 
     @property
     def verdict(self) -> str:
-        """The lens that was looked through, since an estimate is no test."""
-        return f"Estimate through {self.question.lens!r}"
+        """The lens that was looked through, since an estimate is no test, or what the value means."""
+        return self.meaning or f"Estimate through {self.question.lens!r}"
 
     def _values(self) -> dict[str, Any]:
         """``estimate`` and ``null_mean`` are those of the headline, where there is one.
@@ -353,6 +362,7 @@ class Estimate(Result):
             | {"estimate": self.headline, "null_mean": self.headline_null_mean}
             | {"values": self.estimate if several else None, "null_means": self.null_mean if several else None}
             | picked(self, "confidence_interval confidence_level interval_note notes")
+            | ({"meaning": self.meaning} if self.meaning else {})
         )
 
     def _details(self) -> list[tuple[str, str]]:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, as_generator, effective_number
-from calibstat.data.parameters import LEVEL, check_share
+from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.inference.arguments import check_null, look_through
-from calibstat.inference.results import CalibrationTest
+from calibstat.inference.results import CalibrationTest, Estimate
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
@@ -31,6 +31,7 @@ def calibration_test(
     null: Null | str | None = None,
     level: float = LEVEL,
     n_resamples: int | None = None,
+    decision: Estimator | None = None,
     rng: RNG = None,
 ) -> CalibrationTest:
     """Test the hypothesis of calibration, in the sense of the estimator's lens.
@@ -56,6 +57,9 @@ def calibration_test(
         From which p-value on the verdict says that there is evidence; p-values do not depend on it.
     n_resamples : int, optional
         How often the null is drawn that `null` names, or labels where it names none; an object says so itself.
+    decision : Estimator, optional
+        ``DecisionLoss(costs=(1, 4))``, for example: the verdict then says what acting on these probabilities costs at
+        most, with confidence 1 - `level`. The p-value does not depend on it.
     rng : int, Generator or None
         The same `rng` gives the same p-value; a distribution that is computed needs none.
 
@@ -101,7 +105,8 @@ many rows.
     if np.isnan(value):
         why = why_undefined(estimator)
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
-    null, distribution = _distribution(null, core, seen, as_generator(rng), evaluator)
+    generator = as_generator(rng)
+    null, distribution = _distribution(null, core, seen, generator, evaluator)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
     return CalibrationTest(
@@ -118,7 +123,16 @@ many rows.
         notes=power_note(null, distribution, value)
         + cluster_note(cluster_count(null, seen.predictions))
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
+        decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),
     )
+
+
+def _cost(sample: Sample, decision: Estimator, lens: Lens, level: float, rng: np.random.Generator) -> Estimate:
+    """Estimate what a decision loses, through the lens of the test."""
+    from calibstat.inference.estimate import estimate  # it needs this file
+
+    check_kind("decision", decision, Estimator, "DecisionLoss(costs=(1, 4))")
+    return estimate(sample, decision, lens=lens, confidence_level=1 - level, rng=rng)
 
 
 def _distribution(

@@ -66,6 +66,34 @@ def test_no_interval_is_null_and_said(estimated, off):
     assert "none" in text.splitlines()[1]
 
 
+def test_costs_are_told_of_each_lens_that_leaves_two_outcomes(estimated, off, run):
+    options = (off, "--costs", "1,4", "--n-resamples", "99")
+    top, canonical, *classes = records_of(estimated(*options, "--format", "json"))
+    sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*")
+    found = cs.estimate(sample, cs.TopLabel() | cs.DecisionLoss(costs=(1.0, 4.0)), n_resamples=99, rng=0)
+    assert top["costs"] == found.to_dict()
+    assert "costs" not in canonical
+    assert all("What it costs" in each["costs"]["meaning"] for each in classes)
+    told = " ".join(estimated(*options)[1].split())
+    assert f"costs top-label: {found.verdict}" in told
+    tested = " ".join(
+        run("test", off, "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--costs", "1,4")[1].split()
+    )
+    assert "costs top-label: What it costs (acting from 0.2 on, where a false alarm costs 1 and a miss 4)" in tested
+    _, text, _ = estimated(off, "--lens", "top-label", "--estimator", "DecisionLoss(costs=(1, 4))")
+    assert "What it costs" in text
+
+
+def test_costs_that_cannot_be_told_are_refused(estimated, off, run):
+    for costs, words in (("1", "'1' is not the cost of a false alarm and that of a miss"), ("1,-4", "'1,-4' is not")):
+        code, _, err = estimated(off, "--costs", costs)
+        assert (code, words in err) == (2, True)
+    code, _, err = estimated(off, "--costs", "1,4", "--lens", "canonical")
+    assert (code, "no lens leaves two outcomes here" in err) == (2, True)
+    code, _, err = run("test", off, "--label", "pet", "--probs", "prob_*", "--costs", "1,4", "--omnibus")
+    assert (code, "leave out --costs" in err) == (2, True)
+
+
 def test_text(estimated, off, run, binary):
     code, out, err = estimated(off, "--given", "age")
     assert (code, err) == (0, "")

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.stats import kstwobign, norm
 
 import calibstat as cs
-from reference.rows import Row, Rows, UnclearError, keyed, residual, ties, total, unit
+from reference.rows import Row, Rows, UnclearError, keyed, residual, same, ties, total, unit
 from reference.table import naive
 
 
@@ -45,6 +45,23 @@ def in_units(e: Any, seen: Rows, value: float) -> float:
 def kolmogorov_smirnov(e: cs.KolmogorovSmirnov, seen: Rows) -> float:
     lower = [residual([row for value, row in keyed(seen) if value <= cut]) for cut, _ in ties(seen)]
     return in_units(e, seen, max(0.0, *map(abs, lower)) / total(seen))
+
+
+@naive(cs.DecisionLoss)
+def decision_loss(e: cs.DecisionLoss, seen: Rows) -> float:
+    """What each other cutoff would save, for each threshold; of all of them those at or just above a prediction."""
+    unit = sum(e.costs) if e.costs else 1.0
+    asked = [e.costs[0] / unit] if e.costs else np.ravel(e.thresholds).tolist() if e.thresholds is not None else []
+    blocks, best = ties(seen), 0.0
+    below = [(t, sum(value < t and not same(value, t) for value, _ in blocks)) for t in asked]
+    if not asked:
+        below = [(value, count) for k, (value, _) in enumerate(blocks) for count in (k, k + 1)]
+    for t, start in below:
+        for other in range(len(blocks) + 1):
+            between = [row for _, rows in blocks[min(start, other) : max(start, other)] for row in rows]
+            saved = sum(row.weight * (row.y - t) for row in between)
+            best = max(best, saved if other < start else -saved)
+    return unit * best / total(seen)
 
 
 @naive(cs.AverageTwoBin)

@@ -35,8 +35,8 @@ class Entry:
         standard deviation under the null, or interpolates between rows.
     signed : bool
         Whether the value may be negative.
-    odd : bool
-        Whether it changes its sign with all residuals.
+    odd : bool or None
+        Whether it changes its sign with all residuals, or is the same (False); None if it is another value.
     ordered : bool
         Whether rows count in the order in which they come.
     fitted : bool
@@ -66,7 +66,7 @@ class Entry:
     cells_move_with: Literal["nothing", "repeats", "weights"] = "nothing"
     pairs: bool = False
     signed: bool = False
-    odd: bool = False
+    odd: bool | None = False
     ordered: bool = False
     fitted: bool = False
     neutral: float | None = 0.0
