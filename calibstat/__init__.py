@@ -73,7 +73,7 @@ _MODULES = {
     "estimators.scores": ["AUC", "RMSE", "BrierScore", "LogScore", "Score", "SphericalScore", "ZeroOneLoss"],
     "estimators.score_tests": ["MeanCalibration", "ScoreExcess", "BrierZ", "LogLossZ", "Spiegelhalter"],
     "estimators.smooth": ["SmoothCE", "SmoothECE"],
-    "estimators.squared": ["DebiasedCE", "DebiasedL2", "ECE", "RMSCE", "SquaredCE"],
+    "estimators.squared": ["DebiasedCE", "DebiasedL2", "ECE", "RMSCE", "SquaredCE", "TruthfulCE"],
     "estimators.tce": ["TCE"],
     "nulls.base": ["EmpiricalNull", "Null"],
     "nulls.asymptotic": ["Asymptotic"],

@@ -116,6 +116,7 @@ from calibstat.estimators.squared import RMSCE as RMSCE
 from calibstat.estimators.squared import DebiasedCE as DebiasedCE
 from calibstat.estimators.squared import DebiasedL2 as DebiasedL2
 from calibstat.estimators.squared import SquaredCE as SquaredCE
+from calibstat.estimators.squared import TruthfulCE as TruthfulCE
 from calibstat.estimators.standardized_cells import MultiscaleL2 as MultiscaleL2
 from calibstat.estimators.standardized_cells import StandardizedL2 as StandardizedL2
 from calibstat.estimators.tally import BinnedEstimator as BinnedEstimator

@@ -189,6 +189,53 @@ class SquaredCE(CellwiseEstimator):
         return tally.share * over_components((tally.mean_outcome - tally.mean_prediction) ** 2)
 
 
+@final
+@dataclass(frozen=True)
+class TruthfulCE(CellwiseEstimator):
+    r"""Truthful calibration error: squared sums of residuals in cells, not divided by the size of the cells.
+
+    .. math:: \sum_b \Big\lVert \frac1n \sum_{i \in b} (y_i - p_i) \Big\rVert_2^2
+
+    the event for two classes, otherwise the whole vector (Lu, Wu, Hartline & Hu 2025, who generalise the unnormalised
+    binned squared errors of Hartline, Hu & Wu 2025; a factor such as the number of cells, by which m cells of equal
+    mass give `SquaredCE`, changes no comparison and is left out). Truthful: whoever knows the chances of all classes
+    cannot lower its expectation by reporting others, whatever the cells: it is the squared bias of the cells plus
+    :math:`\sum v_i / n^2`, v the variance of an outcome, which no report changes. So a calibrated model has this in
+    place of zero, and a sharper one less of it. `ECE` and `SquaredCE`, where reports choose what a sum is divided by,
+    can be lowered so. Through ``TopLabel()`` it is not truthful, as a report then chooses the outcome that counts;
+    through `EachClass`, as `AverageTwoBin`, it is.
+
+    In squared probability units; blind to errors that cancel inside a cell. O(n K) after cutting.
+
+    Parameters
+    ----------
+    binning : Binning
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 1, 0], [0.2, 0.7, 0.9, 0.4])
+    >>> round(cs.TruthfulCE(cs.FixedEdges([0, 0.5, 1]))(sample), 6)
+    0.0325
+    """
+
+    binning: Binning = EqualMass(15)
+    quantity: ClassVar[str] = "squared mean residuals of cells, added up (truthful, binned)"
+    bounds = between(0.0, 1.0, 2.0)
+    residual_form: ClassVar[ResidualForm] = "function"
+    noise_power: ClassVar[float] = 2
+
+    @property
+    def estimand(self) -> TruthfulCE:
+        """The same in the same cells, which level sets of the prediction would make zero."""
+        return self
+
+    def terms(self, tally: Tally) -> Floats:
+        """Square the residual sums of cells over the total weight."""
+        sums = tally.outcome - tally.prediction
+        return over_components(ratio(sums, tally.total[..., None, None], empty=np.nan) ** 2)
+
+
 class _Debiased(CellwiseEstimator):
     """Debiased squared errors of cells, or their signed roots."""
 

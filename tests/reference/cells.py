@@ -91,6 +91,16 @@ def squared(e: Any, seen: Rows) -> float:
     return sum(c.share * sum(g * g for g in c.own(c.gaps())) for c in found)
 
 
+@naive(cs.TruthfulCE)
+def truthful(e: cs.TruthfulCE, seen: Rows) -> float:
+    """Sums of residuals, cell by cell and class by class."""
+    value = 0.0
+    for c in cells_of(e.binning, seen).values():
+        sums = [sum(row.weight * ((row.y == k) - row.p[k]) for row in c.rows) for k in range(len(seen.classes))]
+        value += sum(one * one for one in c.own(sums)) / total(seen) ** 2
+    return value
+
+
 @naive(cs.DebiasedCE)
 def debiased_ce(e: cs.DebiasedCE, seen: Rows) -> float:
     total = 0.0
