@@ -14,12 +14,7 @@ from calibstat.data.parameters import at_least_one, true_or_false
 
 
 def fit_line(
-    features: Floats,
-    targets: Floats,
-    weights: Floats,
-    event: Floats | None,
-    C: float = np.inf,
-    intercept: bool = True,
+    features: Floats, targets: Floats, weights: Floats, event: Floats | None, C: float = np.inf, intercept: bool = True
 ) -> tuple[float, Floats, float]:
     """Return intercept, coefficients (d,) and objective of a logistic regression on features (n, d).
 

@@ -188,12 +188,7 @@ def add_up_powers(index: Ints, size: int, prediction: Floats, chance: Array | No
 
 
 def add_up_terms(
-    index: Ints,
-    size: int,
-    prediction: Floats,
-    chance: Array | None,
-    degree: int,
-    prediction_sums: Floats | None = None,
+    index: Ints, size: int, prediction: Floats, chance: Array | None, degree: int, prediction_sums: Floats | None = None
 ) -> Floats:
     """Return the sums of `power_terms` of each cell, (k - 1, L), some rows at a time; those of p may be known."""
     sums: list[Floats] = []

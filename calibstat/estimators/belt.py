@@ -22,15 +22,7 @@ from calibstat._logistic import (
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Share
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import (
-    Capabilities,
-    Estimator,
-    Evaluator,
-    between,
-    happened,
-    two_classes,
-    unweighted,
-)
+from calibstat.estimators.base import Capabilities, Estimator, Evaluator, between, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
 from calibstat.estimators.loess import Gaps

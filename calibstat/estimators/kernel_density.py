@@ -15,15 +15,7 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Order, Positive
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import (
-    Estimator,
-    Evaluator,
-    ResidualForm,
-    all_weights,
-    between,
-    in_batches,
-    is_chances,
-)
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights, between, in_batches, is_chances
 from calibstat.estimators.tally import CellwiseEstimator, Tally, full_vector, ratio
 
 _NUMBERS_IN_A_TILE = 2**21  # numbers of a tile of kernel values

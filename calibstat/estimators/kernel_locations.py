@@ -27,14 +27,7 @@ from calibstat.estimators.base import (
     unweighted,
 )
 from calibstat.estimators.kernel import MEDIAN, SKCE
-from calibstat.estimators.kernels import (
-    Kernel,
-    LaplaceKernel,
-    features,
-    median_distance,
-    on_a_line,
-    sorted_rows,
-)
+from calibstat.estimators.kernels import Kernel, LaplaceKernel, features, median_distance, on_a_line, sorted_rows
 from calibstat.estimators.recalibration_scores import ScoreForm
 from calibstat.estimators.tally import ratio
 
