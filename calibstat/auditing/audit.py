@@ -16,12 +16,12 @@ from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 from calibstat.data.sample import Sample
+from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
 from calibstat.inference.results import number_cell, picked, plain, pvalue_cell
-from calibstat.inference.test import cluster_count, cluster_note
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -127,6 +127,7 @@ def subgroup_audit(
     groups, left_out = _groups(variables, seen, depth, min_size)
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     measured = measure_groups(whole.core, groups, seen, null, adjust, standardize, confidence_level, as_generator(rng))
+    found = ClusterCount.of(seen.predictions, null.groups)
     return SubgroupAudit(
         groups=_group_findings(groups, seen, measured, whole.lens, level),
         pvalue=measured.found.pvalue,
@@ -138,11 +139,9 @@ def subgroup_audit(
         n_resamples=measured.n_resamples,
         estimator=whole,
         assumed=f"in every group, {null.hypothesis(whole.lens, seen.predictions.given)}; all groups on the same draws",
-        notes=(
-            *(each for each in (measured.note, few) if each),
-            *cluster_note(cluster_count(null, seen.predictions)),
-        ),
+        notes=tuple(each for each in (measured.note, few, "" if found is None else str(found)) if each),
         source=seen.predictions.source,
+        clusters=found,
     )
 
 
@@ -277,12 +276,15 @@ class SubgroupAudit(Findings[GroupFinding]):
         With its lens.
     assumed : str
         The null.
+    clusters : ClusterCount, optional
+        Number of clusters, and how many of equal size would be as good, where the null names them.
     """
 
     groups: tuple[GroupFinding, ...]
     pvalue: float
     estimator: Estimator
     assumed: str
+    clusters: ClusterCount | None = None
 
     _row: ClassVar[str] = "group"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 8)
@@ -334,7 +336,8 @@ class SubgroupAudit(Findings[GroupFinding]):
         return f"No evidence of miscalibration in any of {m} groups {where}; smallest adjusted p = {smallest}."
 
     def _asked(self) -> dict[str, Any]:
-        return {"lens": repr(self.lens), "estimator": repr(self.estimator.core), "pvalue": self.pvalue}
+        asked = {"lens": repr(self.lens), "estimator": repr(self.estimator.core), "pvalue": self.pvalue}
+        return asked if self.clusters is None else asked | self.clusters.to_dict()
 
     def _rows(self) -> list[dict[str, Any]]:
         return [{key: value for key, value in group.to_dict().items() if key != "levels"} for group in self.groups]

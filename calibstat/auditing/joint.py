@@ -8,12 +8,12 @@ from typing import final
 
 import numpy as np
 
-from calibstat._text import counted
 from calibstat.auditing.groups import Group
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, effective_rows
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.streams import clusters
 from calibstat.estimators.base import (
     Capabilities,
     Estimator,
@@ -27,7 +27,7 @@ from calibstat.estimators.combined import Family, SeveralEvaluator
 from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, simultaneous_half_widths
-from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count
+from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.nulls.base import Null
 from calibstat.nulls.multiplier import Multiplier, signed_values
 
@@ -129,24 +129,25 @@ def measure_groups(
     evidence, kinds = family.evidences(values), [family.evidences(each.samples) for each in drawn]
     n_resamples = len(drawn[0].samples)
     half_widths, note = None, f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
-    if core.residual_form == "seminorm":
+    few = _few_clusters(groups, seen, null.groups)
+    if few:
+        note = few
+    elif core.residual_form == "seminorm":
         about_values = SeveralEvaluator(family.names, [replace(each, centred=True) for each in prepared], family)
-        multiplier = Multiplier(n_resamples, null.groups if isinstance(null, Multiplier) else None)
-        signs = multiplier.draw(family, seen, rng, about_values).samples
+        signs = Multiplier(n_resamples, null.groups).signs(family, seen, rng, about_values).samples
         half_widths, note = half_widths_or_note(evidence, kinds[0], [*kinds[1:], signs], confidence_level)
-        few = _few_clusters(groups, seen, multiplier)
-        half_widths, note = (None, few) if few else (half_widths, note)
     found = joint_test(evidence, kinds, adjust, standardize)
     largest = core.value_range(seen.predictions.n_classes)[1]
     return Measured(values, drawn[0].mean, found, half_widths, largest, note, n_resamples)
 
 
-def _few_clusters(groups: Sequence[Group], seen: Sample, multiplier: Multiplier) -> str:
-    """Say which group has too few clusters for an interval from signs, if any has."""
-    for group in groups:
-        count = cluster_count(multiplier, seen.predictions.take(group.rows))
-        if count is not None and count < MINIMUM_CLUSTERS:
-            found = counted(count, "cluster")
+def _few_clusters(groups: Sequence[Group], seen: Sample, by: str | None) -> str:
+    """Say which group has too few clusters, values of the variable `by`, for an interval, if any has."""
+    for group in groups if by else ():
+        predictions = seen.predictions.take(group.rows)
+        effective = effective_rows(np.bincount(clusters(seen.predictions, by)[group.rows], predictions.weights))
+        if effective < MINIMUM_CLUSTERS:
+            found = f"{effective:.3g} clusters in effect, by their sizes"
             return f"no intervals: {group.name} has {found}, but at least {MINIMUM_CLUSTERS} are needed"
     return ""
 

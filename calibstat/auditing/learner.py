@@ -14,13 +14,13 @@ from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.streams import clusters, how_many
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights
+from calibstat.draws.streams import ClusterCount, clusters, how_many
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.finite import chance_bounds
 from calibstat.inference.results import Result, noted, picked, plain, pvalue_cell, small_pvalue
-from calibstat.inference.test import MINIMUM_CLUSTERS, cluster_count, cluster_note
+from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency, Sequential
@@ -97,7 +97,7 @@ def learner_audit(
         What to do with missing values in further columns: an error, or something to learn from.
     null : Null or {"strong", "sequential", "multiplier"}, optional
         By default labels are redrawn (`Consistency`: exact). ``Multiplier(groups="patient")`` is for rows in clusters:
-        each stays in one block and has one random sign (asymptotic, and without intervals).
+        each stays in one block (asymptotic, and without intervals).
     level : float
         At which the audit rejects.
     confidence_level : float
@@ -136,8 +136,7 @@ def learner_audit(
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     null, lens = _checked(check_null(null, n_resamples), n_blocks, level), check_lens(lens)
-    learner, generator, groups = _regressor(learner), as_generator(rng), getattr(null, "groups", None)
-    generator, groups = as_generator(rng), getattr(null, "groups", None)
+    learner, generator, groups = _regressor(learner), as_generator(rng), null.groups
     columns, seen = _look(sample, variables, lens, missing, groups)
     home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
     encoded = (feature for name, column in columns.items() for feature in _encoded(name, column))
@@ -151,6 +150,7 @@ def learner_audit(
     boxes += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
     tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
     leaves = [_leaf(box, features, last, seen, is_top_label(lens, seen), tail) for box in boxes]
+    found = ClusterCount.of(seen.predictions, groups)
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(chdtrc(2 * n_blocks, statistic)),
@@ -164,8 +164,9 @@ def learner_audit(
         n=len(seen),
         n_unseen=int(last.sum()),
         lens=lens,
-        notes=cluster_note(cluster_count(null, seen.predictions)),
+        notes=() if found is None else (str(found),),
         source=seen.predictions.source,
+        clusters=found,
     )
 
 
@@ -198,7 +199,10 @@ def _look(
             f"{seen.predictions.n_classes} given {seen.predictions.condition}: look through TopLabel() or "
             "ClassWise(label), and name variables as variables=."
         )
-    rows = np.flatnonzero(all_weights(seen.predictions, None))
+    weights = seen.predictions.weights
+    if weights is None or weights.all():
+        return columns, seen
+    rows = np.flatnonzero(weights)
     return {name: column.take(rows) for name, column in columns.items()}, seen.take(rows)
 
 
@@ -473,6 +477,8 @@ class LearnerAudit(Result):
     lens : Lens
     notes : tuple of str
     source : str
+    clusters : ClusterCount, optional
+        Number of clusters, and how many of equal size would be as good, where the null names them.
     """
 
     statistic: float
@@ -489,6 +495,7 @@ class LearnerAudit(Result):
     lens: Lens
     notes: tuple[str, ...]
     source: str
+    clusters: ClusterCount | None = None
 
     _row: ClassVar[str] = "leaf"
     _indexed: ClassVar[bool] = True
@@ -533,6 +540,7 @@ class LearnerAudit(Result):
             "lens": repr(self.lens),
             **picked(self, "variables learner n n_unseen statistic pvalue block_pvalues level confidence_level"),
             **picked(self, "hypothesis source notes leaves"),
+            **({} if self.clusters is None else self.clusters.to_dict()),
         }
 
     def _rows(self) -> list[dict[str, Any]]:

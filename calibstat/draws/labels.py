@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Sample
 from calibstat.draws.poisson_binomial import CellCounts
-from calibstat.draws.streams import draw_blocks, replicate
-from calibstat.estimators.base import Evaluator
+from calibstat.draws.streams import Streams, clusters, draw_blocks, how_many, replicate
+from calibstat.estimators.base import Evaluator, all_weights
 from calibstat.estimators.tally import TallyPlan
 
 # Up to so many classes, comparing with all cumulative sums in turn is faster than bisection.
@@ -96,3 +96,75 @@ def redraw_labels(
         counts = replicate(lambda events: events[..., None], law.draw, n_resamples, n_cells, rng)
         return from_tally(counts)
     return np.concatenate([from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])
+
+
+# Draws that the dependence within clusters is chosen by, halvings of its range, and the share of draws with as little.
+_DRAWS, _HALVINGS, _TAIL = 199, 5, 0.1
+
+
+class ClusteredLabels:
+    r"""Labels with given chances, of which those of a cluster depend on each other (two classes or more).
+
+    Each row takes the common uniform number of its cluster with probability :math:`\sqrt\rho`, or else one of its own,
+    and the quantile of its law there. So rows keep their chances, and at :math:`\rho = 1` two outcomes of a cluster
+    depend on each other as strongly as they can.
+    """
+
+    def __init__(self, sample: Sample, groups: str) -> None:
+        self.law = LabelLaw(sample.predictions.chances)
+        self.outcomes = sample.outcomes
+        self.codes: Ints = clusters(sample.predictions, groups)
+        self.order = np.argsort(self.codes, kind="stable")
+        self.starts = np.flatnonzero(np.diff(self.codes[self.order], prepend=-1))
+        self.chances = sample.predictions.chances.T[:, self.order]
+        self.weights = all_weights(sample.predictions, None)[self.order]
+
+    def draw(self, dependence: float, stream: np.random.Generator, size: int, kept: int) -> Array:
+        """Draw labels (kept, n) at a dependence from 0 to 1: the first of `size` replicates."""
+        own, turns = stream.random((2, size, len(self.codes)))[:, :kept]
+        common = np.take(stream.random((size, how_many(self.codes)))[:kept], self.codes, axis=-1)
+        return self.law.invert(np.where(turns < np.sqrt(dependence), common, own))
+
+    def spread(self, labels: Array) -> Floats:
+        """Add up the squares of the sums of outcome - prediction in clusters: of labels (R, n), (R,)."""
+        drawn, total = np.take(labels, self.order, axis=-1), np.zeros(len(labels))
+        for code in range(1 if self.law.binary else 0, len(self.chances)):
+            residual = self.weights * ((drawn == code) - self.chances[code])
+            total += (np.add.reduceat(residual, self.starts, axis=-1) ** 2).sum(axis=-1)
+        return total
+
+    def strongest(self, rng: np.random.Generator) -> float:
+        """Return the strongest dependence at which clusters as alike as these are not among the tenth least alike.
+
+        An upper confidence bound (Berger & Boos 1994 take such a one for what a null leaves open), since that of few
+        clusters, or of few with an event, is mostly underestimated.
+        """
+        streams, n = Streams(rng), len(self.codes)
+        seen = self.spread(self.outcomes[None])[0] * (1 + 1e-9)
+
+        def possible(dependence: float) -> bool:
+            def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
+                return self.draw(dependence, stream, size, kept)
+
+            return bool(np.mean(replicate(self.spread, draw, _DRAWS, 3 * n, streams[0]) <= seen) >= _TAIL)
+
+        low, high = 0.0, 1.0
+        if possible(high):
+            return high
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if possible(middle) else (low, middle)
+        return high
+
+
+def redraw_in_clusters(
+    evaluator: Evaluator, sample: Sample, groups: str, n_resamples: int, rng: np.random.Generator
+) -> Floats:
+    """Evaluate a prepared statistic on labels that depend on each other in clusters as far as possible: (R, ...)."""
+    labels = ClusteredLabels(sample, groups)
+    dependence = labels.strongest(rng)
+
+    def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
+        return labels.draw(dependence, stream, size, kept)
+
+    return replicate(evaluator, draw, n_resamples, 3 * len(sample), rng, evaluator.capabilities.batch_size)

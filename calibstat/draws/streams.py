@@ -7,12 +7,12 @@ then cut. So the same ``rng`` gives the same draws under every scheduler, and fe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from calibstat._progress import track
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, effective_rows
 from calibstat.data.sample import Predictions
 
 # How many draws are held in memory at once: 2 MiB of floats stay in the cache of most processors.
@@ -104,10 +104,37 @@ def clusters(predictions: Predictions, groups: str | None) -> Ints:
         )
     codes = np.unique(predictions.variables[groups].values, return_inverse=True)[1]
     if len(codes) and codes.max() < 1:
-        raise ValueError(f"groups={groups!r}: all rows are in one cluster; at least two are needed (better 50).")
+        raise ValueError(f"groups={groups!r}: all rows are in one cluster; at least two are needed (better 20).")
     return codes.astype(np.intp, copy=False)
 
 
 def how_many(codes: Ints) -> int:
     """Return the number of clusters."""
     return int(codes.max()) + 1 if len(codes) else 0
+
+
+class ClusterCount(NamedTuple):
+    """The number of clusters, and how many of equal weight would be as good: G / (1 + the variance of their leverage).
+
+    The leverage is the share of a cluster in the weight of all rows, relative to its mean (Carter, Schnepel &
+    Steigerwald 2017).
+    """
+
+    number: int
+    effective: float
+
+    @classmethod
+    def of(cls, predictions: Predictions, groups: str | None) -> ClusterCount | None:
+        """Count the values of a variable; None without one."""
+        if groups is None:
+            return None
+        sums = np.bincount(clusters(predictions, groups), predictions.weights)
+        return cls(len(sums), effective_rows(sums))
+
+    def to_dict(self) -> dict[str, float]:
+        """Return both by name."""
+        return {"n_clusters": self.number, "effective_clusters": self.effective}
+
+    def __str__(self) -> str:
+        alike = self.effective > self.number - 0.5
+        return f"{self.number} clusters" + ("" if alike else f", as good as {self.effective:.3g} of equal size")

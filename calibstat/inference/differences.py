@@ -13,6 +13,7 @@ counts w_i w_j W_b / (W P_b) in the degenerate part: the same sums, with weights
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,7 +24,7 @@ from calibstat.data.arrays import Floats, Ints, effective_number, effective_rows
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Expansion, Headline, all_weights
-from calibstat.inference.intervals import NoInterval, NormalInterval
+from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_error
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
 MINIMUM_ROWS = 8
@@ -188,17 +189,21 @@ def normal_interval(
     is the variable that names the cluster of each row.
     """
     found = Expanded.of(core, seen, expansion)
-    variance, which = found.linear, "row"
+    error, freedom, how = float(np.sqrt(found.linear)), np.inf, "row (for many of them)"
     if groups is not None:
-        sums = np.bincount(clusters(seen.predictions, groups), found.influence)
-        variance, which = float((sums**2).sum()) * len(sums) / max(1, len(sums) - 1), f"value of {groups!r}"
+        codes = clusters(seen.predictions, groups)
+        error, freedom = cluster_error(
+            *(np.bincount(codes, each).astype(float) for each in (found.influence, found.weights))
+        )
+        how = f"value of {groups!r}, with Student's law of {freedom:.3g} degrees of freedom (for many of them)"
     unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
     return NormalInterval(
         found.value,
-        float(np.sqrt(variance + unseen)),
-        f"normal, by the influence of each {which} (for many of them)",
+        math.hypot(error, math.sqrt(unseen)),
+        f"normal, by the influence of each {how}",
         *core.value_range(seen.predictions.n_classes),
         on_range=core.extreme != "either" and unseen == 0,
+        freedom=freedom,
     )
 
 

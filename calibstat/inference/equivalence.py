@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -11,12 +11,13 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
+from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import look_through
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
-from calibstat.inference.test import cluster_count, cluster_note, events_note, fewest_rows, negative_note
+from calibstat.inference.test import events_note, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
 from calibstat.nulls.multiplier import Multiplier
 
@@ -43,9 +44,8 @@ class EquivalenceTest(Result):
     multiplier : Multiplier
         The multiplier that drew the noise.
     fewest : float
-        Number of rows of the rarest outcome; with weights, of equally weighted ones that are as good.
-    n_clusters : int or None
-        Number of clusters, where the multiplier names groups.
+        Number of rows of the rarest outcome; with weights, of equally weighted ones that are as good; of clusters in
+        which it was seen, where the multiplier names them.
     level : float
         From which p-value on the error is said to be at most the margin.
     """
@@ -59,7 +59,6 @@ class EquivalenceTest(Result):
     question: Inquiry
     multiplier: Multiplier
     fewest: float
-    n_clusters: int | None = None
     level: float = LEVEL
 
     @property
@@ -90,8 +89,8 @@ class EquivalenceTest(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What limits the result."""
-        few = () if self.n_clusters is None else events_note(self.fewest)
-        return negative_note(self.estimate) + few + cluster_note(self.n_clusters)
+        few = () if self.multiplier.groups is None else events_note(self.fewest, what="clusters")
+        return negative_note(self.estimate) + few
 
     def _values(self) -> dict[str, Any]:
         return (
@@ -107,7 +106,7 @@ class EquivalenceTest(Result):
             ("null", f"the {self.question.estimator.quantity} is larger than {margin}"),
             ("bound", self.method),
             ("estimator", repr(self.question.estimator)),
-            ("data", f"n = {self.question.n}; {self.question.source}"),
+            ("data", f"{self.question.rows}; {self.question.source}"),
             *noted(self.notes),
         ]
 
@@ -128,7 +127,7 @@ def equivalence_test(
 
     A test of calibration cannot say that an error is small; this one can (Schuirmann 1987; Wellek 2010). The upper
     bound is that of ``estimate(..., interval="finite")``, one-sided: it holds at every n, for rare and almost certain
-    events and for weights. For rows in clusters it is that of the multiplier, for many of them.
+    events and for weights. For rows in clusters it is that of the multiplier, which is asymptotic.
 
     Parameters
     ----------
@@ -187,10 +186,9 @@ def equivalence_test(
         upper_bound=upper,
         confidence_level=confidence_level,
         method=found.method,
-        question=question,
+        question=replace(question, clusters=ClusterCount.of(seen.predictions, multiplier.groups)),
         multiplier=multiplier,
-        fewest=fewest_rows(seen),
-        n_clusters=cluster_count(multiplier, seen.predictions),
+        fewest=fewest_rows(seen, multiplier.groups),
         level=level,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,7 @@ from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_gener
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
+from calibstat.draws.streams import ClusterCount
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
@@ -27,10 +29,7 @@ from calibstat.inference.intervals import (
 )
 from calibstat.inference.results import Estimate
 from calibstat.inference.test import (
-    ENOUGH_CLUSTERS,
     MINIMUM_CLUSTERS,
-    cluster_count,
-    cluster_note,
     events_note,
     exact_law,
     fewest_rows,
@@ -120,6 +119,7 @@ def estimate(
     if redraws.samples.ndim == 1:  # of a number the mean is computed where it can be, as in `calibration_test`
         mean = float((exact_law(core, seen, evaluator) or redraws).mean)
     headline, noise = core.headline(value), core.headline(redraws.samples)
+    groups = interval.groups if isinstance(interval, Multiplier) else None
     single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
     middle = None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise))
     return Estimate(
@@ -130,7 +130,7 @@ def estimate(
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
-        question=question,
+        question=replace(question, clusters=ClusterCount.of(seen.predictions, groups)),
         notes=notes + undefined_note(core, shown, redraws.samples),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
@@ -147,17 +147,18 @@ def _interval(
     value: Floats,
 ) -> tuple[ConfidenceInterval | None, str, tuple[str, ...]]:
     """Return the interval and what it is, or none and why; and what limits it."""
-    fewest = fewest_rows(seen)
     if isinstance(asked, Bootstrap):
         found = bootstrap_interval(Headline(core), seen, level, asked, rng)
-        return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest)
+        return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest_rows(seen))
     multiplier = asked if isinstance(asked, Multiplier) else Multiplier(len(redraws))
     numbers = None if multiplier.groups is not None else core.headline(redraws)
     try:
         given = None if evaluator.shape else evaluator
         chosen = interval_of(core, seen, multiplier, numbers, rng, given, finite=asked == "finite")
         notes = negative_note(float(core.headline(value))) if chosen.of_error else ()
-        few = events_note(fewest, of_error=chosen.of_error) if multiplier.groups or not chosen.of_error else ()
+        groups, what = multiplier.groups, "rows" if multiplier.groups is None else "clusters"
+        about = groups is not None or not chosen.of_error
+        few = events_note(fewest_rows(seen, groups), chosen.of_error, what) if about else ()
         return chosen.interval(level), chosen.method, notes + few + (HIDDEN if chosen.hidden else ())
     except NoInterval as reason:
         if asked is not None:
@@ -214,7 +215,8 @@ def interval_of(
         if expand is None:
             raise NoInterval(_why_none(core))
         expansion = expand(seen.outcomes)
-    count, clustered = _clusters(multiplier, seen), multiplier.groups is not None
+    _refuse_few_clusters(multiplier, seen)
+    clustered = multiplier.groups is not None
     if expansion is not None and expansion.degenerate is None:
         return normal_interval(core, seen, expansion, multiplier.groups)
     value = float(own(seen.outcomes))
@@ -236,7 +238,7 @@ def interval_of(
         value,
         noises,
         f"{about and f'for {about}; '}uniform{' for its root' if core.noise_power != 1 else ''}: half-width "
-        + _half_width(multiplier, count, finite),
+        + _half_width(multiplier, finite),
         largest,
         of_error=core.extreme == "large",
         power=core.noise_power,
@@ -255,7 +257,7 @@ def _noises(
 ) -> tuple[list[Floats], list[Floats]]:
     """Return draws of a seminorm of the noise, as large samples have it and at possible chances; refuse all zeros."""
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
-    noises = [] if finite else [centred.draw(whole, seen, rng, evaluator).samples]
+    noises = [] if finite else [each.samples for each in centred.draw(whole, seen, rng, evaluator).replicates]
     clustered = multiplier.groups is not None
     possible = [] if clustered else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
     if redraws is not None and not finite:
@@ -265,29 +267,25 @@ def _noises(
     return noises, possible
 
 
-def _half_width(multiplier: Multiplier, count: int | None, finite: bool) -> str:
+def _half_width(multiplier: Multiplier, finite: bool) -> str:
     """Say what the half-width of a uniform interval is."""
     if finite:
         return "the quantile of noise at the most variable chances that the labels leave possible (at every n)"
     if multiplier.groups is not None:
         return (
-            f"the multiplier quantile, one sign for each value of {multiplier.groups!r} ("
-            f"{''.join(cluster_note(count))}; labels of clusters cannot be redrawn, so for rare events or few clusters "
-            "it is too short near zero)"
+            f"the larger quantile of one sign for each value of {multiplier.groups!r} and of labels redrawn as "
+            "dependent within these as they may be (asymptotic)"
         )
     return "the larger of the multiplier quantile and the exact label-redraw quantile"
 
 
-def _clusters(multiplier: Multiplier, seen: Sample) -> int | None:
-    """Count the clusters; refuse few."""
-    count = cluster_count(multiplier, seen.predictions)
-    if count is not None and count < MINIMUM_CLUSTERS:
+def _refuse_few_clusters(multiplier: Multiplier, seen: Sample) -> None:
+    count = ClusterCount.of(seen.predictions, multiplier.groups)
+    if count is not None and count.effective < MINIMUM_CLUSTERS:
         raise NoInterval(
-            f"{multiplier.groups!r} has {count} clusters, but an interval from signs needs at least {MINIMUM_CLUSTERS} "
-            f"(better {ENOUGH_CLUSTERS}): with 2 to 10 it excludes an error of zero in up to half of the samples of a "
-            "calibrated model"
+            f"{multiplier.groups!r} has {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test with "
+            f"null={Multiplier(groups=multiplier.groups)!r} needs fewer"
         )
-    return count
 
 
 HIDDEN = (

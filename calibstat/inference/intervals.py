@@ -156,7 +156,7 @@ class NormalInterval(Interval):
 
     Ends lie between the possible values `smallest` and `largest`; if `on_range`, they are symmetric on the logit of
     this range, or on the logarithm where there is no `largest`, as few events make a value skew (Pepe 2003 has this for
-    the AUC, Debray et al. 2017 for O/E).
+    the AUC, Debray et al. 2017 for O/E). With few degrees of `freedom` behind the standard error the law is Student's.
     """
 
     value: float
@@ -166,20 +166,30 @@ class NormalInterval(Interval):
     largest: float = np.inf
     of_error: bool = False
     on_range: bool = False
+    freedom: float = np.inf
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus z standard errors."""
-        z = _normal_quantile(0.5 + confidence_level / 2)
+        z = self._quantile(0.5 + confidence_level / 2)
         return ConfidenceInterval(self._inside(self._moved(-z)), self._inside(self._moved(z)))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus z standard errors."""
-        return self._inside(self._moved(_normal_quantile(confidence_level)))
+        return self._inside(self._moved(self._quantile(confidence_level)))
 
     def pvalue_above(self, margin: float) -> float:
         """Compare the distance to the margin with the standard error."""
         distance = margin - self.value
-        return float(distance < 0) if self.standard_error == 0 else _normal_probability(-distance / self.standard_error)
+        if self.standard_error == 0:
+            return float(distance < 0)
+        from scipy.special import stdtr
+
+        return float(stdtr(self.freedom, -distance / self.standard_error))
+
+    def _quantile(self, level: float) -> float:
+        from scipy.special import stdtrit
+
+        return float(stdtrit(self.freedom, level))
 
     def _moved(self, z: float) -> float:
         """Move the value by z standard errors; inside its range, on the logit or logarithm."""
@@ -219,6 +229,22 @@ class RootInterval(Interval):
         return self.square.pvalue_above(margin**2)
 
 
+def cluster_error(influence: Floats, masses: Floats) -> tuple[float, float]:
+    r"""Return the standard error of a value and its degrees of freedom, by the influence and the mass of clusters (G,).
+
+    With leverages :math:`h_g`, the shares of the mass, the variance is :math:`\sum_g \psi_g^2 / (1 - h_g)` (CR2), which
+    is unbiased where means of clusters are equally variable; Satterthwaite's degrees of freedom are those of such
+    means, as of labels that are all alike in each cluster (Bell & McCaffrey 2002; MacKinnon, Nielsen & Webb 2023).
+    """
+    h = masses / masses.sum()
+    factor = 1 / (1 - h)
+    pull, noise = factor * h, h**2  # V = psi' A psi, where A has factor - 2 pull + b and b - pull - pull'
+    b, (m0, m1, m2) = float(pull @ h), (float(noise @ pull**power) for power in (0, 1, 2))
+    own, beside = factor - 2 * pull + b, b - 2 * pull
+    squares = b**2 * m0**2 + 2 * m2 * m0 + 2 * m1**2 - 4 * b * m1 * m0 + float(noise**2 @ (own**2 - beside**2))
+    return math.sqrt(float(factor @ influence**2)), float(noise @ own) ** 2 / squares
+
+
 def standardized(difference: float, error: float, size: float) -> float:
     """Return a difference in standard errors: 0 if it is within rounding of zero, or has no standard error.
 
@@ -239,9 +265,3 @@ def _normal_probability(z: float) -> float:
     from scipy.special import ndtr
 
     return float(ndtr(z))
-
-
-def _normal_quantile(level: float) -> float:
-    from scipy.special import ndtri
-
-    return float(ndtri(level))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from calibstat._text import counted
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
+from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
@@ -112,7 +113,7 @@ def multiple_test(
         n_resamples=len(drawn[0].samples),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
         null=null,
-        question=question,
+        question=replace(question, clusters=ClusterCount.of(seen.predictions, null.groups)),
         level=level,
     )
 
@@ -252,7 +253,7 @@ class MultipleTest(Result):
             *untested,
             ("null", self.hypothesis),
             ("estimator", repr(self.question.estimator)),
-            ("data", f"n = {self.question.n}; {self.question.source}"),
+            ("data", f"{self.question.rows}; {self.question.source}"),
         ]
 
     def _quantity(self) -> str:

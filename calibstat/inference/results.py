@@ -18,6 +18,7 @@ from calibstat._text import safe, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
+from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.lenses.base import Lens
@@ -384,7 +385,7 @@ class Inquiry:
     """The estimator, the lens and the data of a question: the part that every result shares.
 
     `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
-    for when the sample was made.
+    for when the sample was made; `clusters` are those that the method drew whole, if there were any.
     """
 
     estimator: Estimator
@@ -392,6 +393,12 @@ class Inquiry:
     n_classes: int
     given: tuple[Any, ...]
     source: str
+    clusters: ClusterCount | None = None
+
+    @property
+    def rows(self) -> str:
+        """How many rows there are, and in how many clusters, where the method knows of them."""
+        return f"n = {self.n}" + ("" if self.clusters is None else f" in {self.clusters}")
 
     @property
     def lens(self) -> Lens:
@@ -407,6 +414,7 @@ class Inquiry:
             "n": self.n,
             "n_classes": self.n_classes,
             "source": self.source,
+            **({} if self.clusters is None else self.clusters.to_dict()),
         }
 
     def details(self, value: str, null_mean: str) -> list[tuple[str, str]]:
@@ -415,7 +423,7 @@ class Inquiry:
             ("value", f"{value}: {self.estimator.quantity}"),
             ("", f"expected of a calibrated model with as many rows: {null_mean}"),
             ("estimator", f"{self.estimator!r}"),
-            ("data", f"n = {self.n}, {self.n_classes} classes seen through {self.lens!r}; {self.source}"),
+            ("data", f"{self.rows}, {self.n_classes} classes seen through {self.lens!r}; {self.source}"),
         ]
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, as_generator, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
-from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.streams import clusters, how_many
-from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
+from calibstat.data.sample import Sample
+from calibstat.draws.streams import ClusterCount, clusters
+from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
 from calibstat.inference.arguments import check_null, look_through
 from calibstat.inference.results import CalibrationTest, Estimate
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, tie_slack, typical_size
+from calibstat.nulls.base import Null, NullDistribution, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.exact import Exact, ExactNull, NotExact
 from calibstat.nulls.multiplier import Multiplier, Restating
@@ -116,12 +116,11 @@ many rows.
         pvalue_interval=distribution.pvalue_interval(value),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
-        question=question,
+        question=replace(question, clusters=ClusterCount.of(seen.predictions, null.groups)),
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
         notes=power_note(null, distribution, value)
-        + cluster_note(cluster_count(null, seen.predictions))
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),
     )
@@ -161,32 +160,38 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
 ENOUGH_EVENTS = 10
 # Intervals by influence need more: with fewer they held the truth in 80 to 96 % of 400 samples instead of 95 %.
 ENOUGH_FOR_INFLUENCE = 20
-# Intervals from signs of fewer clusters are refused, and those of fewer than enough are noted.
-MINIMUM_CLUSTERS = 20
-ENOUGH_CLUSTERS = 50
+# Intervals of fewer clusters, in effect, are refused.
+MINIMUM_CLUSTERS = 12
 
 
-def fewest_rows(seen: Sample) -> float:
-    """Return the number of rows of the rarest outcome; with weights, of equally weighted ones that are as good."""
+def fewest_rows(seen: Sample, groups: str | None = None) -> float:
+    """Return the number of rows of the rarest outcome; with weights, of equally weighted ones that are as good.
+
+    With clusters, the number of those in which it was seen, as good as if they had equal weights of it.
+    """
     n_classes, weights = seen.predictions.n_classes, seen.predictions.weights
+    if groups is not None:
+        codes, own = clusters(seen.predictions, groups), all_weights(seen.predictions, None)
+        in_clusters = (np.bincount(codes, own * (seen.outcomes == code)) for code in range(n_classes))
+        return min(float(effective_number(each.sum(), (each**2).sum())) for each in in_clusters)
     if weights is None:
         return float(np.bincount(seen.outcomes, minlength=n_classes).min())
     mass, squares = (np.bincount(seen.outcomes, weights**power, n_classes) for power in (1, 2))
     return float(effective_number(mass, squares).min())
 
 
-def events_note(fewest: float, of_error: bool = True) -> tuple[str, ...]:
+def events_note(fewest: float, of_error: bool = True, what: str = "rows") -> tuple[str, ...]:
     """Say that events are too few for a bound to be trusted, if they are; one of an error has another."""
     enough = ENOUGH_EVENTS if of_error else ENOUGH_FOR_INFLUENCE
     if fewest >= enough:
         return ()
-    weighted = "" if fewest == int(fewest) else " in effect (by weights)"
+    weighted = "" if fewest == int(fewest) else f" in effect (by {'weights' if what == 'rows' else 'sizes'})"
     follows = (
         "the bound may be too small; for one event calibration_band bounds the error at every n"
         if of_error
         else "with so few, intervals of 95 % held the truth in 80 to 96 % of simulated samples"
     )
-    return (f"the rarest outcome was seen in {fewest:.3g} rows{weighted}, fewer than {enough}: {follows}",)
+    return (f"the rarest outcome was seen in {fewest:.3g} {what}{weighted}, fewer than {enough}: {follows}",)
 
 
 def negative_note(value: float) -> tuple[str, ...]:
@@ -197,21 +202,6 @@ def negative_note(value: float) -> tuple[str, ...]:
         "the value is below zero by chance (the squared error is unbiased); that is not evidence of an error of zero, "
         "so the upper bound is not below the one-sided quantile of noise at zero error",
     )
-
-
-def cluster_count(null: Null, predictions: Predictions) -> int | None:
-    """Return the number of clusters that signs are drawn for; None without clusters."""
-    if not isinstance(null, Multiplier) or null.groups is None:
-        return None
-    return how_many(clusters(predictions, null.groups))
-
-
-def cluster_note(count: int | None) -> tuple[str, ...]:
-    """Say how many clusters there are, and whether they are few."""
-    if count is None:
-        return ()
-    few = "" if count >= ENOUGH_CLUSTERS else f", fewer than {ENOUGH_CLUSTERS}: the signs show too little of the noise"
-    return (f"{count} clusters{few}",)
 
 
 def undefined_note(core: Estimator, shown: Any, *draws: Floats) -> tuple[str, ...]:
@@ -237,10 +227,10 @@ def has_nan(shown: Any) -> bool:
 
 def power_note(null: Null, distribution: NullDistribution, statistic: float) -> tuple[str, ...]:
     """Say that signs change nothing, if they do not: p = 1 by construction."""
-    if not isinstance(null, Multiplier) or not isinstance(distribution, EmpiricalNull):
+    if not isinstance(null, Multiplier) or np.isinf(statistic):
         return ()
-    slack = tie_slack(statistic, typical_size(distribution.samples))
-    if np.isinf(statistic) or not (np.abs(distribution.samples - statistic) <= slack).all():
+    signs = distribution.replicates[-1].samples
+    if not (np.abs(signs - statistic) <= tie_slack(statistic, typical_size(signs))).all():
         return ()
     return (
         "every set of signs gives the same value (so it is where every cell holds a single row or cluster), so that "

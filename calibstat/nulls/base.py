@@ -27,6 +27,8 @@ class Null(HasParameters, ABC):
     """Whether several numbers can be drawn on the same replicates; False for a null that judges a single number."""
     n_resamples: int | None = None
     """How many replicates are drawn; None where nothing is drawn, or the number is not known before."""
+    groups: str | None = None
+    """The variable that names the cluster of each row, for a null that allows rows to depend on each other there."""
 
     @abstractmethod
     def draw(

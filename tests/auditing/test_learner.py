@@ -129,7 +129,7 @@ def test_clusters_stay_in_one_block_and_have_no_intervals():
     lax = learner_audit(sample, learner=LINE, null=Multiplier(99, "patient"), level=0.999, rng=0)
     assert lax.verdict.endswith(f"where {lax.leaves[0].name}: {lax.leaves[0].error:+.3f}, without an interval.")
     assert "for each value of 'patient'" in found.hypothesis
-    with pytest.raises(ValueError, match="100 clusters are too few for that many blocks of at least 20 clusters"):
+    with pytest.raises(ValueError, match="100 clusters are too few for that many blocks of at least 12 clusters"):
         learner_audit(sample.take(patient < 100), learner=LINE, n_blocks=6, null=Multiplier(99, "patient"))
 
 

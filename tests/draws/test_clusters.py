@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.draws.labels import ClusteredLabels
 from calibstat.draws.streams import clusters
 
 
@@ -35,3 +36,52 @@ def test_unknown_groups_are_refused(sample):
 def test_unknown_kind_is_refused():
     with pytest.raises(ValueError, match="'percentile', 'basic' or 'bca'"):
         cs.Bootstrap(kind="normal")
+
+
+def in_clusters(alike, n_classes=2, weighted=False, size=6, n_clusters=80):
+    """Rows of common chances in each cluster; all of one label, or each of its own."""
+    rng = np.random.default_rng(4)
+    codes = np.repeat(np.arange(n_clusters), size)
+    p = rng.dirichlet(np.full(n_classes, 3.0), n_clusters)[codes]
+    uniforms = rng.random(n_clusters)[codes] if alike else rng.random(len(codes))
+    y = (uniforms[:, None] > np.cumsum(p, axis=1)).sum(axis=1)
+    weights = rng.uniform(0.5, 2, len(codes)) if weighted else None
+    variables = {"g": codes.astype(float)}
+    return cs.Sample(y, p, variables=variables, labels=list(range(n_classes)), sample_weight=weights)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("dependence", [0.0, 0.5, 1.0])
+def test_labels_of_clusters_keep_their_chances_and_depend_on_each_other(dependence, n_classes):
+    labels = ClusteredLabels(in_clusters(True, n_classes), "g")
+    drawn = labels.draw(dependence, np.random.default_rng(0), 3000, 3000)
+    chances = labels.law.chances[:, 1]
+    error = np.sqrt(chances * (1 - chances) / 3000)
+    assert np.abs((drawn == 1).mean(axis=0) - chances).max() < 4.5 * error.max()
+    hits = (drawn == 1) - chances  # rows 0 and 1 have the same chances in the same cluster, row 6 is in the next one
+    covariances = [(hits[:, 6 * k] * hits[:, 6 * k + other]).mean() for k in range(79) for other in (1, 6)]
+    within, between = np.array(covariances).reshape(79, 2).mean(axis=0)
+    expected = dependence * (chances[::6] * (1 - chances[::6])).mean()
+    assert abs(within - expected) < 4 * 0.25 / np.sqrt(3000 * 79)
+    assert abs(between) < 4 * 0.25 / np.sqrt(3000 * 79)
+
+
+@pytest.mark.parametrize(("n_classes", "weighted"), [(2, False), (2, True), (3, True)])
+def test_spread_adds_the_squares_of_cluster_sums(n_classes, weighted):
+    sample = in_clusters(True, n_classes, weighted)
+    weights = np.ones(len(sample)) if sample.predictions.weights is None else sample.predictions.weights
+    hits = np.eye(n_classes)[sample.outcomes] - sample.predictions.probabilities
+    codes = sample.predictions.variables["g"].values
+    sums = np.array([weights[codes == g] @ hits[codes == g] for g in range(80)])
+    naive = (sums[:, 1:] if n_classes == 2 else sums) ** 2
+    assert ClusteredLabels(sample, "g").spread(sample.outcomes[None])[0] == pytest.approx(naive.sum())
+
+
+def test_the_strongest_dependence_follows_the_clusters():
+    alike, apart = (
+        ClusteredLabels(in_clusters(each), "g").strongest(np.random.default_rng(0)) for each in (True, False)
+    )
+    assert alike == 1
+    assert 0 < apart < 0.3
+    few = ClusteredLabels(in_clusters(False, n_clusters=4), "g").strongest(np.random.default_rng(0))
+    assert few > apart  # four clusters say little

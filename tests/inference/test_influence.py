@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.special import expit, logit
-from scipy.stats import norm
 from statsmodels.regression.linear_model import OLS
 
 import calibstat as cs
@@ -13,8 +13,9 @@ from calibstat.inference.compare import comparison_test
 from calibstat.inference.compare_models import compare_models
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.estimate import estimate
+from calibstat.inference.intervals import cluster_error
 
-Z = norm.ppf(0.975)
+Z = stats.norm.ppf(0.975)
 
 
 def rows(n=300, seed=0, groups=None):
@@ -106,7 +107,7 @@ def test_two_areas_of_the_same_rows_by_delong():
     found = comparison_test(a, b, cs.AUC(), rng=0)
     assert found.difference == pytest.approx(cs.AUC()(a) - cs.AUC()(b))
     assert found.standard_error == pytest.approx(error)
-    assert found.pvalue == pytest.approx(2 * norm.sf(abs(found.difference) / error))
+    assert found.pvalue == pytest.approx(2 * stats.norm.sf(abs(found.difference) / error))
 
 
 def test_slope_has_the_error_of_the_fit_under_its_model():
@@ -190,17 +191,31 @@ def test_rows_that_are_repeated_in_clusters_add_nothing():
     )
     signs = cs.Multiplier(groups="g")
     plain, repeated = interval(once, cs.BrierScore()), interval(again, cs.BrierScore(), interval=signs)
-    assert np.diff(logit(repeated)) == pytest.approx(np.diff(logit(plain)) * np.sqrt(100 / 99))
+    student = stats.t(99).ppf(0.975) / stats.norm.ppf(0.975)
+    assert np.diff(logit(repeated)) == pytest.approx(np.diff(logit(plain)) * np.sqrt(100 / 99) * student)
     assert np.diff(interval(again, cs.BrierScore())) < 0.6 * np.diff(repeated)
 
 
 def test_the_standard_error_over_clusters_is_that_of_statsmodels():
-    groups = np.random.default_rng(3).integers(0, 70, 600)
+    groups = np.arange(600) % 60  # of equal size, where CR2 is what statsmodels has
     sample = rows(600, groups=lambda _: groups)
     loss = losses("brier", *event(sample))
     fit = OLS(loss, np.ones((600, 1))).fit(cov_type="cluster", cov_kwds={"groups": groups})
     ends = interval(sample, cs.BrierScore(), interval=cs.Multiplier(groups="g"))
-    assert standard_error(ends, cs.BrierScore()(sample)) == pytest.approx(fit.bse[0], rel=1e-9)
+    found = standard_error(ends, cs.BrierScore()(sample)) * stats.norm.ppf(0.975) / stats.t(59).ppf(0.975)
+    assert found == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+def test_the_variance_over_clusters_is_unbiased_with_the_freedom_of_its_quadratic_form():
+    """Bell & McCaffrey 2002: A = (I - h 1')' diag(1 / (1 - h)) (I - h 1') for cluster sums of covariance diag(m^2)."""
+    sizes = np.array([1.0, 2, 3, 5, 8, 13, 21])
+    h = sizes / sizes.sum()
+    centring = np.eye(7) - np.outer(h, np.ones(7))
+    spread = centring.T @ np.diag(1 / (1 - h)) @ centring @ np.diag(h**2)
+    sums = np.random.default_rng(0).normal(size=7)
+    error, freedom = cluster_error(centring @ sums, sizes)
+    assert error**2 == pytest.approx(sums @ centring.T @ np.diag(1 / (1 - h)) @ centring @ sums)
+    assert freedom == pytest.approx(np.trace(spread) ** 2 / np.trace(spread @ spread))
 
 
 def test_few_clusters_are_refused():

@@ -22,9 +22,9 @@ def clustered(n_clusters, n=600):
     )
 
 
-@pytest.mark.parametrize("n_clusters", [2, 5, 19])
+@pytest.mark.parametrize("n_clusters", [2, 5, 11])
 def test_intervals_of_few_clusters_are_refused(n_clusters):
-    message = f"'patient' has {n_clusters} clusters, but an interval from signs needs at least 20"
+    message = f"'patient' has {n_clusters} clusters, but an interval needs at least 12"
     with pytest.raises(NoInterval, match=message):
         cs.estimate(clustered(n_clusters), ECE, interval=Multiplier(groups="patient"), rng=0)
     with pytest.raises(ValueError, match=f"equivalence_test: {message}"):
@@ -55,15 +55,25 @@ def test_size_of_intervals_from_clusters(monkeypatch):
     assert excludes_zero(2, runs=100) > 0.05 + 4 * 0.022
 
 
-@pytest.mark.parametrize(("n_clusters", "few"), [(20, True), (49, True), (50, False), (200, False)])
-def test_the_number_of_clusters_is_told(n_clusters, few):
+def test_clusters_count_by_their_sizes():
+    large = np.repeat(np.arange(31.0), [470, *[10] * 13, *[0] * 17])  # as good as (600 / 470)^2 of equal size
+    sample = cs.Sample(clustered(2).y_true, clustered(2).y_prob, variables={"patient": large})
+    with pytest.raises(NoInterval, match=r"'patient' has 14 clusters, as good as 1\.62 of equal size, but an interval"):
+        cs.estimate(sample, ECE, interval=Multiplier(groups="patient"), rng=0)
+    tested = cs.calibration_test(sample, ECE, null=Multiplier(99, groups="patient"), rng=0)
+    assert "n = 600 in 14 clusters, as good as 1.62 of equal size" in str(tested)
+    assert (tested.to_dict()["n_clusters"], round(tested.to_dict()["effective_clusters"], 2)) == (14, 1.62)
+
+
+@pytest.mark.parametrize("n_clusters", [12, 50, 200])
+def test_the_number_of_clusters_is_told(n_clusters):
     sample, signs = clustered(n_clusters), Multiplier(groups="patient")
     found = cs.estimate(sample, ECE, interval=signs, rng=0)
     bound = equivalence_test(sample, ECE, 0.1, interval=signs, rng=0)
     tested = cs.calibration_test(sample, ECE, null=signs, rng=0)
-    for text in (found.interval_note, str(bound), " ".join(tested.notes), str(tested)):
-        assert f"{n_clusters} clusters" in text
-        assert ("clusters, fewer than 50" in text) == few
+    for result in (found, bound, tested):
+        assert f"n = 600 in {n_clusters} clusters" in str(result)
+        assert result.to_dict()["n_clusters"] == round(result.to_dict()["effective_clusters"]) == n_clusters
     assert cs.calibration_test(sample, ECE, null=Multiplier(), rng=0).notes == ()
 
 

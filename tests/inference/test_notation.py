@@ -379,13 +379,14 @@ def test_an_audit_of_clusters_draws_one_sign_for_each():
     assert found.n_resamples == 99
     assert "one random sign for each value of 'patient'" in found.hypothesis
     assert "100 clusters" in found.notes
+    assert found.to_dict()["n_clusters"] == found.to_dict()["effective_clusters"] == 100
     assert found["all rows"].pvalue == pytest.approx(
         cs.calibration_test(sample, cs.Kuiper(), null=cs.Multiplier(9999, groups="patient"), rng=1).pvalue, abs=0.15
     )
     ward = {"site": sample.predictions.variables["site"].values, "ward": np.arange(len(sample)) % 2}
     few = cs.Sample(sample.y_true, sample.y_prob, variables=ward)
     tested = cs.subgroup_audit(few, "site", null=cs.Multiplier(99, groups="ward"), rng=0)
-    assert "no intervals: all rows has 2 clusters, but at least 20 are needed" in tested.notes
+    assert "no intervals: all rows has 2 clusters in effect, by their sizes, but at least 12 are needed" in tested.notes
     assert min(each.pvalue for each in tested) >= 0.25
     with pytest.raises(ValueError, match=r"BrierScore.* depends on more than outcome - prediction"):
         cs.subgroup_audit(sample, "site", estimator=cs.BrierScore(), null="multiplier")

@@ -16,6 +16,7 @@ import calibstat as cs
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.compare import comparison_test
 from calibstat.inference.equivalence import equivalence_test
+from calibstat.inference.estimate import interval_of
 from calibstat.inference.multiple import omnibus_test
 from calibstat.nulls.consistency import Sequential
 from calibstat.nulls.multiplier import Multiplier, Weak
@@ -23,6 +24,7 @@ from suites import slow_but
 from validity import worlds
 
 SEED = 20261120
+ECE = cs.ECE(cs.EqualMass(5))
 CURVES = {
     "none": lambda p: p,
     "slope": lambda p: 1 / (1 + ((1 - p) / p) ** 0.7),
@@ -172,6 +174,55 @@ def test_intervals_cover_for_clusters():
         found = cs.estimate(copies(200, rng), cs.ECE(), interval=interval, n_resamples=99, rng=rng)
         covered += found.confidence_interval.low == 0
     assert covered / 200 >= 0.93 - share_error(0.93, 200)
+
+
+def unequal_copies(n_clusters, sizes, odds, rng):
+    """Rare events: all rows of a cluster are alike; sizes are equal or of Pareto's law, odds off by a factor."""
+    rows = np.full(n_clusters, 8) if sizes == "equal" else np.ceil(4 * (rng.pareto(2, n_clusters) + 1)).astype(int)
+    codes, p = np.repeat(np.arange(n_clusters), rows), rng.beta(1, 9, n_clusters)
+    chances = (odds * p / (1 - p + odds * p))[codes]
+    y = (rng.random(n_clusters)[codes] < chances).astype(int)
+    sample = cs.Sample(y, p[codes], variables={"patient": codes.astype(float)}, labels=[0, 1])
+    return sample, np.stack([1 - chances, chances], axis=1)
+
+
+@cache
+def clusters_rejected(n_clusters, sizes, runs=300):
+    """How often a test rejects a calibrated model at 5 %: as it is, and by its signs alone."""
+    rng, found = np.random.default_rng(SEED), []
+    for _ in range(runs):
+        sample, _ = unequal_copies(n_clusters, sizes, 1, rng)
+        tested = cs.calibration_test(sample, Kuiper(), null=Multiplier(99, groups="patient"), rng=rng)
+        found.append([tested.pvalue, tested.null_distribution.multiplier.pvalue(tested.statistic)])
+    return np.mean(np.array(found) <= 0.05, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", ["equal", "Pareto"])
+@pytest.mark.parametrize("n_clusters", [12, 20, 60])
+def test_size_for_clusters_of_rare_events(n_clusters, sizes):
+    assert clusters_rejected(n_clusters, sizes)[0] <= 0.05 + share_error(0.05, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", ["equal", "Pareto"])
+def test_negative_control_signs_alone_miss_the_skewness_of_clusters(sizes):
+    assert clusters_rejected(20, sizes)[1] > 0.05 + share_error(0.05, 300)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("odds", [1, 2])
+def test_intervals_cover_for_clusters_of_unequal_size(odds):
+    rng, covered, narrow, signs = np.random.default_rng(SEED), 0, 0, Multiplier(99, groups="patient")
+    for _ in range(200):
+        sample, chances = unequal_copies(80, "Pareto", odds, rng)
+        truth = float(ECE.prepare(sample.predictions)(chances))
+        found = interval_of(ECE, sample, signs, None, rng).interval(0.95)
+        covered += found.low - 1e-9 <= truth <= found.high
+        rows = interval_of(ECE, sample, Multiplier(99), None, rng).interval(0.95)
+        narrow += rows.low - 1e-9 <= truth <= rows.high
+    assert covered / 200 >= 0.95 - share_error(0.95, 200)
+    assert narrow / 200 < 0.95 - share_error(0.95, 200)  # the negative control: rows as if they were independent
 
 
 def two_models(kind, n, rng):
