@@ -166,6 +166,8 @@ class Capabilities:
     - `remark`: takes outcomes (n,) to a sentence on where the observed value comes from, or an empty text.
     - `meaning`: takes outcomes (n,), the null mean, the interval (or None) and its level to a sentence on what the
       value means, which is then the verdict of an estimate.
+    - `peaks`: takes outcomes (n,) to numbers (m,), of which the value is the largest, and to how far each moves at most
+      while the noise form is one (m,), for intervals; without it that is one for the value.
     """
 
     tally: TallyPlan | None = None
@@ -179,6 +181,7 @@ class Capabilities:
     batch_size: int = 1
     remark: Callable[[Array], str] | None = None
     meaning: Callable[[Array, float, tuple[float, float] | None, float], str] | None = None
+    peaks: Callable[[Array], tuple[Floats, Floats]] | None = None
 
     @property
     def scale(self) -> float | None:
@@ -187,12 +190,14 @@ class Capabilities:
 
     def behind(self, view: View) -> Capabilities:
         """Return the capabilities behind a lens: all are kept; those that take rows take the rows before the lens."""
-        signed, expansion, remark, meaning = self.signed, self.expansion, self.remark, self.meaning
+        signed, expansion, remark = self.signed, self.expansion, self.remark
+        meaning, peaks = self.meaning, self.peaks
         return replace(
             self,
             signed=signed and (lambda outcomes, signs: signed(view.outcomes(outcomes), view.weights(signs))),
             expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
             remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),
+            peaks=peaks and (lambda outcomes: peaks(view.outcomes(outcomes))),
             meaning=meaning and (lambda outcomes, *known: meaning(view.outcomes(outcomes), *known)),
         )
 

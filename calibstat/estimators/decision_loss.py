@@ -129,7 +129,7 @@ class DecisionLoss(Estimator):
 
     @property
     def noise_form(self) -> Estimator:
-        """The farthest point of the walk of residuals from its height at a threshold; over all of them its range."""
+        """The farthest point of the walk of residuals from a threshold, in deviations; over all of them its range."""
         return _Farthest(self) if self.cutoffs else Kuiper()
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -151,6 +151,19 @@ def _ordered(estimator: Estimator, predictions: Predictions) -> Ordered:
 def _starts(ordered: Ordered, cutoffs: Sequence[float]) -> Ints:
     """Return how many blocks of equal predictions lie below each cutoff; whoever is at it, besides rounding, acts."""
     return np.searchsorted(ordered.values, np.array(cutoffs) * (1 - TIE_OF_PREDICTIONS))
+
+
+def _deviations(ordered: Ordered, start: int) -> Floats:
+    """Return the standard deviation of the walk of residuals between a threshold and each block (L + 1,).
+
+    A tenth of the variance of the whole is added: near the threshold few rows count, whose noise is not normal.
+    """
+    mass = ordered.weights(None)
+    variance = ordered.cumulate(mass**2 * ordered.variances)
+    if not variance[-1] > 0:  # predictions that leave nothing to chance
+        variance = ordered.cumulate(mass**2)
+    spread = np.abs(variance - variance[start]) + variance[-1] / 10
+    return ratio(np.sqrt(spread), np.asarray(mass.sum()), empty=np.nan)
 
 
 class _LossEvaluator(Evaluator):
@@ -199,7 +212,18 @@ class _LossEvaluator(Evaluator):
     @property
     def capabilities(self) -> Capabilities:
         """Which cutoff would have been the best, and what it costs."""
-        return Capabilities(remark=self._remark, meaning=self._meaning)
+        return Capabilities(
+            remark=self._remark, meaning=self._meaning, peaks=self._peaks if self.parameters.cutoffs else None
+        )
+
+    def _peaks(self, outcomes: Array) -> tuple[Floats, Floats]:
+        """Return the loss against each other cutoff, and its deviation."""
+        events, rows = self._sums(outcomes)
+        walks = [events - cutoff * rows for cutoff in self.cutoffs]
+        falls = [walk[start] - walk for walk, start in zip(walks, self.starts, strict=True)]
+        deviations = [_deviations(self.ordered, start) for start in self.starts]
+        unit = self.parameters.unit
+        return unit * np.concatenate(falls) / rows[-1], unit * np.concatenate(deviations)
 
     def _meaning(self, outcomes: Array, expected: float, interval: tuple[float, float] | None, level: float) -> str:
         """Say what is lost in 1000 decisions, at most, and which cutoff would be better."""
@@ -228,10 +252,13 @@ class _LossEvaluator(Evaluator):
 @final
 @dataclass(frozen=True)
 class _Farthest(Estimator):
-    """The farthest point of the walk of residuals from its height at a threshold: the noise of a loss is at most it."""
+    """The farthest point of the walk of residuals from its height at a threshold, in standard deviations there.
+
+    The noise of the loss against each other cutoff is at most that many deviations.
+    """
 
     decision: DecisionLoss
-    quantity: ClassVar[str] = "largest mean residual between a threshold and another cutoff"
+    quantity: ClassVar[str] = "largest mean residual between a threshold and another cutoff, in standard deviations"
     two_outcomes: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
     bounds: ClassVar[Bounds] = between(0.0)
@@ -239,10 +266,12 @@ class _Farthest(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows."""
         ordered = _ordered(self, predictions)
-        starts, unit = _starts(ordered, self.decision.cutoffs), self.decision.unit
+        starts = _starts(ordered, self.decision.cutoffs)
+        deviations = [_deviations(ordered, start) for start in starts]
 
         def farthest(walk: Floats) -> Floats:
-            low, high, begun = walk.min(axis=-1), walk.max(axis=-1), np.take(walk, starts, axis=-1)
-            return unit * np.maximum(high - begun.min(axis=-1), begun.max(axis=-1) - low)
+            pairs = zip(starts, deviations, strict=True)
+            each = [(np.abs(walk - walk[..., start, None]) / one).max(axis=-1) for start, one in pairs]
+            return np.max(each, axis=0)
 
         return WalkEvaluator(ordered, farthest)

@@ -243,6 +243,7 @@ def interval_of(
         of_error=core.extreme == "large",
         power=core.noise_power,
         possible=possible,
+        peaks=None if own.capabilities.peaks is None else own.capabilities.peaks(seen.outcomes),
     )
 
 

@@ -75,7 +75,8 @@ class UniformInterval(Interval):
     `noises` are values on noise alone (R,), drawn in different ways; the half-width is the largest quantile of their
     roots, and that of the root of the value. Those in `possible` were drawn at chances that the sample leaves possible
     with all but `SPENT` of the confidence, which their quantiles make up for. No bound exceeds `largest`, the largest
-    possible value.
+    possible value. Where the value is the largest of several numbers, `peaks` has these (m,) and, for each, how far it
+    moves while the noise is one; so those far below the largest one may be uncertain, and matter little.
     """
 
     value: float
@@ -85,6 +86,7 @@ class UniformInterval(Interval):
     of_error: bool = True
     power: float = 1
     possible: Sequence[Floats] = ()
+    peaks: tuple[Floats, Floats] | None = None
 
     @property
     def hidden(self) -> bool:
@@ -97,17 +99,21 @@ class UniformInterval(Interval):
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus the half-width, the lower end at least zero."""
-        low = lower_end(self._root(self.value), self.half_width(confidence_level)) ** self.power
-        return ConfidenceInterval(low, self.upper(confidence_level))
+        heights, scales = self._peaks
+        reach = self.half_width(confidence_level) * scales
+        k = int((heights - reach).argmax())
+        return ConfidenceInterval(lower_end(heights[k], reach[k]) ** self.power, self.upper(confidence_level))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus the half-width, which is the same for one side as for two."""
-        end = (self._root(self.value) + self.half_width(confidence_level)) ** self.power
+        heights, scales = self._peaks
+        end = float((heights + self.half_width(confidence_level) * scales).max()) ** self.power
         return end if end < self.largest - tie_slack(end, self.value) else self.largest
 
     def pvalue_above(self, margin: float) -> float:
         """Return the Monte Carlo p-value of the distance from the value to the margin, among the noises."""
-        gap = self._root(margin) - self._root(self.value)
+        heights, scales = self._peaks
+        gap = float(((self._root(margin) - heights) / scales).min())
         if gap < 0:
             return 1.0
         beyond = [
@@ -115,6 +121,10 @@ class UniformInterval(Interval):
             for noise, spent in self._all
         ]
         return min(1.0, max(beyond))
+
+    @property
+    def _peaks(self) -> tuple[Floats, Floats]:
+        return self.peaks or (np.array([self._root(self.value)]), np.ones(1))
 
     @property
     def _all(self) -> list[tuple[Floats, float]]:

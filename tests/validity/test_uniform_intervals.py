@@ -11,6 +11,7 @@ from scipy.special import expit, logit
 
 import calibstat as cs
 from calibstat.estimators.base import Headline
+from calibstat.generators import FinitePredictions
 from calibstat.inference.estimate import interval_of
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
@@ -29,6 +30,7 @@ ESTIMATORS = {
     "SmoothECE": cs.SmoothECE(),
     "PDE": cs.PDE(cs.EqualMass(10)),
     "CramerVonMises": cs.CramerVonMises(),
+    "TruthfulCE": cs.TruthfulCE(cs.EqualMass(10)),
 }
 RUNS = dict.fromkeys(ESTIMATORS, 200) | {"SmoothECE": 100}  # which is slower
 
@@ -72,6 +74,40 @@ def test_intervals_cover(name, world, weighted):
 def test_half_as_wide_intervals_would_not_cover(name):
     """The negative control, at calibration, where the bound is sharp."""
     assert coverage(name, "calibrated", False, RUNS[name])[1] < least(RUNS[name])
+
+
+# Scores, their chances, a threshold: many wrong decisions by one score; rare events, of chance .03 where .001 is said.
+DECISIONS = {
+    "one wrong decision": ([0.19, 0.45], [0.6, 0.1], 0.2),
+    "rare events": ([0.001, 0.002, 0.005, 0.01, 0.05], [0.03, 0.03, 0.005, 0.01, 0.05], 0.02),
+    "calibrated": ([0.05, 0.15, 0.25, 0.5, 0.9], [0.05, 0.15, 0.25, 0.5, 0.9], 0.2),
+}
+
+
+def coverage_of_losses(name, runs, weighted, n=100):
+    """Share of 95 % intervals, and of those of half the width, that hold what the population loses."""
+    scores, chances, cutoff = DECISIONS[name]
+    world = FinitePredictions(*(np.column_stack([1 - np.array(each), each]) for each in (scores, chances)))
+    estimator, rng, held = cs.DecisionLoss(cutoff), np.random.default_rng(5), np.zeros(2)
+    truth = world.truth(estimator).value
+    for run in range(runs):
+        sample = world.sample(n, rng=rng)
+        if weighted:
+            sample = cs.Sample(sample.y_true, sample.y_prob, sample_weight=rng.gamma(2, 1, n), labels=sample.labels)
+        low, high = cs.estimate(sample, estimator, n_resamples=99, rng=run).confidence_interval
+        middle = estimator(sample)
+        held += [low - 1e-12 <= truth <= high + 1e-12, abs(truth - middle) <= (high - low) / 4]
+    return held / runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", DECISIONS)
+def test_intervals_of_decision_losses_cover_what_the_population_loses(name, weighted):
+    whole, half = coverage_of_losses(name, 300, weighted)
+    assert whole >= least(300)
+    if name == "one wrong decision":  # where the loss is that of a single other cutoff
+        assert half < least(300)
 
 
 def test_the_interval_of_the_area_covers():
