@@ -172,7 +172,8 @@ def learner_audit(
 
 def _checked(null: Null, n_blocks: int, level: float) -> Null:
     """Refuse nulls that move predictions or draw nothing, and so few resamples that no p-value reaches the level."""
-    if not isinstance(null, (Consistency, Sequential, Multiplier)) or getattr(null, "resample_predictions", False):
+    moves = isinstance(null, Consistency) and null.resample_predictions
+    if moves or not isinstance(null, (Consistency, Sequential, Multiplier)):
         raise ValueError(
             f"null is {null!r}, but what was learned is tested on redrawn labels, or on random signs of clusters: use "
             "Consistency(999), Sequential(9999) or Multiplier(groups='patient')."
