@@ -15,7 +15,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, che
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import ClusterCount, clusters, how_many
-from calibstat.estimators.base import Estimator, Evaluator, ResidualForm
+from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.finite import chance_bounds
@@ -200,10 +200,7 @@ def _look(
             f"{seen.predictions.n_classes} given {seen.predictions.condition}: look through TopLabel() or "
             "ClassWise(label), and name variables as variables=."
         )
-    weights = seen.predictions.weights
-    if weights is None or weights.all():
-        return columns, seen
-    rows = np.flatnonzero(weights)
+    rows = np.flatnonzero(all_weights(seen.predictions, None))
     return {name: column.take(rows) for name, column in columns.items()}, seen.take(rows)
 
 

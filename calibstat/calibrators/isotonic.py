@@ -13,8 +13,17 @@ from calibstat.calibrators.base import Calibrator, as_column, both
 from calibstat.data.arrays import Floats, Ints
 
 
+class Corners(Calibrator):
+    """A non-decreasing map that is linear between its corners; subclasses fit them."""
+
+    binary: ClassVar[bool] = True
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        return both(_between_corners(probabilities[:, 1], self.scores_, self.values_))
+
+
 @final
-class Isotonic(Calibrator):
+class Isotonic(Corners):
     """Non-decreasing least squares by pooling adjacent violators (Zadrozny and Elkan 2002).
 
     It wraps scikit-learn's IsotonicRegression: the map is linear between the scores of the fit, and constant outside.
@@ -25,20 +34,15 @@ class Isotonic(Calibrator):
         Corners of the map.
     """
 
-    binary: ClassVar[bool] = True
-
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         wrapped = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
         wrapped.fit(probabilities[:, 1], targets.astype(np.float64), weights)
         # Plain arrays can be written to a file and do not depend on scikit-learn's version.
         self.scores_, self.values_ = wrapped.X_thresholds_, wrapped.y_thresholds_
 
-    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(_between_corners(probabilities[:, 1], self.scores_, self.values_))
-
 
 @final
-class CenteredIsotonic(Calibrator):
+class CenteredIsotonic(Corners):
     """Isotonic regression whose flat pieces shrink to their weighted centres (Oron and Flournoy 2017).
 
     The map is linear between the centres and increases strictly there; pieces at exactly 0 or 1 stay flat.
@@ -48,8 +52,6 @@ class CenteredIsotonic(Calibrator):
     scores_, values_ : (m,) floats
         Corners of the map.
     """
-
-    binary: ClassVar[bool] = True
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         scores, mass, events = pool_ties(probabilities[:, 1], targets, weights)
@@ -64,9 +66,6 @@ class CenteredIsotonic(Calibrator):
         corners = np.column_stack([low, high]).ravel()
         kept = np.concatenate([[True], np.diff(corners) > 0])
         self.scores_, self.values_ = corners[kept], np.repeat(np.clip(means, 0, 1), 2)[kept]
-
-    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
-        return both(_between_corners(probabilities[:, 1], self.scores_, self.values_))
 
 
 def _between_corners(points: Floats, scores: Floats, values: Floats) -> Floats:

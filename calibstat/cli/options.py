@@ -66,6 +66,11 @@ def two_costs(text: str) -> cs.DecisionLoss:
         ) from None
 
 
+def shares(text: str) -> list[float]:
+    """Read numbers between 0 and 1, with commas between."""
+    return [share(each.strip()) for each in text.split(",")]
+
+
 def column_names(text: str) -> list[str]:
     """Split the names of columns at commas; a name that holds one goes in double quotes.
 
@@ -145,6 +150,12 @@ SHARED: dict[str, dict[str, Any]] = {
         "false, 1 or 0)",
     },
     "--weights": {"type": column_name, "metavar": "COL", "help": "a column of importance weights"},
+    "--prevalence": _single_option(
+        "A",
+        "where rows were sampled by their labels (case-control, balanced classes): the share of the last of two "
+        "classes in the population, or the share of each, with commas between",
+        type=shares,
+    ),
     "--nan-policy": {
         "choices": ("raise", "omit"),
         "default": "raise",
@@ -225,7 +236,7 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     """Add the options of the sample of one model."""
     add_file(parser)
     add(parser.add_mutually_exclusive_group(required=True), "--probs", "--confidence")
-    add(parser, "--weights", "--nan-policy")
+    add(parser, "--weights", "--prevalence", "--nan-policy")
 
 
 def add_lens(parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more") -> None:

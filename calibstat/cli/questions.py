@@ -424,11 +424,16 @@ def refuse_label(arguments: argparse.Namespace, variables: Sequence[str], option
 
 def examined(arguments: argparse.Namespace, found: dict[str, Any]) -> cs.Sample:
     """Make a sample of the columns of a file; ``--confidence`` gives one already seen through the top label."""
+    prevalence = getattr(arguments, "prevalence", None) or []
     if getattr(arguments, "confidence", None) is None:
         labels = None if arguments.labels is None else read_labels(arguments.labels)
-        return cs.Sample._examined(**found, labels=labels, nan_policy=arguments.nan_policy)
-    if arguments.labels is not None:
-        raise ValueError("--labels names the classes of --probs; --confidence has none")
+        asked = {"labels": labels, "nan_policy": arguments.nan_policy}
+        return cs.Sample._examined(
+            **found, **asked, prevalence=prevalence[0] if len(prevalence) == 1 else prevalence or None
+        )
+    for option, value in (("--labels", arguments.labels), ("--prevalence", prevalence)):
+        if value:
+            raise ValueError(f"{option} is about the classes of --probs; --confidence has none")
     lens = [arguments.lens] if isinstance(arguments.lens, str) else arguments.lens or []
     if {each.lower() for each in lens} - {"canonical"}:
         raise ValueError("--confidence is the top label already: leave --lens out")

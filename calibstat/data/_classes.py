@@ -1,4 +1,4 @@
-"""Which class each column of probabilities belongs to."""
+"""Which class each column of probabilities belongs to, and how often rows of each class were sampled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import lgamma, log
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from calibstat.data.arrays import Array, Ints
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.columns import Column, as_text, shortened
+from calibstat.data.parameters import numbers
 
 
 def classes_of_columns(
@@ -355,3 +357,75 @@ def _far_apart(values: Array) -> Labels:
     names = tuple(sorted(set(items)))
     lookup = {name: position for position, name in enumerate(names)}
     return Labels(np.fromiter(map(lookup.__getitem__, items), np.intp, len(items)), names)
+
+
+# Rows that were sampled by their labels: predictions of the population are moved, by Bayes, to the sample.
+
+# The sum of shares may differ from one by this much, as that of a row of probabilities.
+_SHARES_SUM = 1e-4
+
+
+def as_sampled(
+    rows: Array, outcomes: Ints, weights: Floats | None, classes: Classes, prevalence: Any
+) -> tuple[Floats, str]:
+    """Return what predictions (n, K) for the population are for the rows sampled from it, and a sentence about it.
+
+    Sampling by the label alone multiplies the odds of classes by the ratio of their shares in the sample and in the
+    population (Elkan 2001, Theorem 2), and leaves the chance of nothing else: predictions are right for the population
+    exactly if the moved ones are right for the sample.
+    """
+    there = _shares(prevalence, classes)
+    here = np.bincount(outcomes, weights, len(classes))
+    if not here.all():
+        raise ValueError(
+            f"prevalence= needs rows of every class, but none has the label {classes[int(np.argmin(here))]!r}: how "
+            "often its rows were sampled is not known; leave out prevalence="
+        )
+    here = here / here.sum()
+    moved = np.clip(rows.astype(np.float64), 0, 1) * (here / there)
+    moved /= moved.sum(axis=1, keepdims=True)
+    one = slice(-1, None) if len(classes) == 2 else slice(None)
+    was, now = (", ".join(f"{share:.4g}" for share in each[one][:4]) for each in (there, here))
+    more = ", ..." if len(classes) > 4 else ""
+    said = f"; y_prob moved from the prevalence {was}{more} to that of these rows, {now}{more}, of which errors speak"
+    return np.asfortranarray(moved) if len(classes) == 2 else moved, said
+
+
+def _shares(prevalence: Any, classes: Classes) -> Floats:
+    """Return the share (K,) of each class in the population; one number is that of the last of two classes."""
+    told = numbers("prevalence", prevalence, (0, 1))
+    shares = np.array([1 - told, told]) if told.ndim == 0 and len(classes) == 2 else told
+    if shares.shape != (len(classes),):
+        raise ValueError(
+            f"prevalence is {prevalence!r}, but there are {len(classes)} classes, {shortened(classes)}: "
+            "pass the share of each class in the population, in this order"
+        )
+    if not ((shares > 0) & (shares < 1)).all() or abs(shares.sum() - 1) > _SHARES_SUM:
+        raise ValueError(
+            f"prevalence is {prevalence!r}, but shares of classes in a population lie between 0 and 1, and add up to 1"
+        )
+    return shares / shares.sum()
+
+
+# If weights had nothing to do with labels, this would be the largest chance that labels alone tell the weights.
+_BY_ACCIDENT = 1e-6
+
+
+def refuse_weights_of_labels(outcomes: Ints, weights: Floats | None, classes: Classes) -> None:
+    """Raise if weights (n,) are constant within each class but not over classes, and that is no accident."""
+    if weights is None:
+        return
+    of_class = np.full(len(classes), np.nan)
+    of_class[outcomes] = weights
+    if (of_class[outcomes] != weights).any():
+        return
+    rows = np.unique(weights, return_counts=True)[1]
+    arrangements = lgamma(len(weights) + 1) - sum(lgamma(each + 1) for each in rows)  # on the logarithm
+    if len(rows) < 2 or arrangements < -log(_BY_ACCIDENT):
+        return
+    found = [f"{weight:.4g} for {label!r}" for weight, label in zip(of_class, classes, strict=True) if weight >= 0]
+    raise ValueError(
+        f"sample_weight depends on the label alone ({shortened(found)}): such weights change which predictions are "
+        "right, so that tests and intervals do not hold. Leave them out; if rows were sampled by their labels "
+        "(case-control, balanced classes), pass Sample(..., prevalence=), the share of each class in the population"
+    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.data._classes import as_labels, classes_of_columns
+from calibstat.data._classes import as_labels, as_sampled, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Variable, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
 from calibstat.data.parameters import warn
@@ -42,6 +42,7 @@ def examine(
     sample_weight: Any = None,
     labels: Sequence[Hashable] | None = None,
     nan_policy: str = "raise",
+    prevalence: Any = None,
     columns: Sequence[str] | None = None,
 ) -> Examined:
     """Check the arguments of a sample and copy them.
@@ -58,11 +59,15 @@ def examine(
     classes, source = classes_of_columns(
         found, probabilities.shape[1], vector=raw.rows.ndim == 1, labels=labels, columns=names
     )
+    outcomes, weights = found.columns(classes), _weights(raw.weights)
+    if prevalence is not None:
+        probabilities, moved = as_sampled(probabilities, outcomes, weights, classes, prevalence)
+        source += moved
     return Examined(
         probabilities,
-        locked(found.columns(classes)),
+        locked(outcomes),
         classes,
-        _weights(raw.weights),
+        weights,
         {name: as_variable(each) for name, each in raw.variables.items()},
         source + omitted,
     )

@@ -41,6 +41,11 @@ class Sample:
         sorted labels, if exactly K occur. Anything else is an error.
     nan_policy : {"raise", "omit"}
         What to do with rows in which a label, a probability, a weight or a variable is missing.
+    prevalence : float or (K,) floats, optional
+        If rows were sampled by their labels (case-control, balanced classes): the share of each class in the
+        population, in the order of `labels`; one number is that of the last of two classes. `y_prob` is then moved by
+        Bayes to what it says of rows so sampled, the odds times the ratio of the shares here and there (Elkan 2001).
+        Tests are about the same hypothesis as in the population; errors are those of the rows so sampled.
 
     Attributes
     ----------
@@ -78,9 +83,10 @@ class Sample:
         sample_weight: Any = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
+        prevalence: Any = None,
     ) -> None:
-        given = {"variables": variables, "sample_weight": sample_weight, "labels": labels, "nan_policy": nan_policy}
-        made = self._examined(y_true=y_true, y_prob=y_prob, **given)
+        given = {"variables": variables, "sample_weight": sample_weight, "labels": labels}
+        made = self._examined(y_true=y_true, y_prob=y_prob, **given, nan_policy=nan_policy, prevalence=prevalence)
         object.__setattr__(self, "predictions", made.predictions)
         object.__setattr__(self, "outcomes", made.outcomes)
 
@@ -109,6 +115,7 @@ class Sample:
         sample_weight: str | None = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
+        prevalence: Any = None,
     ) -> Sample:
         """Take a sample from the columns of a data frame (pandas, polars, or any mapping of names to columns).
 
@@ -121,7 +128,7 @@ class Sample:
             Names of the probability columns; ``*`` and ``?`` match, and keep the frame's column order.
         variables, sample_weight : str, optional
             Names of further columns (globs allowed for `variables`).
-        labels, nan_policy
+        labels, nan_policy, prevalence
             As for `Sample`.
 
         Examples
@@ -132,7 +139,7 @@ class Sample:
         ('dog', 'cat')
         """
         taken = frame_arguments(frame, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
-        return cls._examined(**taken, labels=labels, nan_policy=nan_policy)
+        return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
     def read(
@@ -145,6 +152,7 @@ class Sample:
         sample_weight: str | None = None,
         labels: Sequence[Hashable] | None = None,
         nan_policy: str = "raise",
+        prevalence: Any = None,
     ) -> Sample:
         """Read a sample from a file: CSV (also compressed), NPZ, Parquet, NetCDF; ``-`` is CSV on standard input.
 
@@ -155,7 +163,7 @@ class Sample:
         path : str or path
         y_true, y_prob, variables, sample_weight
             Names of columns (of arrays, for NPZ and NetCDF), as in `from_frame`.
-        labels, nan_policy
+        labels, nan_policy, prevalence
             As for `Sample`.
 
         Raises
@@ -164,7 +172,7 @@ class Sample:
             If the file cannot be read or a column is missing; the message lists the columns that are there.
         """
         taken = file_arguments(path, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
-        return cls._examined(**taken, labels=labels, nan_policy=nan_policy)
+        return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 
     @classmethod
     def from_estimator(
@@ -176,6 +184,7 @@ class Sample:
         variables: Any = None,
         sample_weight: Any = None,
         nan_policy: str = "raise",
+        prevalence: Any = None,
     ) -> Sample:
         """Predict with a fitted scikit-learn classifier and take its ``classes_`` as the order of columns.
 
@@ -184,11 +193,12 @@ class Sample:
         estimator : object with ``predict_proba`` and ``classes_``
         X, y
             Rows that the classifier was *not* fitted on, and their labels.
-        variables, sample_weight, nan_policy
+        variables, sample_weight, nan_policy, prevalence
             As for `Sample`.
         """
         taken = estimator_arguments(estimator, X)
-        return cls._examined(**taken, y_true=y, variables=variables, sample_weight=sample_weight, nan_policy=nan_policy)
+        others = {"sample_weight": sample_weight, "nan_policy": nan_policy, "prevalence": prevalence}
+        return cls._examined(**taken, y_true=y, variables=variables, **others)
 
     @classmethod
     def from_confidence(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, TypeAlias, final
+from typing import ClassVar, Self, TypeAlias, final
 
 import numpy as np
 from scipy.special import chdtrc
@@ -50,11 +50,42 @@ from calibstat.estimators.tally import ratio
 Clock: TypeAlias = tuple[Floats, Floats]
 
 
+def _range_of_walk(walk: Floats) -> Floats:
+    return walk.max(axis=-1) - walk.min(axis=-1)
+
+
+def _farthest(walk: Floats) -> Floats:
+    return np.maximum(walk.max(axis=-1), -walk.min(axis=-1))
+
+
 class _LargestDistance(Estimator):
     """A distance of the walk, in probability units or in standard deviations of the mean residual."""
 
     standardized: bool
     two_outcomes: ClassVar[bool] = True
+    _what: ClassVar[tuple[str, str]]  # in words, and what it is called
+    _distance: ClassVar[Callable[[Floats], Floats]]
+    _law: ClassVar[tuple[str, Callable[..., Floats], float]]
+    _says_where: ClassVar[bool] = False
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """What the number is, in words."""
+        units = ", in standard deviations of the mean residual" if self.standardized else ""
+        return f"{self._what[0]} ({self._what[1]}{units})"
+
+    @property
+    def estimand(self) -> Self:
+        """The error in probability units."""
+        return type(self)()
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows; where nothing can happen by chance, the law is that of zero."""
+        ordered = Ordered(self, predictions)
+        scale = ordered.scale or 0.0
+        law = scaled_law(*self._law, float(scale > 0) if self.standardized else scale)
+        remark = partial(describe_worst, ordered) if self._says_where else None
+        return WalkEvaluator(ordered, type(self)._distance, law, remark, self.standardized)
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]
@@ -112,25 +143,11 @@ class Kuiper(_LargestDistance):
     """
 
     standardized: bool = False
+    _what = "worst mean residual over an interval of predictions", "Kuiper, cutoff calibration error"
+    _distance = _range_of_walk
+    _law = RANGE
+    _says_where: ClassVar[bool] = True
     __repr__ = without_defaults
-
-    @property
-    def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words."""
-        return (
-            f"worst mean residual over an interval of predictions (Kuiper, {_units(self, 'cutoff calibration error')})"
-        )
-
-    @property
-    def estimand(self) -> Kuiper:
-        """The error in probability units."""
-        return Kuiper()
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Sort the rows."""
-        ordered = Ordered(self, predictions)
-        law = scaled_law(*RANGE, _scale(self, ordered))
-        return WalkEvaluator(ordered, _range_of_walk, law, partial(describe_worst, ordered), self.standardized)
 
 
 @final
@@ -169,33 +186,10 @@ class KolmogorovSmirnov(_LargestDistance):
     """
 
     standardized: bool = False
+    _what = "largest mean residual over a lower range of predictions", "Kolmogorov-Smirnov"
+    _distance = _farthest
+    _law = HEIGHT
     __repr__ = without_defaults
-
-    @property
-    def quantity(self) -> str:  # type: ignore[override]
-        """What the number is, in words."""
-        return f"largest mean residual over a lower range of predictions ({_units(self, 'Kolmogorov-Smirnov')})"
-
-    @property
-    def estimand(self) -> KolmogorovSmirnov:
-        """The error in probability units."""
-        return KolmogorovSmirnov()
-
-    def prepare(self, predictions: Predictions) -> Evaluator:
-        """Sort the rows."""
-        ordered = Ordered(self, predictions)
-        law = scaled_law(*HEIGHT, _scale(self, ordered))
-        return WalkEvaluator(ordered, _farthest, law, standardized=self.standardized)
-
-
-def _units(estimator: _LargestDistance, name: str) -> str:
-    return f"{name}, in standard deviations of the mean residual" if estimator.standardized else name
-
-
-def _scale(estimator: _LargestDistance, ordered: Ordered) -> float:
-    """Return what the value is in units of under calibration; zero where nothing can happen by chance."""
-    scale = ordered.scale or 0.0
-    return float(scale > 0) if estimator.standardized else scale
 
 
 @final
@@ -265,14 +259,6 @@ class WalkEvaluator(Evaluator):
             standard_deviation=None if law is None or self.standardized else lambda: self.ordered.scale,
             remark=self.remark,
         )
-
-
-def _range_of_walk(walk: Floats) -> Floats:
-    return walk.max(axis=-1) - walk.min(axis=-1)
-
-
-def _farthest(walk: Floats) -> Floats:
-    return np.maximum(walk.max(axis=-1), -walk.min(axis=-1))
 
 
 @final

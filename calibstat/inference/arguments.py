@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Final
 
+from calibstat.data._classes import refuse_weights_of_labels
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import Inquiry
@@ -35,9 +36,10 @@ def behind(lens: Lens | None, estimator: Any) -> Estimator:
 
 
 def check_sample(sample: Any) -> None:
-    """Refuse anything but a sample."""
+    """Refuse anything but a sample, and one whose weights depend on the label alone."""
     if not isinstance(sample, Sample):
         raise TypeError(f"sample is {_kind_of(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
+    refuse_weights_of_labels(sample.outcomes, sample.predictions.weights, sample.labels)
 
 
 def check_lens(lens: Any) -> Lens:

@@ -150,9 +150,11 @@ class Runs:
         """Rows and events of the runs that end with group i."""
         return self.before[i + 1] - self.before[: i + 1], self.events_before[i + 1] - self.events_before[: i + 1]
 
-    def starting(self, i: int) -> tuple[Ints, Ints]:
-        """Rows and events of the runs that start with group i."""
-        return self.before[i + 1 :] - self.before[i], self.events_before[i + 1 :] - self.events_before[i]
+    @property
+    def mirrored(self) -> Runs:
+        """The same rows, with the chances of the other outcome."""
+        n, others = self.before, self.before - self.events_before
+        return Runs(1 - self.last[::-1], 1 - self.first[::-1], n[-1] - n[::-1], others[-1] - others[::-1])
 
     def lower(self, alpha: float) -> Floats:
         """(N,) lower bounds at `last`: what a run says of its last prediction holds for all later ones."""
@@ -162,9 +164,7 @@ class Runs:
 
     def upper(self, alpha: float) -> Floats:
         """(N,) upper bounds at `first`: what a run says of its first prediction holds for all earlier ones."""
-        delta = alpha * self.share
-        each = [1 - clopper_pearson(n, n - s, delta).max() for n, s in map(self.starting, range(len(self.first)))]
-        return np.minimum.accumulate(each[::-1])[::-1]
+        return 1 - self.mirrored.lower(alpha)[::-1]
 
     def pvalue_low(self) -> float:
         """Smallest alpha at which a lower bound exceeds its prediction."""
@@ -173,9 +173,7 @@ class Runs:
 
     def pvalue_high(self) -> float:
         """Smallest alpha at which an upper bound is below its prediction."""
-        runs = map(self.starting, range(len(self.first)))
-        each = [_reaches(n, n - s, 1 - first).min() for (n, s), first in zip(runs, self.first, strict=True)]
-        return float(min(each) / self.share)
+        return self.mirrored.pvalue_low()
 
 
 def _reaches(n: Ints, events: Ints, chance: float) -> Floats:

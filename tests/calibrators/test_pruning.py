@@ -23,6 +23,7 @@ def leaves(model):
     return int((model.tree_["left"] < 0).sum())
 
 
+@pytest.mark.slow
 def test_noise_is_pruned_and_a_real_split_is_kept():
     grown, kept, without, pruned = [], [], [], []
     for seed in range(6):
@@ -96,6 +97,7 @@ def test_equal_rows_share_a_fold_and_folds_are_of_like_size():
     np.testing.assert_array_equal(np.bincount(fold[:100][y == 0]), np.full(5, 6))
 
 
+@pytest.mark.slow
 def test_noise_of_neighbours_is_not_found_again_in_rows_not_seen():
     """Dealt out by their values, rows would be spread too evenly: trees of calibrated predictions had eight leaves."""
     rng, found = np.random.default_rng(0), []

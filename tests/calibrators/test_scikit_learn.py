@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from calibstat import calibrators as cal
 from calibstat.binnings.intervals import EqualMass
-from suites import slow_but
+from suites import slow, slow_but
 
 BINARY = [
     cal.Platt(),
@@ -137,7 +137,7 @@ ONE_DIMENSION = {"check_fit1d": "scores may have one dimension"}
     "estimator",
     [
         cal.Platt(input="score"),
-        cal.Calibrated(),
+        slow(cal.Calibrated()),
         cal.Calibrated(LogisticRegression(), cal.Platt(input="score")),
         cal.Calibrated(GaussianNB(), cal.Temperature(), cv=3),
     ],

@@ -246,3 +246,16 @@ def test_mistakes_in_expressions_are_one_line(options, words, binary, run):
     code, out, err = run("test", binary, "--label", "y", "--probs", "p", *options)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert words in err
+
+
+def test_prevalence_is_that_of_the_sample(run, path):
+    command = ("test", path, *LABEL, "--probs", "p*", *FEW)
+    _, out, _ = run(*command, "--prevalence", "0.1")
+    assert run(*command, "--prevalence", "0.9,0.1")[1] == out
+    moved = cs.Sample.read(path, y_true="y, true", y_prob="p*", labels=[0, 1], prevalence=0.1)
+    assert json.loads(out)[0]["statistic"] == pytest.approx(cs.ECE()(moved))
+    code, _, error = run(*command, "--prevalence", "0.1,much")
+    assert code == 2
+    assert "'much' is not a number between 0 and 1" in error
+    code, _, error = run("test", path, "--label", "y, true", "--confidence", "p, yes", "--prevalence", "0.1")
+    assert (code, "--prevalence is about the classes of --probs" in error) == (2, True)

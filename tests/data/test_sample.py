@@ -185,3 +185,71 @@ def test_rows_in_effect_and_the_largest_share():
     assert (plain.effective_rows, plain.largest_share) == (3, pytest.approx(1 / 3))
     nothing = weighted.take(np.array([2]))
     assert (nothing.effective_rows, nothing.largest_share) == (0, 0)
+
+
+def test_prevalence_moves_odds_by_the_ratio_of_shares():
+    """Two of five rows are events, where the population has one in ten: odds are times (2/3) / (1/9) = 6."""
+    p = np.array([0.25, 0.5, 0.1, 0.0, 1.0])
+    given = p.copy()
+    moved = Sample([0, 1, 0, 0, 1], p, prevalence=0.1, labels=[0, 1]).predictions
+    np.testing.assert_allclose(moved.event, [2 / 3, 6 / 7, 0.4, 0, 1])
+    np.testing.assert_allclose(moved.probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(p, given)
+    assert "moved from the prevalence 0.1 to that of these rows, 0.4" in moved.source
+    same = Sample([0, 1, 0, 0, 1], p, prevalence=[0.6, 0.4], labels=[0, 1]).predictions
+    np.testing.assert_allclose(same.event, p)
+    three = Sample(["a", "b", "b", "c"], np.full((4, 3), 1 / 3), prevalence=[0.5, 0.25, 0.25])
+    np.testing.assert_allclose(three.y_prob, [[0.5 / 3.5, 2 / 3.5, 1 / 3.5]] * 4)
+    weighted = Sample([0, 1, 0], [0.5] * 3, prevalence=0.5, sample_weight=[1, 3, 2], labels=[0, 1])
+    np.testing.assert_allclose(weighted.predictions.event, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("prevalence", "match"),
+    [
+        (0.0, "lie between 0 and 1"),
+        (1.5, "lie between 0 and 1"),
+        ([0.3, 0.3], "add up to 1"),
+        ([0.1, 0.2, 0.7], "there are 2 classes, no, yes"),
+        ("much", "prevalence is 'much'"),
+        (np.nan, "lie between 0 and 1"),
+    ],
+)
+def test_what_is_no_prevalence_is_refused(prevalence, match):
+    with pytest.raises((TypeError, ValueError), match=match):
+        Sample(Y, P, prevalence=prevalence)
+
+
+def test_prevalence_needs_rows_of_every_class():
+    with pytest.raises(ValueError, match="none has the label 1"):
+        Sample([0, 0], [0.5, 0.5], prevalence=0.1, labels=[0, 1])
+    with pytest.raises(ValueError, match="there are 3 classes, 0, 1, 2"):
+        Sample([0, 1, 2], np.full((3, 3), 1 / 3), prevalence=0.1)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda s: cs.calibration_test(s, cs.ECE()),
+        lambda s: cs.estimate(s, cs.ECE()),
+        lambda s: cs.omnibus_test(s),
+        lambda s: cs.comparison_test(s, s, cs.BrierScore()),
+        lambda s: cs.calibration_band(s),
+        lambda s: cs.subgroup_audit(s, by=["v"]),
+        lambda s: cs.scan_variables(s),
+    ],
+)
+def test_weights_that_depend_on_the_label_are_refused(verb):
+    rng = np.random.default_rng(0)
+    y = np.r_[np.ones(50), np.zeros(450)].astype(int)
+    balanced = Sample(y, rng.random(500), sample_weight=np.where(y == 1, 9.0, 1.0), variables={"v": rng.random(500)})
+    with pytest.raises(ValueError, match=r"depends on the label alone \(1 for 0, 9 for 1\).*prevalence="):
+        verb(balanced)
+
+
+def test_weights_that_are_like_labels_by_accident_are_not_refused():
+    few = Sample([0, 0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8, 0.9], sample_weight=[1, 1, 1, 2, 2], labels=[0, 1])
+    cs.calibration_test(few, cs.Kuiper(), rng=0)
+    y = np.arange(500) % 2
+    almost = Sample(y, np.full(500, 0.5), sample_weight=np.where((y == 1) ^ (np.arange(500) == 7), 2.0, 1.0))
+    cs.calibration_test(almost, cs.Kuiper(), rng=0)

@@ -68,3 +68,37 @@ def test_interval_of_vece_holds_the_true_zero(weights, scores):
     samples = (weighted(weights, scores, 500, rng, slope=0.5) for _ in range(150))
     found = [cs.estimate(each, cs.VECE("age"), n_resamples=199, rng=rng).confidence_interval.low for each in samples]
     assert_at_most(np.mean(np.array(found) > 0), 0.05, 150)
+
+
+def sampled_by_label(n, rng, prevalence, shift=0.0):
+    """Half of the rows have the event, which has such a mean chance in the population; predictions may be too bold."""
+    a, b = 0.5, 0.5 / prevalence - 0.5
+    labels = np.arange(n) % 2
+    chance = rng.beta(a + labels, b + 1 - labels)
+    odds = chance / (1 - chance) * np.exp(shift * rng.choice([-1, 1], n))
+    return labels, odds / (1 + odds)
+
+
+def rejections_with_prevalence(estimator, n, runs, said=0.05, **world):
+    rng, found = np.random.default_rng(20261103), []
+    for _ in range(runs):
+        labels, p = sampled_by_label(n, rng, 0.05, **world)
+        sample = cs.Sample(labels, p, prevalence=said, labels=[0, 1])
+        found.append(cs.calibration_test(sample, estimator, n_resamples=99, rng=rng).pvalue <= 0.05)
+    return np.mean(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [60, 400])
+@pytest.mark.parametrize(
+    "estimator", [cs.ECE(cs.EqualMass(5)), cs.Kuiper(), cs.Spiegelhalter(), cs.Cox(), cs.SKCE()], ids=repr
+)
+def test_prevalence_undoes_sampling_by_labels(estimator, n):
+    assert_at_most(rejections_with_prevalence(estimator, n, 400), 0.05, 400)
+
+
+@pytest.mark.slow
+def test_negative_controls_of_prevalence():
+    """A wrong prevalence, and wrong predictions."""
+    assert rejections_with_prevalence(cs.ECE(cs.EqualMass(5)), 400, 100, said=0.2) > 0.9
+    assert rejections_with_prevalence(cs.ECE(cs.EqualMass(5)), 400, 100, shift=2.0) > 0.9
