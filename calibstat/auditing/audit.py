@@ -8,6 +8,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._text import percent
 from calibstat.auditing.findings import Findings, interval_cell, means_text
 from calibstat.auditing.groups import By, Group, LeftOut, Levels, Means, direction, form_groups, is_top_label, look
 from calibstat.auditing.joint import Measured, check_options, check_resamples, measure_groups
@@ -20,7 +21,7 @@ from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
-from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize
+from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
 from calibstat.inference.results import number_cell, picked, plain, pvalue_cell
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
@@ -121,10 +122,11 @@ def subgroup_audit(
     check_sample(sample)
     check_estimator(estimator)
     check_options(adjust, standardize, level, confidence_level, depth=depth, min_size=min_size)
-    null = _checked(check_null(null, n_resamples), estimator)
+    asked, null = null, _checked(check_null(null, n_resamples), estimator)
     whole = check_lens(lens) | estimator
     variables, seen = look(sample, by, whole.lens, binning, missing)
     groups, left_out = _groups(variables, seen, depth, min_size)
+    null, more = with_enough(null, asked, len(groups), adjust, level, len(seen))
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     measured = measure_groups(whole.core, groups, seen, null, adjust, standardize, confidence_level, as_generator(rng))
     found = ClusterCount.of(seen.predictions, null.groups)
@@ -139,7 +141,7 @@ def subgroup_audit(
         n_resamples=measured.n_resamples,
         estimator=whole,
         assumed=f"in every group, {null.hypothesis(whole.lens, seen.predictions.given)}; all groups on the same draws",
-        notes=tuple(each for each in (measured.note, few, "" if found is None else str(found)) if each),
+        notes=tuple(each for each in (measured.note, *more, few, "" if found is None else str(found)) if each),
         source=seen.predictions.source,
         clusters=found,
     )
@@ -317,23 +319,23 @@ class SubgroupAudit(Findings[GroupFinding]):
     def verdict(self) -> str:
         """Say in how many groups there is evidence, and which is the strongest; or that there is none."""
         m, rejected = len(self.groups), self.rejected
-        where = (
-            f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws, joint p = {pvalue_cell(self.pvalue)})"
-        )
+        joint, at = pvalue_cell(self.pvalue, self.level), f"at {percent(self.level)}"
+        where = f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws, joint p = {joint})"
         if rejected:
             first = rejected[0]
             what = f": {first.direction} ({first.means})" if first.direction else ""
             return (
-                f"Evidence of miscalibration in {len(rejected)} of {m} groups {where}. Strongest: {first.name}{what}."
+                f"Evidence of miscalibration {at} in {len(rejected)} of {m} groups {where}. "
+                f"Strongest: {first.name}{what}."
             )
-        smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups))
+        smallest = pvalue_cell(min(group.pvalue_adjusted for group in self.groups), self.level)
         if self.pvalue <= self.level:
             # The joint test may detect an error that the adjustment does not assign to a group.
             return (
-                f"Evidence of miscalibration in some of {m} groups {where}, but it names none: the smallest p-value "
-                f"adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
+                f"Evidence of miscalibration {at} in some of {m} groups {where}, but it names none: "
+                f"the smallest p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
             )
-        return f"No evidence of miscalibration in any of {m} groups {where}; smallest adjusted p = {smallest}."
+        return f"{self._not_rejected('Calibration')} in any of {m} groups {where}; smallest adjusted p = {smallest}."
 
     def _asked(self) -> dict[str, Any]:
         asked = {"lens": repr(self.lens), "estimator": repr(self.estimator.core), "pvalue": self.pvalue}

@@ -11,18 +11,19 @@ import numpy as np
 from scipy.special import chdtrc
 
 from calibstat._logistic import clipped_logit, natural_spline, orthonormal
+from calibstat._text import percent
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import RNG, Floats, Ints, as_generator
+from calibstat.data.arrays import RNG, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, NotNegative, at_least_one, check_arguments, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import replicate
+from calibstat.draws.streams import replicate, stream_of
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import single_step
-from calibstat.inference.results import Result, picked, pvalue_cell, small_pvalue
+from calibstat.inference.results import Result, not_rejected, picked, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull
 
@@ -115,7 +116,7 @@ def equal_curves_test(
     kept, left_out = large_enough(levels, expected, min_size, min_expected)
     rows = np.flatnonzero(np.isin(levels.index, kept))
     event, happened, index = event[rows], happened[rows], np.searchsorted(kept, levels.index[rows])
-    value, covariance, each = _covariance(event, happened, index, n_resamples, as_generator(rng))
+    value, covariance, each = _covariance(event, happened, index, n_resamples, stream_of(rng, levels.variable))
     excess = _excess(event, happened)
     ratio, freedom, regression = _regression(event, happened, index)
     return EqualCurvesTest(
@@ -285,14 +286,14 @@ class EqualCurvesTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: evidence that the curves differ, or no evidence."""
-        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
-        what = f"that the calibration curves of the {len(self.groups)} groups of {self.variable!r} differ {where}"
+        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)})"
+        curves = f"the calibration curves of the {len(self.groups)} groups of {self.variable!r}"
         if self.pvalue > self.level:
-            return f"No evidence {what}."
+            return f"{not_rejected(self.level, what=f'That {curves} are equal')} {where}."
         low, high = min(self.gaps), max(self.gaps)
         least, most = self.groups[self.gaps.index(low)], self.groups[self.gaps.index(high)]
         return (
-            f"Evidence {what}: "
+            f"Evidence at {percent(self.level)} that {curves} differ {where}: "
             f"at the same prediction most happens in {most} ({high:+.3f} on average), least in {least} ({low:+.3f})."
         )
 

@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 
+from calibstat._text import percent
 from calibstat.auditing.groups import LeftOut
-from calibstat.inference.multiplicity import ADJUSTMENTS
-from calibstat.inference.results import Result, noted, number_cell, picked, pvalue_cell
+from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
+from calibstat.inference.results import Result, not_rejected, noted, number_cell, picked, pvalue_cell
 
 _LEFT_OUT_SHOWN = 6
 
@@ -90,8 +91,8 @@ class Findings(Result, Generic[_Found]):
         intervals = f"intervals for the error in {intervals} that cover all together"
         details = [
             *above,
-            (f"{100 * self.confidence_level:g} %", intervals if known else ""),
-            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {100 * self.level:.3g} %"),
+            (percent(self.confidence_level), intervals if known else ""),
+            ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             ("null", self.hypothesis),
             ("left out", left_out_text(self.left_out)),
             ("data", f"n = {self.n}; {self.source}"),
@@ -100,8 +101,14 @@ class Findings(Result, Generic[_Found]):
         return [(name, text) for name, text in details if text]
 
     @final
+    def _not_rejected(self, what: str) -> str:
+        """Begin the sentence where nothing is rejected, and end it by the smallest p-value."""
+        none = cannot_reject(self.n_resamples, least_factor(self.adjust, len(self)), self.level)
+        return not_rejected(self.level, none, what)
+
+    @final
     def _pvalue_cell(self, found: _Found) -> str:
-        return pvalue_cell(found.pvalue_adjusted) + (" *" if found.pvalue_adjusted <= self.level else "")
+        return pvalue_cell(found.pvalue_adjusted, self.level) + (" *" if found.pvalue_adjusted <= self.level else "")
 
 
 def interval_cell(interval: tuple[float, float] | None) -> str:

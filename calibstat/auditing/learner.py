@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeAlias, final
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
+from calibstat._text import percent
 from calibstat.auditing.groups import ALL, MISSING, By, Means, PartlyKnown, is_top_label, look_with, sign_words
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
@@ -511,11 +512,11 @@ class LearnerAudit(Result):
     @property
     def verdict(self) -> str:
         """Say whether there is evidence, and of which direction and size it is where it is clearest."""
-        found = f"(p {small_pvalue(self.pvalue)}, n = {self.n})"
+        found = f"at {percent(self.level)} (p {small_pvalue(self.pvalue, level=self.level)}, n = {self.n})"
         if self.pvalue > self.level:
             many = [f"{len(self.variables)} variables"]
             names = ", ".join(["the prediction", *(self.variables if len(self.variables) <= _NAMED else many)])
-            return f"No evidence of miscalibration given {names} {found}."
+            return f"Calibration given {names} is not rejected {found}."
         largest = self.leaves[0]
         if largest.confidence_interval is None:
             return (

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from scipy.sparse import csr_array
 
+from calibstat._text import percent
 from calibstat.auditing.findings import Findings, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
 from calibstat.auditing.joint import check_options, check_resamples, half_widths_or_note, interval
@@ -20,8 +21,8 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
-from calibstat.inference.multiplicity import Adjust, Standardize, joint_test
-from calibstat.inference.results import number_cell, picked
+from calibstat.inference.multiplicity import Adjust, Standardize, joint_test, with_enough
+from calibstat.inference.results import number_cell, picked, pvalue_cell
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -118,8 +119,12 @@ def scan_variables(
         raise ValueError("the sample has no variables to scan; pass them as Sample(..., variables={name: values}).")
     cut, seen = look(sample, asked, lens, binning, missing, "variables")
     kept, left_out, notes = _usable(cut, seen, weak.min_expected)
-    notes += [check_resamples(adjust, len(kept), weak.n_resamples, level)]
-    options = (chosen is weak, adjust, standardize, confidence_level, as_generator(rng))
+    # One draw serves both nulls, so that they draw equally often.
+    strong = None if chosen is weak else chosen
+    weak, more = with_enough(weak, null, len(kept), adjust, level, len(seen))
+    chosen = weak if strong is None else with_enough(strong, null, len(kept), adjust, level, len(seen))[0]
+    notes += [*more, check_resamples(adjust, len(kept), weak.n_resamples, level)]
+    options = (strong is None, adjust, standardize, confidence_level, as_generator(rng))
     found, note = _measured(kept, seen, weak, *options)
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
@@ -472,8 +477,11 @@ class VariableScan(Findings[VariableFinding]):
         kind = "error on average at some value (weak null)" if self.weak else "error (strong null)"
         where = f"through {self.lens!r} (n = {self.n}, {self.n_resamples} redraws)"
         if not rejected:
-            smallest = min(found.pvalue_adjusted for found in self.variables)
-            return f"No evidence of an {kind} for any of {m} variables {where}; smallest adjusted p = {smallest:.3g}."
+            smallest = pvalue_cell(min(found.pvalue_adjusted for found in self.variables), self.level)
+            none = self._not_rejected(
+                "That there is no error on average at any value (the weak null)" if self.weak else "The strong null"
+            )
+            return f"{none} for any of {m} variables {where}; smallest adjusted p = {smallest}."
         first = rejected[0]
         worst = first.worst
         means = ""
@@ -481,8 +489,9 @@ class VariableScan(Findings[VariableFinding]):
             signs = sign_words(worst.mean_outcome - worst.mean_prediction, self.top_label)
             means = f": {signs} ({means_text(worst.mean_prediction, worst.mean_outcome)})"
         return (
-            f"Evidence of an {kind} for {len(rejected)} of {m} variables {where}. First: {first.variable}, VECE "
-            f"{first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at {worst.level}{means}."
+            f"Evidence of an {kind} at {percent(self.level)} for {len(rejected)} of {m} variables {where}. First: "
+            f"{first.variable}, VECE {first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at "
+            f"{worst.level}{means}."
         )
 
     def _asked(self) -> dict[str, Any]:

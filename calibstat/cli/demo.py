@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> None:
     _say(_introduction(trained))
     with plain_warnings():
         before, after = (
-            ask(sample, panel(sample.predictions, None, (), Measure()), None, None, seed)
+            ask(sample, panel(sample.predictions, None, (), Measure()), seed)
             for sample in (trained.raw, trained.recalibrated)
         )
     _show("Raw.", before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -19,6 +20,7 @@ from calibstat.cli.options import column_names, is_expression, made, read_labels
 from calibstat.cli.text import ProgressBar
 from calibstat.data.arrays import Ints
 from calibstat.data.files import file_arguments
+from calibstat.draws.streams import stream_of
 from calibstat.inference.arguments import NULLS
 
 Condition: TypeAlias = tuple[str | EllipsisType, ...]
@@ -390,6 +392,59 @@ def variables_asked(names: str | Sequence[str] | None, given: Sequence[Condition
     expressions = [made("--lens", name, cs.Lens) for name in asked if is_expression(name)]
     told = [name for each in given for name in each if name is not ...]
     return list(dict.fromkeys([*told, *variables_of(expressions), *variables_of(measure.estimator)]))
+
+
+# What a variable shows beyond the prediction's own error.
+
+# So many knots of a spline fit what a prediction can be off by; each needs ten rows of the rarer class.
+_MOST_KNOTS = 10
+
+
+def has_increment(question: Question) -> bool:
+    """Whether a variable is named, and residuals say what it shows beyond the prediction's own error."""
+    return bool(question.given) and question.core.residual_form != "none"
+
+
+def recalibrated(sample: cs.Sample) -> cs.Sample:
+    """Return a sample, seen through a lens, with its predictions fitted to the outcomes of the same rows.
+
+    The fit is of maximum likelihood, so that residuals have no mean along the prediction, and a variable shows what the
+    prediction does not.
+    """
+    from calibstat.calibrators.softmax import Temperature, VectorScaling
+    from calibstat.calibrators.spline import Spline, allowed
+
+    predictions, outcomes = sample.predictions, sample.outcomes
+    weights = np.ones(len(sample)) if predictions.weights is None else predictions.weights
+    if predictions.n_classes == 2:
+        fitted: Any = Spline(n_knots=allowed(_MOST_KNOTS, outcomes, weights))
+    else:
+        every = len(np.unique(outcomes)) == predictions.n_classes
+        fitted = VectorScaling(penalty=0.0) if every else Temperature()
+    fitted.fit(predictions.probabilities, outcomes, sample_weight=weights)
+    return cs.Sample.of(replace(predictions, rows=fitted.predict_proba(predictions.probabilities)), outcomes)
+
+
+def increment_test(
+    question: Question, seen: cs.Sample, n_resamples: int | None, level: float, rng: int
+) -> cs.CalibrationTest:
+    """Test what a question's variables show in a sample that was `recalibrated` behind its lens."""
+    joint = ... in question.given
+    found = cs.calibration_test(
+        seen,
+        cs.Given(*question.given) | question.core,
+        null="strong" if joint else "weak",
+        n_resamples=n_resamples,
+        level=level,
+        rng=stream_of(rng, repr(question.estimator)),
+    )
+    law = "redrawn labels" if joint else "the larger p-value of redrawn labels and of centred random signs"
+    merged = re.search(r"; cells .* merged: (?!(\d+) of \1 ).*", found.hypothesis)
+    says = (
+        f"beyond the error of the prediction: after predictions were recalibrated on these rows, the mean of outcome - "
+        f"prediction given {in_words(question.given)} is zero; {law} (asymptotic){merged[0] if merged else ''}"
+    )
+    return replace(found, hypothesis=says)
 
 
 # The sample of a command.

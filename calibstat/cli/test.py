@@ -17,12 +17,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from textwrap import fill
 from typing import Any
 
 import calibstat as cs
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
@@ -30,10 +31,13 @@ from calibstat.cli.questions import (
     Measure,
     NamedLens,
     Question,
+    has_increment,
+    increment_test,
     panel,
     read_given,
     read_null,
     read_sample,
+    recalibrated,
     variables_asked,
 )
 from calibstat.cli.text import (
@@ -47,8 +51,18 @@ from calibstat.cli.text import (
     show,
     width,
 )
-from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
-from calibstat.inference.results import at_floor, layout, number, picked
+from calibstat.data.parameters import LEVEL
+from calibstat.inference.multiplicity import (
+    ADJUSTMENTS,
+    adjust_pvalues,
+    cannot_reject,
+    check_choices,
+    enough_redraws,
+    joint_only,
+    least_factor,
+    more_note,
+)
+from calibstat.inference.results import at_floor, layout, not_rejected, number, picked, pvalue_cell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,9 +103,9 @@ def run(arguments: argparse.Namespace) -> None:
             notice(
                 f"class-wise is left out, since there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
-        records = ask(sample, questions, null, arguments.n_resamples, arguments.seed, arguments.adjust)
+        asked = (arguments.seed, null, arguments.n_resamples, arguments.adjust, arguments.level)
+        records = ask(sample, questions, *asked)
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
-        _tell_floors(records, arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
     show(
         arguments.format, [record.to_dict() | cost_of(record.question, costs) for record in records], text + tell(costs)
@@ -136,18 +150,12 @@ def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
         )
 
 
-def _tell_floors(records: Sequence[Record], level: float) -> None:
-    """Warn if there are too few resamples to reject anything."""
-    n_tests, adjust = len(records), records[0].adjust
-    highest = max((record.test.null_distribution for record in records), key=lambda each: each.floor)
-    floor = float(adjust_pvalues([highest.floor] * n_tests, adjust).min())
-    if floor > level:
-        enough = int(n_tests / level) * 5 - 1
-        adjusted = "" if n_tests == 1 else f"adjusted {_method(adjust)}, "
-        notice(
-            f"{adjusted}{counted(n_tests, 'test')} of {highest.description} cannot give a p-value below "
-            f"{floor:.2g}; take --n-resamples {enough} or ask less"
-        )
+def _none_could(records: Sequence[Record], level: float) -> str:
+    """Say so where no data could be rejected, with so few redraws and so many tests; otherwise return ""."""
+    drawn = [each.test.null.n_resamples for each in records if each.test.null_distribution.monte_carlo]
+    if len(drawn) < len(records) or None in drawn:
+        return ""
+    return cannot_reject(max(filter(None, drawn)), least_factor(records[0].adjust, len(records)), level)
 
 
 # ``calibstat test --omnibus``: a panel of statistics on the same redraws, one p-value for each lens.
@@ -197,10 +205,10 @@ class Record:
         """Whether the p-value is only a bound."""
         return at_floor(self.test.pvalue, self.test.null_distribution)
 
-    @property
-    def equation(self) -> str:
-        """The adjusted p-value as "p = 0.01", or as "p < 0.01" if it is a bound below 1."""
-        return f"p {'<' if self.at_floor and self.pvalue_adjusted < 1 else '='} {self.pvalue_adjusted:.3g}"
+    def equation(self, level: float) -> str:
+        """Return the adjusted p-value as "p = 0.01", or as "p < 0.01" if it is a bound below 1."""
+        bound = self.at_floor and self.pvalue_adjusted < 1
+        return f"p {'<' if bound else '='} {pvalue_cell(self.pvalue_adjusted, level)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON."""
@@ -212,26 +220,46 @@ class Record:
             **picked(self, "pvalue_adjusted adjust"),
             "hypothesis": test.hypothesis,
             "source": test.question.source,
+            "n_resamples": test.null.n_resamples if test.null_distribution.monte_carlo else None,
+            **picked(test, "level notes"),
         }
 
 
 def ask(
     sample: cs.Sample,
     questions: Sequence[Question],
-    null: cs.Null | str | None,
-    n_resamples: int | None,
     seed: int,
+    null: cs.Null | str | None = None,
+    n_resamples: int | None = None,
     adjust: str = "holm",
+    level: float = LEVEL,
 ) -> list[Record]:
     """Test each question, and adjust the p-values over all of them.
 
-    Without a null, p-values are computed exactly where that is possible. Each test starts at the seed, as the same call
-    in Python does, so that a further question does not change the p-values of the others (Holm's method holds however
-    the tests depend on each other).
+    Without a null, p-values are computed exactly where that is possible, and variables are tested beyond the
+    prediction's own error. Each test has the stream that the same call in Python has, named by what is tested, so that
+    draws are independent and a further question changes no other p-value. Where no p-value that is drawn could reject
+    after the adjustment, more are drawn if that costs little (`enough_redraws`).
     """
+    m = len(questions)
+    looked = cache(lambda lens: recalibrated(lens(sample)))
+    options: dict[str, Any] = {"level": level, "rng": seed}
+
+    def once(question: Question, how: cs.Null | str | None, often: int | None) -> cs.CalibrationTest:
+        if null is None and has_increment(question):
+            return increment_test(question, looked(question.view.lens), often, **options)
+        return cs.calibration_test(sample, question.estimator, null=how, n_resamples=often, **options)
 
     def answer(question: Question) -> cs.CalibrationTest:
-        return cs.calibration_test(sample, question.estimator, null=null, n_resamples=n_resamples, rng=seed)
+        test = once(question, null, n_resamples)
+        asked = test.null.n_resamples
+        if isinstance(null, cs.Null) or asked is None or not test.null_distribution.monte_carlo:
+            return test
+        taken = enough_redraws(asked, least_factor(adjust, m), level, m * len(sample))
+        if taken == asked:
+            return test
+        again = once(question, null or "strong", taken)
+        return replace(again, notes=again.notes + more_note(taken, asked, level))
 
     tests = ProgressBar().each(answer, questions)
     adjusted = adjust_pvalues([test.pvalue for test in tests], adjust)
@@ -260,24 +288,34 @@ CAUTION = (
 def report(records: Sequence[Record], level: float, seed: int, *, named_null: bool = False) -> str:
     """Write the headline, the table, and notes on what they mean."""
     first, questions = records[0].test.question, [record.question for record in records]
-    nulls = [_NULL.format(beside=_STRONG if any(question.given for question in questions) else "")]
-    if named_null:
-        nulls = each_once((record.question.place, record.test.hypothesis) for record in records)
+    beyond = [not named_null and has_increment(question) for question in questions]
+    strong = any(question.given and not each for question, each in zip(questions, beyond, strict=True))
+    plain = _NULL.format(beside=_STRONG if strong else "")
+    nulls = each_once(
+        (record.question.place, record.test.hypothesis if each or named_null else plain)
+        for record, each in zip(records, beyond, strict=True)
+    )
+    values = each_once(
+        (each.place, f"{each.core.quantity}, {each.core!r}{', of recalibrated predictions' if own else ''}")
+        for each, own in zip(questions, beyond, strict=True)
+    )
+    notes = each_once((record.question.place, note) for record in records for note in record.test.notes)
     laws = [record.test.null_distribution for record in records]
     computed = [
         f"{law.description}, seed {seed}" if law.monte_carlo else "computed, no Monte Carlo error" for law in laws
     ]
     expected = each_once((each.question.place, how) for each, how in zip(records, computed, strict=True))
-    adjusted = f"{ADJUSTMENTS[records[0].adjust]} over the tests above; * at most {100 * level:g} %"
+    adjusted = f"{ADJUSTMENTS[records[0].adjust]} over the tests above; * at most {percent(level)}"
     lines = [
         fill(headline(records, level), width()),
         "",
         *table(records, level),
         "",
-        *each_beside("value", each_once((each.place, f"{each.core.quantity}, {each.core!r}") for each in questions)),
+        *each_beside("value", values),
         *beside("expected", f"{EXPECTED} ({'; '.join(expected)})"),
         *(beside("adjusted p", adjusted) if len(records) > 1 else ()),
         *each_beside("null", nulls),
+        *each_beside("note", notes),
         *beside("data", f"n = {first.n}; {first.source}"),
         *beside("caution", CAUTION.format(these="p-values")),
     ]
@@ -292,17 +330,19 @@ def headline(records: Sequence[Record], level: float) -> str:
         smallest = min(records, key=lambda record: record.pvalue_adjusted)
         tests = counted(len(records), "test")
         which = "" if len(records) == 1 else "smallest adjusted "
-        return f"No evidence of miscalibration in {tests} (n = {n}, {which}{smallest.equation})."
+        none = not_rejected(level, _none_could(records, level))
+        return f"{none} in {tests} (n = {n}, {which}{smallest.equation(level)})."
     largest = max(rejected, key=lambda record: abs(record.test.statistic - record.test.null_mean))
     value, mean = largest.test.statistic, largest.test.null_mean
     found = f"{number(value, mean)}, where {number(mean, value)} is expected of a calibrated model with as many rows"
     name = largest.question.name
     if len(records) == 1:
-        return f"Evidence of miscalibration (n = {n}, {largest.equation}). Its size, {name}: {found}."
+        at = percent(level)
+        return f"Evidence of miscalibration at {at} (n = {n}, {largest.equation(level)}). Its size, {name}: {found}."
     return (
-        f"Evidence of miscalibration: {len(rejected)} of {len(records)} tests reject at {100 * level:g} %, adjusted "
+        f"Evidence of miscalibration: {len(rejected)} of {len(records)} tests reject at {percent(level)}, adjusted "
         f"{_method(records[0].adjust)} (n = {n}). The largest excess over noise, {name}: {found} (adjusted "
-        f"{largest.equation})."
+        f"{largest.equation(level)})."
     )
 
 
@@ -327,7 +367,7 @@ def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:
         _rounded(test.statistic, test.null_mean, digits),
         _rounded(test.null_mean, test.statistic, digits),
         f"< {test.pvalue:.3g}" if record.at_floor else f"{test.pvalue:.3g}",
-        record.equation.removeprefix("p ").removeprefix("= "),
+        record.equation(level).removeprefix("p ").removeprefix("= "),
         "*" if record.pvalue_adjusted <= level else "",
     ]
 

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Any, final
-from zlib import crc32
 
 import numpy as np
 
 from calibstat._progress import part, track
 from calibstat.binnings.intervals import EqualMass
-from calibstat.comparisons.results import CalibratorComparison, CalibratorResult, PairResult, Scores, pair_pvalue
+from calibstat.comparisons.results import (
+    CalibratorComparison,
+    CalibratorResult,
+    PairResult,
+    Scores,
+    least_factor_of_pairs,
+    pair_pvalue,
+)
 from calibstat.comparisons.splits import (
     UNCALIBRATED,
     check_calibrators,
@@ -34,7 +40,14 @@ from calibstat.inference.compare_models import NOT_FOR_PAIRS
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
 from calibstat.inference.large_cells import with_large_cells
-from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, joint_only
+from calibstat.inference.multiplicity import (
+    Adjust,
+    adjust_pvalues,
+    check_choices,
+    enough_redraws,
+    joint_only,
+    more_note,
+)
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
@@ -113,7 +126,8 @@ def compare_calibrators(
     confidence_level : float
         Level of the intervals.
     n_resamples : int, optional
-        Number of resamples for the exact p-values: by default 999, or more if adjusted p-values of 0.02 need them.
+        Number of resamples for the exact p-values, by default 999; more where no two could be told apart otherwise, if
+        that costs little.
     rng : int, Generator or None
         Chooses rows and redraws labels.
 
@@ -156,9 +170,9 @@ def compare_calibrators(
     wanted = default_estimator(whole, lens, estimator, len(next(iter(seen[0].values()))))
     wanted, merged = with_large_cells(wanted, (each for models in seen for each in models.values()))
     texts = {UNCALIBRATED: ""} | {name: " ".join(repr(each).split()) for name, each in calibrators.items()}
-    n_pairs = comb(len(texts), 2)
-    n_resamples = enough_resamples(n_pairs, n_splits) if n_resamples is None else n_resamples
     sizes = (len(plans[0][0].fit_rows), sum(len(each.test_rows) for each in plans[0]))
+    asked, work = 999 if n_resamples is None else n_resamples, sizes[1] * len(texts) * n_splits
+    n_resamples = enough_redraws(asked, least_factor_of_pairs(comb(len(texts), 2), n_splits, adjust), level, work)
     with part(_FITTED, 1.0):
         models, pairs = Judging(wanted, adjust, level, confidence_level, n_resamples)(texts, seen, streams, sizes)
     return CalibratorComparison(
@@ -171,7 +185,7 @@ def compare_calibrators(
         confidence_level=confidence_level,
         n_resamples=n_resamples,
         cross_fitted=cv is not None,
-        notes=tuple(note for note in (merged, floor_note(n_pairs, n_splits, n_resamples, level, adjust)) if note),
+        notes=tuple(note for note in (merged, *more_note(n_resamples, asked, level)) if note),
     )
 
 
@@ -188,23 +202,6 @@ def default_estimator(sample: Sample, lens: Lens | None, estimator: Estimator | 
         return asked
     one_column = asked.core.cut_by is None or asked.core.cut_by.columns == 1
     return TopLabel() | asked if len(sample.labels) > 2 and one_column else asked
-
-
-def enough_resamples(n_pairs: int, n_splits: int) -> int:
-    """Return a number of resamples with which the smallest adjusted p-value of a pair is 0.02 or less."""
-    return max(999, 100 * n_pairs * (2 if n_splits > 1 else 1) - 1)
-
-
-def floor_note(n_pairs: int, n_splits: int, n_resamples: int, level: float, adjust: str) -> str:
-    """Say if there are too few resamples to tell any two calibrators apart; otherwise return ""."""
-    own = min(1.0, 2 * (2 if n_splits > 1 else 1) / (1 + n_resamples))
-    floor = float(adjust_pvalues([own] * n_pairs, adjust).min())
-    if floor <= level:
-        return ""
-    return (
-        f"{n_resamples} resamples cannot give an adjusted p-value below {floor:.2g}; take n_resamples="
-        f"{enough_resamples(n_pairs, n_splits)}"
-    )
 
 
 @final
@@ -233,7 +230,7 @@ class Judging:
         found = []
         with part(0.0, _TESTED):
             for name, text in track(texts.items(), len(texts)):
-                own = [family[crc32(str(name).encode())] for family in families]
+                own = [family.named(str(name)) for family in families]
                 found.append(self._model(name, text, [each[name] for each in samples], own))
         with part(_TESTED, 1.0):
             return tuple(found), self._pairs(list(combinations(found, 2)), samples, sizes)

@@ -8,14 +8,23 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.comparisons.splits import Split
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.multiplicity import ADJUSTMENTS
-from calibstat.inference.results import CalibrationTest, Result, frame, interval_text, noted, number, picked
+from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
+from calibstat.inference.results import (
+    CalibrationTest,
+    Result,
+    frame,
+    interval_text,
+    noted,
+    number,
+    picked,
+    small_pvalue,
+)
 from calibstat.lenses.base import Lens
 
 if TYPE_CHECKING:
@@ -82,10 +91,12 @@ class CalibratorComparison(Result):
         if not told:
             smallest = min(pair.pvalue_adjusted for pair in self.pairs)
             names = ", ".join(each.name for each in self.models)
+            least = least_factor_of_pairs(len(self.pairs), 1 if self.cross_fitted else len(self.splits), self.adjust)
+            none = cannot_reject(self.n_resamples, least, self.level)
             return (
-                f"No two of {names} can be told apart by their binned errors {where(self.estimator.lens)} (smallest "
-                f"adjusted p = {smallest:.3g})."
-            )
+                f"{none} No two of {names} can be told apart at {percent(self.level)} by their binned errors "
+                f"{where(self.estimator.lens)} (smallest adjusted p {small_pvalue(smallest, level=self.level)})."
+            ).lstrip()
         return "\n".join(pair.verdict for pair in told)
 
     @property
@@ -260,13 +271,14 @@ class PairResult(Result):
         lens = where(self.tests[0].questions[0].lens)
         if not self.rejects:
             names = f"{self.first.name} and {self.second.name}"
-            return f"{names} cannot be told apart by their binned errors {lens} ({_adjusted(self)})."
+            at = f"at {percent(self.level)}"
+            return f"{names} cannot be told apart {at} by their binned errors {lens} ({_adjusted(self)})."
         better, worse = (self.first, self.second) if self.difference < 0 else (self.second, self.first)
         difference = number(abs(self.difference), better.value, worse.value)
         return (
             f"{better.name} is better calibrated than {worse.name} {lens}: binned squared calibration error lower by "
-            f"{difference} ({_spread(self)}root errors {_root(better)} and {_root(worse)}), adjusted p = "
-            f"{self.pvalue_adjusted:.3g}."
+            f"{difference} ({_spread(self)}root errors {_root(better)} and {_root(worse)}), adjusted p "
+            f"{small_pvalue(self.pvalue_adjusted, level=self.level)} (at most {percent(self.level)})."
         )
 
     @property
@@ -306,6 +318,11 @@ class PairResult(Result):
         }
 
 
+def least_factor_of_pairs(n_pairs: int, n_splits: int, adjust: str) -> float:
+    """Return the smallest adjusted p-value of a pair, times 1 + R: twice that of a model, and again over splits."""
+    return 2 * (2 if n_splits > 1 else 1) * least_factor(adjust, n_pairs)
+
+
 def pair_pvalue(tests: Sequence[ComparisonTest]) -> float:
     """Combine the wrapped p-values of the splits."""
     return twice_median([test.pvalue for test in tests])
@@ -325,10 +342,14 @@ def apart_lines(pairs: Sequence[PairResult]) -> list[str]:
     """List the pairs that cannot be told apart; of many pairs, only those whose interval excludes 0."""
     apart = [pair for pair in pairs if not pair.rejects]
     shown = apart if len(apart) <= MOST_PAIRS else [pair for pair in apart if outvoted(pair)]
-    lines = [f"  {pair.first.name} and {pair.second.name} cannot be told apart ({_adjusted(pair)})" for pair in shown]
+    lines = [
+        f"  {pair.first.name} and {pair.second.name} cannot be told apart at {percent(pair.level)} ({_adjusted(pair)})"
+        for pair in shown
+    ]
     rest = len(apart) - len(shown)
     noun = "other pair" if shown else "pair"
-    return lines if not rest else [*lines, f"  {counted(rest, noun)} cannot be told apart (to_frame)"]
+    at = f"at {percent(pairs[0].level)}"
+    return lines if not rest else [*lines, f"  {counted(rest, noun)} cannot be told apart {at} (to_frame)"]
 
 
 def outvoted(pair: PairResult) -> bool:
@@ -339,12 +360,12 @@ def outvoted(pair: PairResult) -> bool:
 
 def _adjusted(pair: PairResult) -> str:
     note = "; the interval of the difference excludes 0, but the p-value decides" if outvoted(pair) else ""
-    return f"adjusted p = {pair.pvalue_adjusted:.3g}{note}"
+    return f"adjusted p {small_pvalue(pair.pvalue_adjusted, level=pair.level)}{note}"
 
 
 def error_table(models: Sequence[CalibratorResult], confidence_level: float) -> list[list[str]]:
     """Return the cells of a table of errors, p-values and scores, a row for each calibrator."""
-    head = ["", "squared", "root", f"{100 * confidence_level:g} %", "p", "Brier", "refinement", "log"]
+    head = ["", "squared", "root", percent(confidence_level), "p", "Brier", "refinement", "log"]
     values = [each.value for each in models]
     return [
         head,

@@ -6,18 +6,22 @@ then cut. So the same ``rng`` gives the same draws under every scheduler, and fe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
+from zlib import crc32
 
 import numpy as np
 
 from calibstat._progress import track
-from calibstat.data.arrays import Array, Floats, Ints, effective_rows
+from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator, effective_rows
 from calibstat.data.sample import Predictions
 
 # How many draws are held in memory at once: 2 MiB of floats stay in the cache of most processors.
 _DRAWS_IN_A_BLOCK = 2**18
 _Block = TypeVar("_Block")
+# Where a function of the user is in memory, which its repr says, is another place in another process.
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class Streams:
@@ -29,6 +33,19 @@ class Streams:
     def __getitem__(self, number: int) -> np.random.Generator:
         """Return stream `number`, always the same, from its beginning."""
         return np.random.Generator(np.random.PCG64(np.random.SeedSequence(self.entropy, spawn_key=(number,))))
+
+    def named(self, name: str) -> np.random.Generator:
+        """Return the stream of that name, whichever others are used."""
+        return self[crc32(_ADDRESS.sub("", name).encode())]
+
+
+def stream_of(rng: RNG, tested: str) -> np.random.Generator:
+    """Return the stream of what is `tested`: with one integer, different tests have independent draws.
+
+    A Generator is used as it is, and moves on.
+    """
+    generator = as_generator(rng)
+    return generator if generator is rng else Streams(generator).named(tested)
 
 
 def draw_blocks(

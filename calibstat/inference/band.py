@@ -9,13 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
+from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import Result, interval_text, number, picked, small_pvalue
+from calibstat.inference.results import Result, interval_text, not_rejected, number, picked, small_pvalue
 from calibstat.lenses.base import Lens, refuse_empty
 
 # More distinct predictions than this are grouped, since the work grows with the square of their number.
@@ -272,13 +273,14 @@ class CalibrationBand(Result):
     @property
     def verdict(self) -> str:
         """One sentence: where the diagonal leaves the band, or no evidence of miscalibration."""
-        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue)})"
-        level = f"{100 * self.confidence_level:g} % band"
+        where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=1 - self.confidence_level)})"
+        level = f"{percent(self.confidence_level)} band"
         if not self.rejects_calibration:
-            return f"No evidence of miscalibration {where}: the diagonal stays inside the {level}."
+            return f"{not_rejected(1 - self.confidence_level)} {where}: the diagonal stays inside the {level}."
         found = self.prediction[self._outside]
         spot = f"at {len(found)} of {len(self.prediction)} predictions, {number(found[0])} to {number(found[-1])}"
-        return f"Evidence of miscalibration {where}: the diagonal leaves the {level} {spot}."
+        at = percent(1 - self.confidence_level)
+        return f"Evidence of miscalibration at {at} {where}: the diagonal leaves the {level} {spot}."
 
     def _rows(self) -> list[dict[str, Any]]:
         columns = picked(self, "prediction count lower upper")

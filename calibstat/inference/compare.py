@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, final
 import numpy as np
 from scipy.special import ndtri
 
+from calibstat._text import percent
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
 from calibstat.data.rounding import SAME
@@ -325,14 +326,17 @@ class ComparisonTest(Result):
     def verdict(self) -> str:
         """One sentence: which model has the smaller error, or that they cannot be told apart."""
         first, second = self.names
-        where = f"through {self.questions[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue)})"
-        differ = f"Evidence that the calibration errors of {first} and {second} differ"
+        where = (
+            f"through {self.questions[0].lens!r} ({self._rows_text()}, p {small_pvalue(self.pvalue, level=self.level)})"
+        )
+        at = f"at {percent(self.level)}"
+        differ = f"Evidence {at} that the calibration errors of {first} and {second} differ"
         if self.own_pvalues is None:
-            differ = f"Evidence that {first} and {second} differ in {self._quantity}"
+            differ = f"Evidence {at} that {first} and {second} differ in {self._quantity}"
             if self.pvalue > self.level:
-                return f"{first} and {second} cannot be told apart by {self._quantity} {where}."
+                return f"{first} and {second} cannot be told apart by {self._quantity} {at} {where}."
         if self.pvalue > self.level:
-            return f"The calibration errors of {first} and {second} cannot be told apart {where}."
+            return f"The calibration errors of {first} and {second} cannot be told apart {at} {where}."
         smaller = first if self.difference < 0 else second
         return f"{differ} {where}: that of {smaller} is smaller."
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.special import ndtr
 
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
@@ -22,8 +22,17 @@ from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_p
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
 from calibstat.inference.intervals import standardized
 from calibstat.inference.large_cells import merging_note, with_large_cells
-from calibstat.inference.multiplicity import Adjust, adjust_pvalues, check_choices, single_step
-from calibstat.inference.results import Inquiry, Result, noted, number, picked
+from calibstat.inference.multiplicity import (
+    Adjust,
+    adjust_pvalues,
+    cannot_reject,
+    check_choices,
+    enough_redraws,
+    least_factor,
+    more_note,
+    single_step,
+)
+from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
 from calibstat.lenses.base import Lens
 
 
@@ -106,6 +115,8 @@ def compare_models(
     questions = tuple(look_through(models[name], estimator)[0] for name in names)
     values = [expanded(estimator, each, "compare_models") for each in seen]
     generator, squared = as_generator(rng), values[0].squared
+    asked, size = n_resamples, len(seen) ** 2 * len(seen[0])
+    n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
     own = np.zeros(len(seen))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
         own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
@@ -130,6 +141,7 @@ def compare_models(
         n_resamples=n_resamples,
         questions=questions,
         level=level,
+        n_asked=asked,
     )
 
 
@@ -153,6 +165,13 @@ def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) ->
         except ValueError as wrong:
             raise ValueError(f"{names[0]!r} and {name!r}: {wrong}") from wrong
     return names
+
+
+def _least(m: int, adjust: str, drawn: bool) -> float:
+    """Return the smallest adjusted p-value of m models, times 1 + R; 0 if p-values are not `drawn` but normal."""
+    if adjust == "max-t":
+        return max(m, 2 * (m - 2))
+    return 2 * least_factor(adjust, m * (m - 1) // 2) if drawn else 0.0
 
 
 def _worse(estimator: Estimator) -> int:
@@ -302,6 +321,8 @@ class ModelComparison(Result):
     questions : tuple of Inquiry
     level : float
         There is evidence about a pair if its adjusted p-value is at most this.
+    n_asked : int, optional
+        How many redraws were asked for, where more were taken.
     """
 
     names: tuple[str, ...]
@@ -314,6 +335,7 @@ class ModelComparison(Result):
     n_resamples: int
     questions: tuple[Inquiry, ...]
     level: float = LEVEL
+    n_asked: int | None = None
 
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
@@ -350,17 +372,19 @@ class ModelComparison(Result):
         if not differ:
             smallest = min(pair.adjusted for pair in self.pairs)
             names = ", ".join(self.names)
-            apart = f"The calibration errors of {names} cannot be told apart"
+            apart = f"The calibration errors of {names} cannot be told apart at {percent(self.level)}"
             if self.own_pvalues is None:
-                apart = f"{names} cannot be told apart by {self._quantity}"
-            return f"{apart} {where}, smallest adjusted p = {smallest:.3g})."
+                apart = f"{names} cannot be told apart at {percent(self.level)} by {self._quantity}"
+            none = cannot_reject(self.n_resamples, self._least_factor, self.level)
+            return f"{none} {apart} {where}, smallest adjusted p {small_pvalue(smallest, level=self.level)}).".lstrip()
         found = ", ".join(
-            f"{pair.first} {'<' if pair.difference < 0 else '>'} {pair.second} (p = {pair.adjusted:.3g})"
+            f"{pair.first} {'<' if pair.difference < 0 else '>'} {pair.second} "
+            f"(p {small_pvalue(pair.adjusted, level=self.level)})"
             for pair in differ
         )
         rest = "" if len(differ) == len(self.pairs) else "; other pairs cannot be told apart"
         what = "calibration errors differ" if self.own_pvalues else f"models differ in {self._quantity}"
-        return f"Evidence that {what} {where}, adjusted): {found}{rest}."
+        return f"Evidence at {percent(self.level)} that {what} {where}, adjusted): {found}{rest}."
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -369,15 +393,12 @@ class ModelComparison(Result):
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
             found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation needs at least as many")
-        if self.own_pvalues is None and self.adjust != "max-t":
-            return tuple(found)
-        m, pairs = len(self.names), len(self.pairs)
-        factor = {"holm": 2 * pairs, "max-t": max(m, 2 * (m - 2)), "fdr_by": 2 * np.sum(1 / np.arange(1, pairs + 1))}
-        smallest = factor[self.adjust] / (1 + self.n_resamples)
-        if smallest > self.level:
-            drawn = counted(self.n_resamples, "resample")
-            found.append(f"with {drawn} no adjusted p-value can be below {min(smallest, 1):.2g}")
-        return tuple(found)
+        return (*found, *more_note(self.n_resamples, self.n_asked or self.n_resamples, self.level))
+
+    @property
+    def _least_factor(self) -> float:
+        """The smallest adjusted p-value that draws can give, times their number and one."""
+        return _least(len(self.names), self.adjust, drawn=self.own_pvalues is not None)
 
     def _rows(self) -> list[dict[str, Any]]:
         return [pair.to_dict() for pair in self.pairs]

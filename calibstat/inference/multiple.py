@@ -8,16 +8,25 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount
+from calibstat.draws.streams import ClusterCount, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
-from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, check_choices, joint_test
-from calibstat.inference.results import Inquiry, Result, number, picked
+from calibstat.inference.multiplicity import (
+    ADJUSTMENTS,
+    Adjust,
+    Standardize,
+    cannot_reject,
+    check_choices,
+    joint_test,
+    least_factor,
+    with_enough,
+)
+from calibstat.inference.results import Inquiry, Result, not_rejected, noted, number, picked, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.multiplier import Restating
@@ -90,7 +99,7 @@ def multiple_test(
     (('a', 'b', 'c'), [False, True, False])
     """
     question, seen = look_through(sample, estimator, lens)
-    null = check_null(null, n_resamples)
+    asked, null = null, check_null(null, n_resamples)
     check_choices(adjust, standardize)
     check_share("level", level, LEVEL)
     estimator, core = question.estimator, question.estimator.core
@@ -100,6 +109,7 @@ def multiple_test(
         )
     evaluator = core.prepare(seen.predictions)
     values = evaluator(seen.outcomes)
+    null, notes = with_enough(null, asked, len(values), adjust, level, len(seen))
     drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
     found = joint_test(core.evidences(values), [core.evidences(each.samples) for each in drawn], adjust, standardize)
     return MultipleTest(
@@ -115,6 +125,7 @@ def multiple_test(
         null=null,
         question=replace(question, clusters=ClusterCount.of(seen.predictions, null.groups)),
         level=level,
+        notes=notes,
     )
 
 
@@ -158,6 +169,8 @@ class MultipleTest(Result):
     question : Inquiry
     level : float
         Level of the tests in texts.
+    notes : tuple of str
+        What limits the result.
     """
 
     names: tuple[Hashable, ...]
@@ -172,6 +185,7 @@ class MultipleTest(Result):
     null: Null
     question: Inquiry
     level: float = LEVEL
+    notes: tuple[str, ...] = ()
 
     _row: ClassVar[str] = "name"
     _indexed: ClassVar[bool] = True
@@ -200,12 +214,12 @@ class MultipleTest(Result):
         if not tests:
             return f"Nothing to test {where})."
         if not self.rejected:
-            return (
-                f"No evidence of miscalibration {where}: smallest adjusted p = {float(np.nanmin(self.adjusted)):.3g})."
-            )
+            none = cannot_reject(self.n_resamples, least_factor(self.adjust, tests), self.level)
+            smallest = small_pvalue(float(np.nanmin(self.adjusted)), level=self.level)
+            return f"{not_rejected(self.level, none)} {where}: smallest adjusted p {smallest})."
         kind = "share of false discoveries" if self.adjust.startswith("fdr") else "level"
         found = ", ".join(map(str, self.rejected))
-        return f"Evidence of miscalibration for {found} {where}, {kind} {100 * self.level:g} %)."
+        return f"Evidence of miscalibration for {found} {where}, {kind} {percent(self.level)})."
 
     def _rows(self) -> list[dict[str, Any]]:
         keys = ("name", "value", "null_mean", "standardized", "pvalue", "adjusted")
@@ -217,7 +231,7 @@ class MultipleTest(Result):
             self.question.to_dict()
             | picked(self, "adjust n_resamples")
             | {"null": repr(self.null)}
-            | picked(self, "hypothesis level rejected untested")
+            | picked(self, "hypothesis level rejected untested notes")
             | {"tests": self._rows()}
         )
 
@@ -228,7 +242,7 @@ class MultipleTest(Result):
                 number(row["value"], row["null_mean"]),
                 number(row["null_mean"], row["value"]),
                 f"{row['pvalue']:.3g}",
-                f"{row['adjusted']:.3g}",
+                pvalue_cell(row["adjusted"], self.level),
                 "*" if row["adjusted"] <= self.level else "",
             ]
             for row in self._rows()
@@ -247,13 +261,14 @@ class MultipleTest(Result):
             ("expected", "mean of the value under the null: what noise alone gives"),
             (
                 "adjusted",
-                f"{ADJUSTMENTS[self.adjust]}; * rejects at {100 * self.level:g} % "
+                f"{ADJUSTMENTS[self.adjust]}; * rejects at {percent(self.level)} "
                 f"({counted(self.n_resamples, 'resample')})",
             ),
             *untested,
             ("null", self.hypothesis),
             ("estimator", repr(self.question.estimator)),
             ("data", f"{self.question.rows}; {self.question.source}"),
+            *noted(self.notes),
         ]
 
     def _quantity(self) -> str:
@@ -328,7 +343,7 @@ def omnibus_test(
     >>> print(result.kind)
     over-confidence: predictions are too extreme
     """
-    null = check_null(null, n_resamples)
+    asked, null = null, check_null(null, n_resamples)
     check_choices(adjust, standardize)
     check_share("level", level, LEVEL)
     check_sample(sample)
@@ -340,7 +355,9 @@ def omnibus_test(
     members = default_panel(seen.predictions.n_classes) if panel is None else chosen_panel(panel)
     family = family_of(members)
     evaluator, values = _evaluated(family, members, lens, seen)
-    drawn = draw_together(null, family, seen, as_generator(rng), evaluator)
+    null, notes = with_enough(null, asked, 1, adjust, level, len(members) * len(seen))
+    stream = stream_of(rng, repr(lens)) if lens.parts else as_generator(rng)
+    drawn = draw_together(null, family, seen, stream, evaluator)
     kinds = [family.evidences(each.samples) for each in drawn]
     found = joint_test(family.evidences(values), kinds, adjust, standardize)
     return OmnibusTest(
@@ -359,6 +376,7 @@ def omnibus_test(
         hypothesis=f"{null.hypothesis(lens, seen.predictions.given)}; the same draws for all statistics",
         source=seen.predictions.source,
         level=level,
+        notes=notes,
     )
 
 
@@ -415,6 +433,8 @@ class OmnibusTest(Result):
     hypothesis, source : str
     level : float
         Level of the test in texts.
+    notes : tuple of str
+        What limits the result.
     """
 
     statistic: float
@@ -432,6 +452,7 @@ class OmnibusTest(Result):
     hypothesis: str
     source: str
     level: float = LEVEL
+    notes: tuple[str, ...] = ()
 
     _row: ClassVar[str] = "statistic"
     _indexed: ClassVar[bool] = True
@@ -453,12 +474,14 @@ class OmnibusTest(Result):
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration and its kind, or no evidence."""
         where = (
-            f"through {self.lens!r} (n = {self.n}, p = {self.pvalue:.3g}, {counted(self.n_resamples, 'resample')}, "
+            f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)}, "
+            f"{counted(self.n_resamples, 'resample')}, "
             f"{counted(len(self.names), 'statistic')})"
         )
         if self.pvalue > self.level:
-            return f"No evidence of miscalibration {where}."
-        return f"Evidence of miscalibration {where}. Strongest: {self.strongest}, which points to {self.kind}."
+            return f"{not_rejected(self.level, cannot_reject(self.n_resamples, 1, self.level))} {where}."
+        strongest = f"Strongest: {self.strongest}, which points to {self.kind}."
+        return f"Evidence of miscalibration at {percent(self.level)} {where}. {strongest}"
 
     def _rows(self) -> list[dict[str, Any]]:
         keys = ("statistic", "estimator", "value", "pvalue", "adjusted", "kind")
@@ -468,7 +491,7 @@ class OmnibusTest(Result):
     def _values(self) -> dict[str, Any]:
         return {
             "lens": repr(self.lens),
-            **picked(self, "n n_resamples source hypothesis adjust level statistic pvalue"),
+            **picked(self, "n n_resamples source hypothesis adjust level statistic pvalue notes"),
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {
@@ -483,4 +506,4 @@ class OmnibusTest(Result):
         return [["statistic", "value", "p", "adjusted p"], *rows]
 
     def _details(self) -> list[tuple[str, str]]:
-        return [("data", f"n = {self.n}; {self.source}"), ("null", self.hypothesis)]
+        return [("data", f"n = {self.n}; {self.source}"), ("null", self.hypothesis), *noted(self.notes)]

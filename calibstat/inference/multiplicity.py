@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -360,6 +360,7 @@ def adjust_pvalues(pvalues: ArrayLike, adjust: str) -> Floats:
 
 # Redraws so few that no adjusted p-value could reach the level: the text begins with that, or more are drawn.
 
+_Null = TypeVar("_Null", bound=Null)
 LITTLE: Final = 2 * 10**8
 """More redraws cost little up to so many evaluated labels (rows x redraws x tests): some five seconds."""
 
@@ -384,7 +385,7 @@ def enough_redraws(asked: int, factor: float, level: float, size: int) -> int:
     return little[0] - 1 if little and reaches > 1 + asked else asked
 
 
-def with_enough(null: Null, asked: Any, m: int, adjust: str, level: float, n: int) -> tuple[Null, tuple[str, ...]]:
+def with_enough(null: _Null, asked: Any, m: int, adjust: str, level: float, n: int) -> tuple[_Null, tuple[str, ...]]:
     """Return a null that draws enough for m tests of n rows by `enough_redraws`, with a note that says so.
 
     What was `asked` for stays as it is where it is an object, which says how often it draws.
@@ -410,7 +411,7 @@ def cannot_reject(n_resamples: int, factor: float, level: float) -> str:
     """Return the headline of tests none of which could reject, whatever the data; "" where one could.
 
     >>> cannot_reject(19, 12, 0.05)
-    'No test could reject at 5 %, whatever the data: with 19 redraws the smallest adjusted p-value is 0.6 (at least \
+    'No test could reject at 5 %, whatever the data: with 19 redraws the smallest possible p-value is 0.6 (at least \
 239 redraws are needed).'
     """
     reaches = rounded_up(factor / level)
@@ -418,7 +419,7 @@ def cannot_reject(n_resamples: int, factor: float, level: float) -> str:
         return ""
     return (
         f"No test could reject at {percent(level)}, whatever the data: with {counted(n_resamples, 'redraw')} the "
-        f"smallest adjusted p-value is {min(1.0, factor / (1 + n_resamples)):.2g} (at least {reaches - 1} redraws are "
+        f"smallest possible p-value is {min(1.0, factor / (1 + n_resamples)):.2g} (at least {reaches - 1} redraws are "
         "needed)."
     )
 

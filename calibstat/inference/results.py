@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
-from calibstat._text import safe, shown
+from calibstat._text import percent, safe, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference.intervals import ConfidenceInterval
+from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution
 
@@ -267,16 +268,23 @@ class CalibrationTest(Result):
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration and its size, or no evidence."""
         null = self.null_distribution
-        where = f"through {self.question.lens!r} (n = {self.question.n}, p {pvalue_text(self.pvalue, null)})"
-        costs = f" {self.decision.verdict}" if self.decision else ""
+        pvalue, costs = pvalue_text(self.pvalue, null, self.level), f" {self.decision.verdict}" if self.decision else ""
+        where = f"through {self.question.lens!r} (n = {self.question.n}, p {pvalue})"
         if self.pvalue > self.level:
-            return f"No evidence of miscalibration {where}.{costs}"
+            return f"{not_rejected(self.level, self._none_could)} {where}.{costs}"
         of_what = self.question.estimator.quantity.replace(" (", ", ").replace(")", "")
+        value = f"{number(self.statistic, self.null_mean)} ({of_what})"
         size = (
-            f"Evidence of miscalibration {where}. Its size: {number(self.statistic, self.null_mean)} ({of_what}), "
-            f"where {number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows."
+            f"Evidence of miscalibration at {percent(self.level)} {where}. Its size: {value}, where "
+            f"{number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows."
         )
         return size + costs
+
+    @property
+    def _none_could(self) -> str:
+        """Say so where no data could be rejected with so few redraws."""
+        most = self.null.n_resamples if self.null_distribution.monte_carlo else None
+        return "" if most is None else cannot_reject(most, 1, self.level)
 
     @property
     def method(self) -> str:
@@ -474,7 +482,7 @@ def number(value: float, *beside: float) -> str:
 
 def interval_text(interval: tuple[float, float], level: float) -> str:
     """Write an interval out with its level: "95 %: 0 to 0.071"."""
-    return f"{100 * level:g} %: {number(*interval)} to {number(*reversed(interval))}"
+    return f"{percent(level)}: {number(*interval)} to {number(*reversed(interval))}"
 
 
 def at_floor(pvalue: float, null: NullDistribution) -> bool:
@@ -486,19 +494,37 @@ def at_floor(pvalue: float, null: NullDistribution) -> bool:
     return not null.monte_carlo and pvalue <= null.floor
 
 
-def small_pvalue(pvalue: float, floor: float = SMALLEST_PVALUE) -> str:
-    """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero."""
-    return f"= {pvalue:.3g}" if pvalue > floor else f"< {floor:g}"
+def small_pvalue(pvalue: float, floor: float = SMALLEST_PVALUE, level: float = 1.0) -> str:
+    """Write a p-value out, "= 0.0123", or as a bound where a computed one is tiny, "< 1e-12"; never as zero.
+
+    One near the level is written so that it stays on its side of it.
+
+    >>> small_pvalue(0.0500049), small_pvalue(0.0500049, level=0.05)
+    ('= 0.05', '= 0.050005')
+    """
+    if pvalue <= floor:
+        return f"< {floor:g}"
+    written = (f"{pvalue:.{digits}g}" for digits in range(3, 18))
+    return f"= {next(each for each in written if (float(each) <= level) == (pvalue <= level))}"
 
 
-def pvalue_cell(pvalue: float) -> str:
+def pvalue_cell(pvalue: float, level: float = 1.0) -> str:
     """Write a p-value for a table: as `small_pvalue` does, without the sign of equality."""
-    return small_pvalue(pvalue).removeprefix("= ")
+    return small_pvalue(pvalue, level=level).removeprefix("= ")
 
 
-def pvalue_text(pvalue: float, null: NullDistribution) -> str:
+def pvalue_text(pvalue: float, null: NullDistribution, level: float = 1.0) -> str:
     """Write a p-value and where it comes from; a computed one at the smallest value of its law is a bound."""
-    return f"{small_pvalue(pvalue, null.floor if at_floor(pvalue, null) else 0.0)} ({null.description})"
+    return f"{small_pvalue(pvalue, null.floor if at_floor(pvalue, null) else 0.0, level)} ({null.description})"
+
+
+def not_rejected(level: float, none: str = "", what: str = "Calibration") -> str:
+    """Begin the sentence of a test that does not reject: at which level, after a headline that none could, if so.
+
+    >>> not_rejected(0.05)
+    'Calibration is not rejected at 5 %'
+    """
+    return f"{none} {what} is not rejected at {percent(level)}".strip()
 
 
 def error_text(interval: tuple[float, float], null: NullDistribution) -> str:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from calibstat.data.arrays import RNG, Floats, as_generator, effective_number
+from calibstat.data.arrays import RNG, Floats, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount, clusters
+from calibstat.draws.streams import ClusterCount, clusters, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
 from calibstat.inference.arguments import check_null, look_through
+from calibstat.inference.multiplicity import with_enough
 from calibstat.inference.results import CalibrationTest, Estimate
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution, tie_slack, typical_size
@@ -61,7 +62,8 @@ def calibration_test(
         ``DecisionLoss(costs=(1, 4))``, for example: the verdict then says what acting on these probabilities costs at
         most, with confidence 1 - `level`. The p-value does not depend on it.
     rng : int, Generator or None
-        The same `rng` gives the same p-value; a distribution that is computed needs none.
+        The same integer gives the same p-value, and independent draws to tests with other estimators or lenses; a
+        distribution that is computed needs none.
 
     Returns
     -------
@@ -90,8 +92,9 @@ many rows.
     question, seen = look_through(sample, estimator, lens)
     estimator = question.estimator
     check_share("level", level, LEVEL)
+    notes: tuple[str, ...] = ()
     if null is not None or n_resamples is not None:
-        null = check_null(null, n_resamples)
+        null, notes = with_enough(check_null(null, n_resamples), null, 1, "holm", level, question.n)
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)
@@ -105,7 +108,7 @@ many rows.
     if np.isnan(value):
         why = why_undefined(estimator)
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
-    generator = as_generator(rng)
+    generator = stream_of(rng, repr(estimator))
     null, distribution = _distribution(null, core, seen, generator, evaluator)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
@@ -120,7 +123,8 @@ many rows.
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
-        notes=power_note(null, distribution, value)
+        notes=notes
+        + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),
     )

@@ -358,7 +358,7 @@ def verdict(found: Mapping[str, Any]) -> str:
             f"{found['alarm_row']} rows; its largest value is {evidence_text(found['log_e_max'])}."
         )
     return (
-        f"No evidence of miscalibration {where} so far (n = {found['n_rows']}): E = {evidence_text(found['log_e'])}, "
+        f"No alarm {where} so far (n = {found['n_rows']}): E = {evidence_text(found['log_e'])}, "
         f"at most {evidence_text(found['log_e_max'])} since the start; the alarm is at {threshold}."
     )
 

@@ -45,7 +45,7 @@ def test_values_are_those_of_a_naive_kuiper_in_each_group():
 def test_all_rows_alone_agree_with_the_plain_test():
     sample = world(300, off=0.1)
     whole = subgroup_audit(sample, "sex", n_resamples=199, rng=3)["all rows"]
-    plain = cs.calibration_test(sample, cs.Kuiper(), null=cs.Consistency(199), rng=3)
+    plain = cs.calibration_test(sample, cs.Kuiper(), null=cs.Consistency(199), rng=cs.as_generator(3))
     assert (whole.statistic, whole.pvalue) == (plain.statistic, plain.pvalue)
     assert whole.null_mean == pytest.approx(plain.null_mean)
 
@@ -173,7 +173,7 @@ def test_the_same_rng_gives_the_same_audit_and_inputs_are_kept():
 
 def test_results_are_plain_and_words_accept_nothing():
     found = subgroup_audit(world(seed=1), ["age", "sex"], depth=2, n_resamples=99, rng=0)
-    assert found.verdict.startswith("No evidence of miscalibration in any of 15 groups")
+    assert found.verdict.startswith("Calibration is not rejected at 5 % in any of 15 groups")
     json.dumps(found.to_dict(), allow_nan=False)
     frame = found.to_frame()
     assert len(frame) == len(found) == 15
@@ -232,7 +232,7 @@ def test_resamples_that_cannot_reject_anything_are_refused(adjust, few, enough, 
     variables = {"age": rng.uniform(20, 80, 600), "sex": rng.choice(["f", "m"], 600)}
     certain = cs.Sample([0] * 600, [0.9] * 600, variables=variables, labels=[0, 1])
     with pytest.raises(ValueError, match=r"no adjusted p-value could be 0.05 or less") as refused:
-        subgroup_audit(certain, ["age", "sex"], adjust=adjust, n_resamples=few, rng=0)
+        subgroup_audit(certain, ["age", "sex"], adjust=adjust, null=cs.Consistency(few), rng=0)
     assert says in str(refused.value)
     found = subgroup_audit(certain, ["age", "sex"], adjust=adjust, n_resamples=enough, rng=0)
     assert len(found) == 7
@@ -249,10 +249,10 @@ def test_the_headline_does_not_deny_the_joint_test():
             replace(group, pvalue_adjusted=0.2) for group in subgroup_audit(sample, "sex", n_resamples=19, rng=0)
         ),
     )
-    assert found.verdict.startswith("Evidence of miscalibration in some of 3 groups through Canonical() (n = 600")
+    assert found.verdict.startswith("Evidence of miscalibration at 5 % in some of 3 groups through Canonical()")
     assert "joint p = 0.01), but it names none: the smallest p-value adjusted by Holm's method is 0.2." in found.verdict
     none = replace(found, pvalue=0.4)
-    assert none.verdict.startswith("No evidence of miscalibration in any of 3 groups through")
+    assert none.verdict.startswith("Calibration is not rejected at 5 % in any of 3 groups through")
     assert "joint p = 0.4); smallest adjusted p = 0.2." in none.verdict
 
 

@@ -146,14 +146,14 @@ def test_the_default_finds_who_is_off_and_in_which_direction():
     low, high = first.confidence_interval
     assert 0 < low < 0.3 < high
     assert found.verdict.startswith(
-        f"Evidence of miscalibration (p = {found.pvalue:.3g}, n = 2000): predicts too low by"
+        f"Evidence of miscalibration at 5 % (p = {found.pvalue:.3g}, n = 2000): predicts too low by"
     )
     assert found.to_frame().loc[first.name, "low"] == low
     assert sum(leaf.n for leaf in found.leaves) == 2 * found.n_unseen
     ends = {leaf.name: leaf.error for leaf in found.leaves if leaf.name.startswith("learned error")}
     assert ends["learned error above 0"] > ends["learned error at most 0"]
     calm = learner_audit(world(600, seed=1), ["sex", "region"], **FAST)
-    assert calm.verdict.startswith("No evidence of miscalibration given the prediction, sex, region (p = ")
+    assert calm.verdict.startswith("Calibration given the prediction, sex, region is not rejected at 5 % (p = ")
     assert not calm.rejected
 
 

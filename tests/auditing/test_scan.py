@@ -136,9 +136,9 @@ def test_a_variable_is_found_and_described():
     assert [each.variable for each in scan.rejected] == ["age"]
     assert scan["age"].confidence_interval[0] > 0
     assert scan["age"].worst_expected < scan["age"].worst.error
-    assert scan.verdict.startswith("Evidence of an error on average at some value (weak null) for 1 of 2 variables")
+    assert scan.verdict.startswith("Evidence of an error on average at some value (weak null) at 5 % for 1 of 2")
     strong = scan_variables(world(3000), null="strong", n_resamples=199, rng=1)
-    assert strong.verdict.startswith("No evidence of an error (strong null) for any of 2 variables")
+    assert strong.verdict.startswith("The strong null is not rejected at 5 % for any of 2 variables")
     assert "exact" in strong.hypothesis
     assert "asymptotic" in scan.hypothesis
 
@@ -225,5 +225,5 @@ def test_a_scan_that_could_reject_nothing_is_refused(adjust, few, enough):
     rng = np.random.default_rng(0)
     sample = cs.Sample([0] * 300, [0.9] * 300, variables={"a": rng.random(300), "b": rng.random(300)}, labels=[0, 1])
     with pytest.raises(ValueError, match=f"at least {enough}"):
-        scan_variables(sample, adjust=adjust, n_resamples=few, rng=0)
+        scan_variables(sample, adjust=adjust, null=cs.Weak(few), rng=0)
     assert len(scan_variables(sample, adjust=adjust, null="strong", n_resamples=enough, rng=0).rejected) == 2

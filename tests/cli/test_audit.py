@@ -27,7 +27,7 @@ def holes(folder):
 def test_text_names_groups_and_accepts_nothing(run, off):
     code, out, err = run("audit", off, "--label", "pet", "--probs", "prob_*", "--by", "age", "--by", "sex", *FEW)
     assert (code, err) == (0, "")
-    assert "Evidence of miscalibration in" in out
+    assert "Evidence of miscalibration at 5 % in" in out
     assert "through TopLabel()" in " ".join(out.split())
     assert "overconfident on average" in out
     assert "sex f" in out
@@ -80,7 +80,7 @@ def test_curves(run, binary):
     command = ("audit", binary, "--label", "y", "--probs", "p", "--by", "sex", "--by", "age", "--curves", *FEW)
     code, out, err = run(*command)
     assert (code, err) == (0, "")
-    assert "calibration curves of the 2 groups of 'sex' differ" in " ".join(out.split())
+    assert "calibration curves of the 2 groups of 'sex' are equal is not rejected at 5 %" in " ".join(out.split())
     assert "This is not about miscalibration" in " ".join(out.split())
     assert "by Holm's method, over 2 columns" in " ".join(out.split())
     _, out, _ = run(*command, "--format", "json")
@@ -131,10 +131,13 @@ def test_confidences_are_the_top_label(run, folder):
         (("--by", "sex", "--adjust", "none"), "--adjust"),
         ((), "--by"),
         (
-            ("--by", "sex", "--n-resamples", "1"),
-            "error: --n-resamples is 1: with 3 tests and adjust='max-t' no adjusted",
+            ("--by", "sex", "--null", "Consistency(1)"),
+            "error: --n-resamples is 1: with 3 tests and adjust=",
         ),
-        (("--by", "sex", "--adjust", "holm", "--n-resamples", "50"), "at least 59 (better 1199), or --adjust max-t"),
+        (
+            ("--by", "sex", "--adjust", "holm", "--null", "Consistency(50)"),
+            "at least 59 (better 1199), or --adjust max-t",
+        ),
         (("--by", "sex", "--min-size", "5000"), "or take a smaller --min-size"),
         (("--by", "sex", "--min-expected", "5"), "--min-expected is for --curves"),
         (("--by", "sex", "--curves", "--min-size", "5000"), "with a smaller --min-size or --min-expected"),
@@ -154,7 +157,7 @@ def test_learn_needs_no_columns_and_is_that_of_the_function(run, off):
     command = ("audit", off, "--label", "pet", "--probs", "prob_*", "--learn", "--min-size", "40", *FEW)
     code, out, err = run(*command)
     assert (code, err) == (0, "")
-    assert out.startswith("Evidence of miscalibration (p ")
+    assert out.startswith("Evidence of miscalibration at 5 % (p ")
     assert "overconfident by" in " ".join(out.split())
     assert "caution" in out
     _, out, _ = run(*command, "--by", "sex,age", "--seed", "5", "--format", "json")

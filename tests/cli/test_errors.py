@@ -135,7 +135,7 @@ def test_small_cells_are_one_plain_line_each(pets, file):
 def test_too_few_resamples_for_holm(pets, off):
     _, out, err = pets(off, "--n-resamples", "49")
     assert "--n-resamples 499" in err
-    assert out.startswith("No evidence")
+    assert out.startswith("Calibration is not rejected at ")
     assert pets(off, "--n-resamples", "499")[2] == ""
 
 

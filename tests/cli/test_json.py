@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.cli.questions import recalibrated
 
 KEYS = ["lens", "class", "given", "estimator", "n", "n_classes", "statistic", "null_mean", "pvalue", "pvalue_adjusted"]
 
@@ -47,7 +48,7 @@ def test_the_default_panel_of_three_classes(records, off):
 
 def test_keys_come_in_the_documented_order(records, off):
     for record in records(off):
-        assert list(record) == [*KEYS, "adjust", "hypothesis", "source"]
+        assert list(record) == [*KEYS, "adjust", "hypothesis", "source", "n_resamples", "level", "notes"]
 
 
 def test_values_are_those_of_the_library(records, off):
@@ -87,8 +88,11 @@ def test_given_a_number_and_a_category(records, off):
         ("sex", repr(cs.ECE(cs.Categories()))),
     ]
     assert {r["lens"] for r in found} == {"TopLabel()"}
+    beyond = recalibrated(cs.TopLabel()(read(off, variables="age")))
+    assert found[1]["statistic"] == pytest.approx(cs.VECE("age")(beyond))
+    (_, strong) = records(off, "--given", "age", "--lens", "top-label", "--null", "strong")
     estimator = cs.TopLabel() | cs.VECE("age")
-    assert found[1]["statistic"] == pytest.approx(estimator(read(off, variables="age")))
+    assert strong["statistic"] == pytest.approx(estimator(read(off, variables="age")))
 
 
 def test_given_the_prediction_beside_a_variable(records, off):
@@ -167,7 +171,7 @@ def test_asking_more_does_not_change_an_answer(records, fair):
 
 
 def test_drawn_numbers_are_those_of_python_with_the_same_seed(records, fair):
-    found = records(fair, "--n-resamples", "199", "--seed", "5", "--given", "age")
+    found = records(fair, "--n-resamples", "199", "--seed", "5", "--given", "age", "--null", "strong")
     sample = cs.Sample.read(fair, y_true="pet", y_prob="prob_*", variables=["age"])
     assert len(found) == 10
     public = {name: getattr(cs, name) for name in cs.__all__}

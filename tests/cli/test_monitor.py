@@ -41,7 +41,7 @@ def test_the_alarm_is_exit_code_3_and_stays(watch, tmp_path):
 def test_no_alarm_is_exit_code_0(watch, tmp_path):
     code, out, _ = watch(write_csv(tmp_path / "fair.csv", columns(300)))
     assert code == 0
-    assert out.startswith("No evidence of miscalibration through Canonical() so far (n = 300)")
+    assert out.startswith("No alarm through Canonical() so far (n = 300)")
     assert "each label seen through Canonical() is Bernoulli(prediction)" in out
 
 

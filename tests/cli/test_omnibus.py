@@ -39,11 +39,11 @@ def test_lenses_are_adjusted_together(pets, off, more, adjust):
 def test_text(pets, off, fair):
     code, out, err = pets(off, *FEW, "--lens", "top-label", "--lens", "canonical")
     assert (code, err) == (0, "")
-    assert out.count("Evidence of miscalibration through") == 2
+    assert out.count("Evidence of miscalibration at 5 % through") == 2
     assert out.count("by Holm's method over 2 lenses") == 2
     assert max(map(len, out.splitlines())) <= 100
     out = pets(fair, *FEW)[1]
-    assert out.startswith("No evidence of miscalibration through Canonical() (n = 600,")
+    assert out.startswith("Calibration is not rejected at 5 % through Canonical() (n = 600,")
     assert "Holm" not in out
 
 

@@ -49,8 +49,6 @@ def test_weights_are_no_variable(run, off):
         (("--variable", "nothing"), "no column 'nothing'"),
         (("--variable", "pet"), "--variables pet: this is the column of what happened"),
         (("--null", "both"), "--null"),
-        (("--n-resamples", "1"), "error: --n-resamples is 1: with 3 tests"),
-        (("--adjust", "holm", "--n-resamples", "30"), "Take --n-resamples of at least 59"),
         (("--lens", "canonical"), "sees 3 outcomes at once"),
     ],
 )
@@ -59,3 +57,9 @@ def test_errors_are_one_line(run, off, options, words):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert words in err
+
+
+def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(run, off):
+    _, out, _ = run("scan", off, "--label", "pet", "--probs", "prob_*", "--adjust", "holm", "--n-resamples", "30")
+    words = " ".join(out.split())
+    assert "299 redraws were taken, since with 30 no adjusted p-value could be at most 5 %, whatever the data" in words

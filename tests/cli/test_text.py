@@ -36,7 +36,9 @@ def test_no_evidence_is_never_called_calibrated(pets, fair):
     code, out, _ = pets(fair)
     first = out.split("\n\n")[0].replace("\n", " ")
     assert code == 0
-    assert re.fullmatch(r"No evidence of miscalibration in 5 tests \(n = 600, smallest adjusted p = [\d.]+\)\.", first)
+    assert re.fullmatch(
+        r"Calibration is not rejected at 5 % in 5 tests \(n = 600, smallest adjusted p = [\d.]+\)\.", first
+    )
     assert "is calibrated" not in out
 
 
@@ -93,7 +95,7 @@ def test_pvalues_are_computed_where_that_can_be_and_the_text_says_which(pets, of
 def test_a_single_test_has_no_adjusted_column(run, binary):
     _, out, _ = run("test", binary, "--label", "y", "--probs", "p")
     assert table(out)[0] == ["lens", "value", "expected", "p"]
-    assert re.match(r"No evidence of miscalibration in 1 test \(n = 600, p = [\d.]+\)\.", out)
+    assert re.match(r"Calibration is not rejected at 5 % in 1 test \(n = 600, p = [\d.]+\)\.", out)
     assert "Holm" not in out
 
 
@@ -130,22 +132,37 @@ def test_the_headline_uses_adjusted_pvalues():
         null_mean=0.1,
         pvalue=0.04,
         question=SimpleNamespace(n=10),
+        null=SimpleNamespace(n_resamples=999),
         null_distribution=SimpleNamespace(floor=0.001, monte_carlo=True),
     )
     record = Record(question=None, test=test, pvalue_adjusted=0.08)
     assert (
         headline([record, record], 0.05)
-        == "No evidence of miscalibration in 2 tests (n = 10, smallest adjusted p = 0.08)."
+        == "Calibration is not rejected at 5 % in 2 tests (n = 10, smallest adjusted p = 0.08)."
     )
 
 
-def test_one_test_and_one_redraw_are_singular(run, binary):
-    code, out, err = run("test", binary, "--label", "y", "--probs", "p", "--n-resamples", "1")
-    assert code == 0
-    assert "No evidence of miscalibration in 1 test (" in out
+def test_one_test_and_one_redraw_are_singular_and_the_headline_says_that_no_data_could_be_rejected(run, binary):
+    code, out, err = run("test", binary, "--label", "y", "--probs", "p", "--null", "Consistency(1)")
+    assert (code, err) == (0, "")
+    assert " ".join(out.split()).startswith(
+        "No test could reject at 5 %, whatever the data: with 1 redraw the smallest possible p-value is 0.5 (at least "
+        "19 redraws are needed). Calibration is not rejected at 5 % in 1 test (n = 600, p = "
+    )
     assert "(1 resample, seed 0)" in " ".join(out.split())
-    assert "warning: 1 test of 1 resample cannot give a p-value below 0.5" in err
-    assert "Holm" not in err
+    assert "Holm" not in out
+
+
+def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets, off):
+    """Five tests by Holm's method need 99 redraws at 5 %, and 499 at 1 %."""
+    for options, taken in ((("--n-resamples", "19"), 499), (("--n-resamples", "99", "--level", "0.01"), 2499)):
+        _, out, _ = pets(off, *options)
+        words = " ".join(out.split())
+        assert out.startswith("Evidence of miscalibration: ")
+        assert f"({taken} resamples, seed 0)" in words
+        assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
+        records = json.loads(pets(off, *options, "--format", "json")[1])
+        assert {record["n_resamples"] for record in records} == {taken}
 
 
 def test_what_rounding_leaves_of_zero_adds_no_digits():

@@ -36,10 +36,10 @@ def test_a_clear_case_is_found_and_said(found):
     pattern = (
         r"platt is better calibrated than uncalibrated through Canonical\(\): binned squared calibration error lower "
         r"by 0\.0\d+ \(95 % interval 0\.0\d+ to 0\.0\d+; root errors \S+ \[\S+ to \S+\] and 0\.1\d* \[\S+ to \S+\]\), "
-        r"adjusted p = 0\.0\d+\."
+        r"adjusted p = 0\.0\d+ \(at most 5 %\)\."
     )
     assert re.search(pattern, found.verdict)
-    assert "platt and beta cannot be told apart (adjusted p = " in str(found)
+    assert "platt and beta cannot be told apart at 5 % (adjusted p = " in str(found)
     assert "in each one's own cells" in str(found)
     assert "is calibrated" not in str(found)
 
@@ -103,7 +103,7 @@ def test_identical_calibrators_cannot_be_told_apart(off):
     found = compare_calibrators({"a": cal.Beta(), "b": cal.Beta()}, off["y_true"], off["y_prob"], rng=0)
     (same,) = [pair for pair in found.pairs if pair.first.name == "a"]
     assert (same.difference, same.pvalue, same.pvalue_adjusted) == (0, 1, 1)
-    assert "a and b cannot be told apart (adjusted p = 1)" in str(found)
+    assert "a and b cannot be told apart at 5 % (adjusted p = 1)" in str(found)
 
 
 def test_an_interval_without_zero_does_not_outvote_the_pvalue(found):
@@ -112,7 +112,8 @@ def test_an_interval_without_zero_does_not_outvote_the_pvalue(found):
     doubtful = replace(pair, pvalue_adjusted=0.06)
     said = doubtful.verdict
     assert said.startswith(
-        "uncalibrated and platt cannot be told apart by their binned errors through Canonical() (adjusted p = 0.06; "
+        "uncalibrated and platt cannot be told apart at 5 % by their binned errors through Canonical() "
+        "(adjusted p = 0.06; "
     )
     assert "the interval of the difference excludes 0, but the p-value decides" in said
     assert "better" not in " ".join(apart_lines([doubtful] * 20))
@@ -291,7 +292,10 @@ def test_as_plain_values(found, off):
     assert len(found.to_frame()) == 3
     assert list(found.models_to_frame()["name"]) == ["uncalibrated", "platt", "beta"]
     several = compare_calibrators(TWO, off["y_true"], off["y_prob"], n_splits=2, n_resamples=19, rng=0)
-    assert "cannot give an adjusted p-value below" in str(several)
+    assert "1199 redraws were taken, since with 19 no adjusted p-value could be at most 5 %" in str(several)
+    assert several.n_resamples == 1199
+    few = replace(several, n_resamples=19, pairs=tuple(replace(pair, pvalue_adjusted=0.6) for pair in several.pairs))
+    assert few.verdict.startswith("No test could reject at 5 %, whatever the data: with 19 redraws the")
     json.dumps(several.to_dict(), allow_nan=False)
 
 
@@ -336,7 +340,7 @@ def test_the_order_of_calibrators_changes_no_number():
     found = []
     for names in (list(named), list(reversed(named)), ["beta", "isotonic"]):
         chosen = {name: named[name] for name in names}
-        compared = compare_calibrators(chosen, sample.y_true, sample.y_prob, n_splits=2, n_resamples=199, rng=0)
+        compared = compare_calibrators(chosen, sample.y_true, sample.y_prob, n_splits=2, n_resamples=499, rng=0)
         found.append({model.name: [test.pvalue for test in model.tests] for model in compared.models})
     assert found[0] == found[1]
     assert found[2] == {name: found[0][name] for name in ("uncalibrated", "beta", "isotonic")}

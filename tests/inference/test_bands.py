@@ -125,7 +125,7 @@ def test_words_and_tables():
     rng = np.random.default_rng(10)
     p = rng.choice([0.1, 0.5, 0.9], 600)
     fair, off = calibration_band(sample_of(p, p, rng)), calibration_band(sample_of(p, np.full(600, 0.5), rng))
-    assert fair.verdict.startswith("No evidence of miscalibration through Canonical() (n = 600, p = ")
+    assert fair.verdict.startswith("Calibration is not rejected at 5 % through Canonical() (n = 600, p = ")
     assert "the diagonal leaves the 95 % band at 2 of 3 predictions, 0.1 to 0.9" in off.verdict
     for part in ("simultaneous, finite-sample, of P(event | prediction) if that does not decrease", "(unbinned,"):
         assert part in str(fair)

@@ -154,7 +154,9 @@ def test_words_and_tables():
     assert off.verdict == (
         "Evidence of miscalibration for b through Canonical() (n = 1200, adjusted for 4 tests, level 5 %)."
     )
-    assert fair.verdict.startswith("No evidence of miscalibration through Canonical() (n = 1200, adjusted for 4 tests:")
+    assert fair.verdict.startswith(
+        "Calibration is not rejected at 5 % through Canonical() (n = 1200, adjusted for 4 tests:"
+    )
     assert "expected calibration error of cell means (total variation, binned)" in str(off)
     assert "  value     of each name by itself: expected calibration error" in str(off)
     assert "largest, over the levels" not in str(off)

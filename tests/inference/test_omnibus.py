@@ -41,7 +41,7 @@ def test_a_panel_of_a_statistic_and_itself_gives_its_own_pvalue():
     sample = world(lambda p: p**1.1)
     ece = cs.ECE(cs.EqualMass(10))
     found = omnibus_test(sample, {"one": ece, "same": ece}, n_resamples=199, rng=3)
-    alone = cs.calibration_test(sample, ece, null=cs.Consistency(199), rng=3)
+    alone = cs.calibration_test(sample, ece, null=cs.Consistency(199), rng=cs.as_generator(3))
     assert found.pvalue == found.statistic == alone.pvalue
     assert found.pvalues == found.adjusted == (alone.pvalue,) * 2
 
@@ -50,7 +50,7 @@ def test_members_have_their_own_exact_pvalues():
     sample = world(lambda p: p**1.1)
     found = omnibus_test(sample, PANEL, n_resamples=99, rng=4)
     for name, estimator in PANEL.items():
-        alone = cs.calibration_test(sample, estimator, null=cs.Consistency(99, shortcuts=False), rng=4)
+        alone = cs.calibration_test(sample, estimator, null=cs.Consistency(99, shortcuts=False), rng=cs.as_generator(4))
         assert found.pvalues[found.names.index(name)] == alone.pvalue
     assert found.statistic == min(found.pvalues)
     assert found.pvalue == min(found.adjusted) >= found.statistic
@@ -82,7 +82,7 @@ def test_oscillation_is_found_by_a_local_statistic():
 def test_a_calibrated_model_is_not_called_calibrated():
     found = omnibus_test(world(lambda p: p), n_resamples=199, rng=0)
     assert found.pvalue > 0.05
-    assert found.verdict.startswith("No evidence of miscalibration through Canonical() (n = 500, p = ")
+    assert found.verdict.startswith("Calibration is not rejected at 5 % through Canonical() (n = 500, p = ")
     assert "is calibrated" not in str(found)
     assert found.kind is found.to_dict()["kind"] is None
 

@@ -70,7 +70,8 @@ def test_forbidden_words_would_be_found(text):
 
 def test_verdict_without_evidence(kept):
     assert re.fullmatch(
-        r"No evidence of miscalibration through Canonical\(\) \(n = 400, p = 0\.\d+ \(999 resamples\)\)\.", kept.verdict
+        r"Calibration is not rejected at 5 % through Canonical\(\) \(n = 400, p = 0\.\d+ \(999 resamples\)\)\.",
+        kept.verdict,
     )
 
 
@@ -102,7 +103,7 @@ def test_a_computed_pvalue_at_its_floor_is_a_bound():
 def test_verdict_with_evidence_is_followed_by_its_size(rejected):
     of_what = "expected calibration error of cell means, total variation, binned"
     size = f"Its size: {rejected.statistic:.4g} ({of_what}), where {rejected.null_mean:.4g} is expected"
-    assert rejected.verdict.startswith("Evidence of miscalibration through TopLabel() (n = 600, ")
+    assert rejected.verdict.startswith("Evidence of miscalibration at 5 % through TopLabel() (n = 600, ")
     assert rejected.verdict.index("Evidence") < rejected.verdict.index(size)
 
 

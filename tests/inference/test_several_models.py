@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -115,7 +116,9 @@ def test_the_confidence_set_keeps_what_may_be_the_best():
 def test_words_and_tables():
     found = compare_models(samples(), L2, rng=0)
     text = str(found)
-    assert "Evidence that calibration errors differ through Canonical() (n = 1000, the same rows, 3 pairs" in text
+    assert (
+        "Evidence at 5 % that calibration errors differ through Canonical() (n = 1000, the same rows, 3 pairs" in text
+    )
     assert "good < bold" in found.verdict
     for part in (
         "with 95 % confidence the smallest error is among good (model confidence set)",
@@ -126,11 +129,18 @@ def test_words_and_tables():
     assert "fewer than 500 rows" in str(compare_models(samples(300), L2, rng=0))
     assert found.notes == ()
     few = compare_models(samples(), L2, n_resamples=99, rng=0)
-    assert few.notes == ("with 99 resamples no adjusted p-value can be below 0.06",)
-    assert min(pair.adjusted for pair in few.pairs) == pytest.approx(0.06)
+    assert (
+        "599 redraws were taken, since with 99 no adjusted p-value could be at most 5 %, whatever the data" in few.notes
+    )
+    assert min(pair.adjusted for pair in few.pairs) == pytest.approx(0.01)
+    pairs = tuple(replace(pair, adjusted=0.06) for pair in few.pairs)
+    assert replace(few, n_resamples=99, pairs=pairs).verdict.startswith(
+        "No test could reject at 5 %, whatever the data: with 99 redraws the smallest possible p-value is 0.06 (at "
+        "least 119 redraws are needed). The calibration errors of good, bold, "
+    )
     assert compare_models(samples(), L2, adjust="max-t", n_resamples=99, rng=0).notes == ()
     fair = compare_models(samples(1000, 5, {"a": lambda p: p, "b": lambda p: p}), L2, rng=0)
-    assert fair.verdict.startswith("The calibration errors of a, b cannot be told apart")
+    assert fair.verdict.startswith("The calibration errors of a, b cannot be told apart at 5 %")
     assert found.to_frame().shape == (3, 8)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert str(pickle.loads(pickle.dumps(found))) == text

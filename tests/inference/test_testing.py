@@ -103,10 +103,10 @@ def test_same_rng_gives_the_same_result(calibrated):
 
 
 def test_generator_is_taken_and_advanced(calibrated):
-    from_int = cs.calibration_test(calibrated, ECE, null=DRAWN, rng=3)
+    started = cs.calibration_test(calibrated, ECE, null=DRAWN, rng=np.random.default_rng(3))
     generator = np.random.default_rng(3)
     first, second = (cs.calibration_test(calibrated, ECE, null=DRAWN, rng=generator) for _ in range(2))
-    np.testing.assert_array_equal(from_int.null_distribution.samples, first.null_distribution.samples)
+    np.testing.assert_array_equal(started.null_distribution.samples, first.null_distribution.samples)
     assert not np.array_equal(first.null_distribution.samples, second.null_distribution.samples)
 
 
@@ -185,7 +185,7 @@ def test_estimator_that_needs_two_classes_names_a_lens(miscalibrated):
 
 def test_generic_estimator_agrees_with_the_prepared_one(calibrated):
     rows, prepared = (
-        cs.calibration_test(calibrated, each, null=cs.Consistency(200, shortcuts=False), rng=2)
+        cs.calibration_test(calibrated, each, null=cs.Consistency(200, shortcuts=False), rng=cs.as_generator(2))
         for each in (cs.Generic(ECE), ECE)
     )
     np.testing.assert_allclose(rows.null_distribution.samples, prepared.null_distribution.samples, atol=1e-14)

@@ -336,7 +336,7 @@ def test_a_region_is_restored_but_not_made_from_a_file(tmp_path):
 
 def test_alarm_and_words():
     calm = fed(world(200))
-    assert calm.verdict.startswith("No evidence of miscalibration through Canonical() so far (n = 200): E = ")
+    assert calm.verdict.startswith("No alarm through Canonical() so far (n = 200): E = ")
     assert "each label seen through Canonical() is Bernoulli(prediction)" in str(calm)
     off = fed(world(1000, power=2.0))
     assert off.alarm
