@@ -442,7 +442,7 @@ def increment_test(
     merged = re.search(r"; cells .* merged: (?!(\d+) of \1 ).*", found.hypothesis)
     says = (
         f"beyond the error of the prediction: after predictions were recalibrated on these rows, the mean of outcome - "
-        f"prediction given {in_words(question.given)} is zero; {law} (asymptotic){merged[0] if merged else ''}"
+        f"prediction given the {'column' if len(question.given) == 1 else 'columns'} is zero; {law} (asymptotic){merged[0] if merged else ''}"
     )
     return replace(found, hypothesis=says)
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -299,7 +300,6 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         (each.place, f"{each.core.quantity}, {each.core!r}{', of recalibrated predictions' if own else ''}")
         for each, own in zip(questions, beyond, strict=True)
     )
-    notes = each_once((record.question.place, note) for record in records for note in record.test.notes)
     laws = [record.test.null_distribution for record in records]
     computed = [
         f"{law.description}, seed {seed}" if law.monte_carlo else "computed, no Monte Carlo error" for law in laws
@@ -315,11 +315,20 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         *beside("expected", f"{EXPECTED} ({'; '.join(expected)})"),
         *(beside("adjusted p", adjusted) if len(records) > 1 else ()),
         *each_beside("null", nulls),
-        *each_beside("note", notes),
+        *each_beside("note", _notes(records)),
         *beside("data", f"n = {first.n}; {first.source}"),
         *beside("caution", CAUTION.format(these="p-values")),
     ]
     return "\n".join(lines)
+
+
+def _notes(records: Sequence[Record]) -> list[str]:
+    """Return each note once, with the names of its questions unless all have it; arguments are named as options."""
+    about: dict[str, list[str]] = {}
+    for record in records:
+        for note in record.test.notes:
+            about.setdefault(re.sub(r"null=(\w+\(.*?\))", r"--null '\1'", note), []).append(record.question.name)
+    return [note if len(which) == len(records) else f"{', '.join(which)}: {note}" for note, which in about.items()]
 
 
 def headline(records: Sequence[Record], level: float) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from calibstat._text import percent
 from calibstat.data.arrays import RNG, Floats, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
@@ -84,7 +85,7 @@ def calibration_test(
     >>> sample = cs.Sample(rng.random(500) < p**2, p)
     >>> result = cs.calibration_test(sample, cs.ECE(cs.EqualMass(10)))
     >>> print(result.verdict)
-    Evidence of miscalibration through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777 (expected \
+    Evidence of miscalibration at 5 % through Canonical() (n = 500, p < 1e-12 (exact)). Its size: 0.1777 (expected \
 calibration error of cell means, total variation, binned), where 0.04501 is expected of a calibrated model with as \
 many rows.
     >>> statistic, pvalue = result
@@ -110,13 +111,14 @@ many rows.
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
     generator = stream_of(rng, repr(estimator))
     null, distribution = _distribution(null, core, seen, generator, evaluator)
+    interval = distribution.pvalue_interval(value)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
         null_distribution=distribution,
-        pvalue_interval=distribution.pvalue_interval(value),
+        pvalue_interval=interval,
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
         question=replace(question, clusters=ClusterCount.of(seen.predictions, null.groups)),
@@ -124,6 +126,7 @@ many rows.
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
         notes=notes
+        + undecided_note(null, interval, level)
         + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),
@@ -159,6 +162,18 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
     except NotExact:
         return None
 
+
+def undecided_note(null: Null, interval: tuple[float, float], level: float) -> tuple[str, ...]:
+    """Say what decides on which side of the level a p-value of redrawn labels is, where its interval contains it."""
+    if not isinstance(null, Consistency) or null.resample_predictions or not interval[0] < level < interval[1]:
+        return ()
+    often = f"draws until {DECIDING} values are as extreme as the data, at most {MOST_DRAWS} times"
+    known = f"the Monte Carlo interval of the p-value contains {percent(level)}"
+    return (f"{known}: null=Sequential({MOST_DRAWS}, {DECIDING}) {often}, so that p is known within some percent",)
+
+
+# So many exceedances give a p-value with a standard error of 3 %.
+DECIDING, MOST_DRAWS = 1000, 99_999
 
 # The noise is drawn from the rows themselves: with fewer of an outcome it may not show.
 ENOUGH_EVENTS = 10
