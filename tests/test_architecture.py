@@ -299,3 +299,52 @@ def test_the_check_of_imports_sees_what_is_loaded():
     code = "import sys, calibstat as cs; cs.ReliabilityDisplay; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT.parent)
     assert "matplotlib" in done.stdout.split()
+
+
+def defaults(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Each argument and field that has a default, with it."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            yield node.target.id, node.value
+        elif isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            positional = [*node.args.posonlyargs, *node.args.args]
+            with_default = positional[len(positional) - len(node.args.defaults) :]
+            yield from ((each.arg, value) for each, value in zip(with_default, node.args.defaults, strict=True))
+            pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            yield from ((each.arg, value) for each, value in pairs if value is not None)
+
+
+def levels_written(tree: ast.AST) -> list[int]:
+    """Lines on which a level is a number: as a default, or compared with a p-value."""
+
+    def number(node: ast.AST) -> bool:
+        return isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < 1
+
+    named = [value.lineno for name, value in defaults(tree) if name.lower() in LEVEL_NAMES and number(value)]
+    compared = [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Compare)
+        and any(
+            isinstance(each, ast.Constant) and each.value in (0.05, 0.95) for each in [node.left, *node.comparators]
+        )
+        and "p" in ast.unparse(node).lower()
+    ]
+    return named + compared
+
+
+LEVEL_NAMES = {"level", "confidence_level", "alpha"}
+# A p-value is known by its Monte Carlo interval with this confidence, whatever the level of the test.
+OF_INTERVALS = {"nulls/base.py", "nulls/exact.py", "nulls/asymptotic.py", "nulls/consistency.py", "nulls/multiplier.py"}
+
+
+def test_the_level_of_tests_is_written_once():
+    found = {relative(path) for path in FILES if levels_written(tree_of(path))}
+    assert found - OF_INTERVALS == {"data/parameters.py"}
+
+
+@pytest.mark.parametrize(
+    "line", ["def f(a, level=0.05): pass", "def f(*, confidence_level: float = 0.9): pass", "found = pvalue <= 0.05"]
+)
+def test_the_check_of_levels_sees_them(line):
+    assert levels_written(ast.parse(line)) == [1]

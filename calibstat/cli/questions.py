@@ -440,9 +440,10 @@ def increment_test(
     )
     law = "redrawn labels" if joint else "the larger p-value of redrawn labels and of centred random signs"
     merged = re.search(r"; cells .* merged: (?!(\d+) of \1 ).*", found.hypothesis)
+    columns = "column" if len(question.given) == 1 else "columns"
     says = (
-        f"beyond the error of the prediction: after predictions were recalibrated on these rows, the mean of outcome - "
-        f"prediction given the {'column' if len(question.given) == 1 else 'columns'} is zero; {law} (asymptotic){merged[0] if merged else ''}"
+        "beyond the error of the prediction: after predictions were recalibrated on these rows, the mean of outcome - "
+        f"prediction given the {columns} is zero; {law} (asymptotic){merged[0] if merged else ''}"
     )
     return replace(found, hypothesis=says)
 

@@ -9,7 +9,7 @@ import pytest
 
 import calibstat as cs
 from calibstat._progress import listening
-from calibstat.draws.streams import Streams, draw_blocks
+from calibstat.draws.streams import Streams, draw_blocks, stream_of
 from registry import NULLS, RESAMPLERS, every, make_sample
 
 STATISTICS = [cs.ECE(cs.EqualMass(5)), cs.PDE(cs.EqualWidth(4)), cs.DebiasedL2(cs.EqualWidth(4))]
@@ -136,3 +136,59 @@ def test_blocks_are_cut_by_the_number_of_rows_only(n):
     assert sum(kept for _, _, kept in many) == 50
     assert len({size for _, size, _ in few + many}) == 1
     assert [first for first, _, _ in few] == [first for first, _, _ in many][: len(few)]
+
+
+# Several tests with one integer.
+
+
+def drawn_by(estimator, rng=3, n=400, **more):
+    world = np.random.default_rng(0)
+    p = world.random(n)
+    sample = cs.Sample(world.random(n) < p, p, variables={"a": world.random(n), "b": world.random(n)})
+    return cs.calibration_test(sample, estimator, null=cs.Consistency(999), rng=rng, **more).null_distribution.samples
+
+
+NAMED = {
+    "Brier z": cs.BrierZ(),
+    "Spiegelhalter": cs.Spiegelhalter(),
+    "log-loss z": cs.LogLossZ(),
+    "the other class": cs.ClassWise(False) | cs.BrierZ(),
+}
+
+
+def test_tests_of_different_things_draw_independently_from_the_same_integer():
+    """On shared labels these statistics are correlated; independent ones by no more than noise."""
+    shared = [drawn_by(each, rng=np.random.default_rng(3)) for each in NAMED.values()]
+    own = [drawn_by(each) for each in NAMED.values()]
+    off_diagonal = ~np.eye(len(NAMED), dtype=bool)
+    assert np.abs(np.corrcoef(shared))[off_diagonal].min() > 4 / np.sqrt(999)
+    assert np.abs(np.corrcoef(own))[off_diagonal].max() < 4 / np.sqrt(999)
+
+
+def test_the_same_test_has_the_same_draws_however_it_is_asked():
+    lens, core = cs.ClassWise(True), cs.ECE(cs.EqualMass(5))
+    np.testing.assert_array_equal(drawn_by(lens | core), drawn_by(core, lens=lens))
+    np.testing.assert_array_equal(drawn_by(core), drawn_by(cs.ECE(cs.EqualMass(5))))
+
+
+def test_streams_have_names_and_an_address_in_memory_is_none():
+    first, again, other = (stream_of(5, name).random(4) for name in ("f at 0x7f01", "f at 0xabcd", "g"))
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    generator = np.random.default_rng(5)
+    assert stream_of(generator, "f") is generator
+
+
+def test_other_lenses_of_an_omnibus_test_and_other_variables_of_a_comparison_of_curves_draw_independently():
+    world = np.random.default_rng(0)
+    p, noise = world.random(600), world.random(600)
+    sample = cs.Sample(world.random(600) < p, p, variables={"a": noise, "b": noise})
+    panel = {"Brier z": cs.BrierZ(), "log-loss z": cs.LogLossZ()}
+    here, there = (
+        cs.omnibus_test(sample, panel, lens=lens, n_resamples=499, rng=1) for lens in (None, cs.ClassWise(True))
+    )
+    np.testing.assert_allclose(here.values, there.values, rtol=1e-12)
+    assert here.pvalues != there.pvalues
+    a, b = (cs.equal_curves_test(sample, name, n_resamples=499, rng=1) for name in ("a", "b"))
+    assert a.covariance_statistic == b.covariance_statistic
+    assert a.covariance_pvalue != b.covariance_pvalue

@@ -1,0 +1,145 @@
+"""What sentences of results say on both sides of a level: the level, a p-value on its side of it, and no acceptance."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from calibstat.inference.results import small_pvalue
+from calibstat.nulls.consistency import Consistency, Sequential
+
+ECE = cs.ECE(cs.EqualMass(5))
+
+
+@cache
+def world(n=400):
+    rng = np.random.default_rng(0)
+    p, site = rng.random(n), rng.choice(["a", "b"], n)
+    return cs.Sample(rng.random(n) < p, p, variables={"site": site, "age": rng.random(n)})
+
+
+def adjusted(name, field):
+    """Replace p-values in records of a result."""
+
+    def change(found, p, level):
+        parts = tuple(replace(each, **{field: p}) for each in getattr(found, name))
+        more = {"pvalue": p} if hasattr(found, "pvalue") else {}
+        return replace(found, level=level, **{name: parts}, **more)
+
+    return change
+
+
+def alone(found, p, level):
+    return replace(found, pvalue=p, level=level)
+
+
+def first_of_two(found, p, level):
+    return replace(found, adjusted=np.array([p, 1.0]), level=level)
+
+
+def of_calibrators(found, p, level):
+    pairs = tuple(replace(pair, pvalue_adjusted=p, level=level) for pair in found.pairs)
+    return replace(found, pairs=pairs, level=level)
+
+
+def two_models():
+    sample = world()
+    return {name: cs.Sample(sample.y_true, sample.y_prob[:, 1] ** power) for name, power in (("raw", 1), ("bold", 2))}
+
+
+L2, FEW = cs.DebiasedL2(cs.EqualMass(5)), {"n_resamples": 199, "rng": 0}
+ASKED = {
+    "calibration": (lambda: cs.calibration_test(world(), ECE, null=Consistency(199), rng=0), alone),
+    "several": (lambda: cs.multiple_test(world(), cs.Within("site", ECE), **FEW), first_of_two),
+    "omnibus": (lambda: cs.omnibus_test(world(), {"a": cs.BrierZ(), "b": cs.LogLossZ()}, **FEW), alone),
+    "audit": (lambda: cs.subgroup_audit(world(), "site", **FEW), adjusted("groups", "pvalue_adjusted")),
+    "scan": (lambda: cs.scan_variables(world(), **FEW), adjusted("variables", "pvalue_adjusted")),
+    "strong": (lambda: cs.scan_variables(world(), null="strong", **FEW), adjusted("variables", "pvalue_adjusted")),
+    "curves": (lambda: cs.equal_curves_test(world(), "site", **FEW), alone),
+    "two models": (lambda: cs.comparison_test(*two_models().values(), L2, **FEW), alone),
+    "models": (lambda: cs.compare_models(two_models(), L2, **FEW), adjusted("pairs", "adjusted")),
+    "calibrators": (
+        lambda: cs.compare_calibrators({"platt": cs.calibrators.Platt()}, world(), **FEW),
+        of_calibrators,
+    ),
+}
+
+
+@cache
+def found_by(ask):
+    return ASKED[ask][0]()
+
+
+at_each_level = pytest.mark.parametrize("level", [0.1, 0.05, 0.01])
+
+
+@at_each_level
+@pytest.mark.parametrize("ask", ASKED)
+def test_the_sentence_names_the_level_and_the_pvalue_stays_on_its_side(ask, level):
+    for p in (0.003, 0.049, 0.051, 0.5, level, level * (1 + 1e-5), level * (1 - 1e-5)):
+        found = ASKED[ask][1](found_by(ask), p, level)
+        words = " ".join(str(found).split())
+        said = " ".join(found.verdict.split())
+        rejected = p <= level
+        assert f"{100 * level:g} %" in said
+        assert bool(re.search(r"^(Evidence|.* is better calibrated than)", said)) == rejected
+        assert bool(re.search(r"(not rejected|told apart) at", said)) != rejected
+        assert not re.search(r"is calibrated|accept|No evidence|\(\(|\)\)\)|  |\.\.|,,", said)
+        # Audits say the direction and leave the p-values to the table.
+        printed = [float(each) for each in re.findall(r"\bp = ([\d.e-]*\d)", said)] or [p]
+        assert any((each <= level) == rejected and each == pytest.approx(p, rel=0.01) for each in printed)
+        assert "is calibrated" not in words
+
+
+@pytest.mark.parametrize("digits", [3, 4, 8, 15])
+@pytest.mark.parametrize("level", [0.1, 0.05, 0.01, 0.001])
+def test_digits_show_the_side_of_the_level(level, digits):
+    for p in (level * (1 + 10.0**-digits), level * (1 - 10.0**-digits), level):
+        written = float(small_pvalue(p, level=level).removeprefix("= "))
+        assert (written <= level) == (p <= level)
+        assert written == pytest.approx(p, rel=5e-3)
+
+
+def test_where_no_data_could_be_rejected_the_text_begins_with_that():
+    sample = world()
+    few = cs.calibration_test(sample, cs.ECE(), null=Consistency(9), rng=0)
+    start = (
+        "No test could reject at 5 %, whatever the data: with 9 redraws the smallest possible p-value is 0.1 (at least "
+    )
+    assert str(few).startswith(f"{start}19 redraws are needed). Calibration is not rejected at 5 % through Canonical()")
+    more = cs.calibration_test(sample, cs.ECE(), n_resamples=9, rng=0)
+    assert len(more.null_distribution.samples) == 99
+    assert (
+        "99 redraws were taken, since with 9 no adjusted p-value could be at most 5 %, whatever the data" in more.notes
+    )
+    twelve = cs.Family({str(k): cs.ECE(cs.EqualMass(2 + k)) for k in range(12)})
+    several = cs.multiple_test(sample, twelve, adjust="holm", null=Consistency(199), rng=0)
+    assert several.verdict.startswith("No test could reject at 5 %, whatever the data: with 199 redraws the smallest")
+    assert cs.multiple_test(sample, twelve, adjust="holm", n_resamples=199, rng=0).n_resamples == 1199
+    assert cs.multiple_test(sample, twelve, null=Consistency(199), rng=0).verdict.startswith(
+        "Calibration is not rejected"
+    )
+    panel = cs.omnibus_test(sample, {"a": cs.BrierZ(), "b": cs.LogLossZ()}, null=Consistency(9), rng=0)
+    assert panel.verdict.startswith("No test could reject at 5 %")
+
+
+def test_the_note_of_a_pvalue_near_its_level_names_what_decides():
+    """Its advice is followed as it is printed: draws go on until a thousand are as extreme as the data."""
+    rng = np.random.default_rng(3)
+    p = rng.random(300)
+    sample = cs.Sample(rng.random(300) < p, p)
+    near = cs.calibration_test(sample, cs.Kuiper(), null=Consistency(99), rng=0)
+    near = cs.calibration_test(sample, cs.Kuiper(), null=Consistency(99), level=near.pvalue + 0.02, rng=0)
+    (note,) = [each for each in near.notes if "contains" in each]
+    advice = re.search(r"null=(Sequential\(.*?\))", note)[1]
+    assert advice == "Sequential(99999, 1000)"
+    decided = cs.calibration_test(sample, cs.Kuiper(), null=eval(advice, {"Sequential": Sequential}), rng=0)
+    low, high = decided.pvalue_interval
+    assert high - low < 0.2 * decided.pvalue
+    far = cs.calibration_test(sample, cs.Kuiper(), null=Consistency(99), rng=0, level=1e-6)
+    assert far.notes == ()
