@@ -411,16 +411,14 @@ def recalibrated(sample: cs.Sample) -> cs.Sample:
     The fit is of maximum likelihood, so that residuals have no mean along the prediction, and a variable shows what the
     prediction does not.
     """
-    from calibstat.calibrators.softmax import Temperature, VectorScaling
-    from calibstat.calibrators.spline import Spline, allowed
-
     predictions, outcomes = sample.predictions, sample.outcomes
     weights = np.ones(len(sample)) if predictions.weights is None else predictions.weights
+    mass = np.bincount(outcomes, weights, minlength=predictions.n_classes)
+    if np.count_nonzero(mass) < 2:  # a single outcome says nothing of what the prediction could be off by
+        return sample
+    fitted: Any = cs.calibrators.VectorScaling(penalty=0.0) if mass.all() else cs.calibrators.Temperature()
     if predictions.n_classes == 2:
-        fitted: Any = Spline(n_knots=allowed(_MOST_KNOTS, outcomes, weights))
-    else:
-        every = len(np.unique(outcomes)) == predictions.n_classes
-        fitted = VectorScaling(penalty=0.0) if every else Temperature()
+        fitted = cs.calibrators.Spline(n_knots=int(np.clip(mass.min() // 10, 2, _MOST_KNOTS)))
     fitted.fit(predictions.probabilities, outcomes, sample_weight=weights)
     return cs.Sample.of(replace(predictions, rows=fitted.predict_proba(predictions.probabilities)), outcomes)
 

@@ -133,10 +133,15 @@ def test_small_cells_are_one_plain_line_each(pets, file):
 
 
 def test_too_few_resamples_for_holm(pets, off):
-    _, out, err = pets(off, "--n-resamples", "49")
-    assert "--n-resamples 499" in err
-    assert out.startswith("Calibration is not rejected at ")
-    assert pets(off, "--n-resamples", "499")[2] == ""
+    """An object draws as often as it says; for five tests at 5 % that is 99 times at least."""
+    _, out, err = pets(off, "--null", "Consistency(49)")
+    assert err == ""
+    assert " ".join(out.split()).startswith(
+        "No test could reject at 5 %, whatever the data: with 49 redraws the smallest possible p-value is 0.1 (at "
+        "least 99 redraws are needed). Calibration is not rejected at 5 % in 5 tests (n = 600, smallest adjusted "
+        "p = 0.1)."
+    )
+    assert "No test could" not in pets(off, "--null", "Consistency(99)")[1]
 
 
 def test_many_classes_leave_class_wise_out(run, file):

@@ -112,8 +112,12 @@ def test_what_was_tested_and_what_breaks_it_is_said(pets, fair):
         "top-label, class-wise: expected calibration error",
     ):
         assert words in plain
-    assert "strong null" in conditioned
+    assert "beyond the error of the prediction: after predictions were recalibrated on these rows" in conditioned
+    assert "beyond the error" not in plain
+    strong = " ".join(pets(fair, "--given", "age", "--null", "strong")[1].split())
+    assert "(the strong null)" in strong
     assert "strong null" not in plain
+    assert "strong null" not in conditioned
 
 
 def test_lines_fit_a_terminal(pets, off):
