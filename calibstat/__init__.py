@@ -56,7 +56,7 @@ _MODULES = {
     "estimators.loess": ["CalibrationIndices", "CellMeans", "ICI", "LocalCurve", "LOESS", "VCE"],
     "estimators.cox": ["Cox", "CoxFit", "ObservedToExpected", "Ratio"],
     "estimators.histogram": ["BrierDecomposition", "BrierParts", "FerroFricker", "HistogramRegression"],
-    "estimators.decision_loss": ["DecisionLoss"],
+    "estimators.decision_loss": ["CalibrationDecisionLoss", "DecisionLoss"],
     "estimators.deviation": ["PDE", "ECESweep"],
     "estimators.combined": ["EachClass", "Family", "NamedValues", "Within"],
     "estimators.wrappers": ["Generic", "Jackknifed"],

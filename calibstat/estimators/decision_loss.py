@@ -38,10 +38,7 @@ class DecisionLoss(Estimator):
     the best cutoff c for these rows would have saved, which is what the best increasing recalibration would: the
     highest point of a walk of y - t over rows in the order of the prediction, begun at t. Of several thresholds it is
     the largest loss. Over all of them it is at most the cutoff calibration error (Rossellini et al. 2025), which is
-    `Kuiper`. A decision among more actions, with
-    payoffs between 0 and 1, adds up such decisions: increasing recalibrations improve it by at most twice the loss over
-    all thresholds, and there is one that they improve by as much as that loss (the calibration decision loss of Hu &
-    Wu 2024, relative to these recalibrations as in Gopalan et al. 2025).
+    `Kuiper`. `CalibrationDecisionLoss` is about decisions among more actions.
 
     The unit is the cost of a false alarm plus that of a miss, or that of `costs`. Biased upward: read it beside its
     null mean. It says nothing about recalibrations that do not increase. O(n log n) once, then O(n) for each threshold;
@@ -183,22 +180,22 @@ class _LossEvaluator(Evaluator):
         return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_A_SMALL_BATCH)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
-        events, rows = self._sums(outcomes, weights)
+        events, rows = self.sums(outcomes, weights)
         best = np.zeros(len(events))
         for k, cutoff in enumerate(self.parameters.cutoffs):
             walk = events - cutoff * rows
             np.maximum(best, walk[:, self.starts[k]] - walk.min(axis=-1), out=best)
         if not self.parameters.cutoffs:
-            best = np.array([self._losses(*each)[0].max(initial=0.0) for each in zip(events, rows, strict=True)])
+            best = np.array([self.of_each(*each)[0].max(initial=0.0) for each in zip(events, rows, strict=True)])
         return self.parameters.unit * ratio(best, rows[..., -1], empty=np.nan)
 
-    def _sums(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+    def sums(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
         """Return sums of events and of rows over the first blocks, (..., L + 1) both."""
         mass = self.ordered.weights(weights)
         events = self.ordered.cumulate(self.ordered.happened(outcomes) * mass)
         return events, np.broadcast_to(self.ordered.cumulate(mass), events.shape)
 
-    def _losses(self, events: Floats, rows: Floats) -> tuple[Floats, Ints]:
+    def of_each(self, events: Floats, rows: Floats) -> tuple[Floats, Ints]:
         """Return the loss of each threshold, from sums (L + 1,), and how many blocks lie below its best cutoff.
 
         A cutoff is best where isotonic regression crosses the threshold.
@@ -218,7 +215,7 @@ class _LossEvaluator(Evaluator):
 
     def _peaks(self, outcomes: Array) -> tuple[Floats, Floats]:
         """Return the loss against each other cutoff, and its deviation."""
-        events, rows = self._sums(outcomes)
+        events, rows = self.sums(outcomes)
         walks = [events - cutoff * rows for cutoff in self.cutoffs]
         falls = [walk[start] - walk for walk, start in zip(walks, self.starts, strict=True)]
         deviations = [_deviations(self.ordered, start) for start in self.starts]
@@ -238,7 +235,7 @@ class _LossEvaluator(Evaluator):
 
     def _remark(self, outcomes: Array) -> str:
         """Say which cutoff is best for these outcomes."""
-        losses, best = self._losses(*self._sums(outcomes))
+        losses, best = self.of_each(*self.sums(outcomes))
         k = int(losses.argmax()) if len(losses) else -1
         if k < 0 or not above_rounding(losses, self.ordered.weights(None).sum())[k] > 0:
             return "no other cutoff would have cost less"
@@ -247,6 +244,91 @@ class _LossEvaluator(Evaluator):
         lower = "lower" if best[k] < start else "higher"
         this = "this one" if len(self.cutoffs) == 1 else f"{self.cutoffs[k]:.3g}"
         return f"a {lower} cutoff than {this} would have cost least: acting {other}"
+
+
+@final
+@dataclass(frozen=True)
+class CalibrationDecisionLoss(Estimator):
+    r"""What an increasing recalibration gains at most, over all decisions with payoffs between 0 and 1.
+
+    .. math:: \max_{u} \; \max_{\kappa} \; \frac1n \sum_i u(a_u(\kappa(p_i)), y_i) - u(a_u(p_i), y_i)
+
+    with payoffs u of any actions, the best action a_u for a probability, and increasing maps :math:`\kappa`: the
+    calibration decision loss (Hu & Wu 2024, for all maps) relative to these maps (Gopalan et al. 2025). Over all maps
+    it can be estimated of few distinct predictions alone; over increasing ones isotonic regression is the best map for
+    all payoffs. Computed exactly: payoffs add up thresholds t, with G(t) the `DecisionLoss` of each, and are bounded if
+    the weights of t and those of 1 - t sum to at most one; so the value is twice the least concave function above G, at
+    one half. It is at least ``DecisionLoss()``, and at most twice that.
+
+    In units of the largest difference of payoffs. Biased upward: read it beside its null mean. It says nothing about
+    recalibrations that do not increase. O(n log n) once, then an isotonic regression for each replicate. Two classes;
+    the prediction itself must be conditioned on; any weights.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 0, 1, 1], [0.05, 0.1, 0.15, 0.5, 0.9])
+    >>> round(cs.CalibrationDecisionLoss()(sample), 6)
+    0.22
+    """
+
+    quantity: ClassVar[str] = "largest gain of an increasing recalibration over all decisions with payoffs from 0 to 1"
+    two_outcomes: ClassVar[bool] = True
+    residual_form: ClassVar[ResidualForm] = "function"
+    bounds: ClassVar[Bounds] = between(0.0, 1.0)
+
+    @property
+    def noise_form(self) -> Kuiper:
+        """The cutoff calibration error, of which two bound the noise: G moves by at most one at each threshold."""
+        return Kuiper()
+
+    def prepare(self, predictions: Predictions) -> Evaluator:
+        """Sort the rows."""
+        return _AllDecisions(_LossEvaluator(DecisionLoss(), _ordered(self, predictions)))
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _AllDecisions(Evaluator):
+    """Twice the height at one half of the least concave function above the losses of all thresholds."""
+
+    losses: _LossEvaluator
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
+        return in_batches(self._batch, outcomes, weights, numbers=NUMBERS_IN_A_SMALL_BATCH)
+
+    def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        events, rows = self.losses.sums(outcomes, weights)
+        cutoffs = np.concatenate([[0.0, 1.0], self.losses.cutoffs])
+        each = (self.losses.of_each(*one)[0] for one in zip(events, rows, strict=True))
+        found = np.array([_concave_at_half(cutoffs, np.append([0.0, 0.0], one)) for one in each])
+        return 2 * ratio(found, rows[..., -1], empty=np.nan)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The noise of the value is at most twice the noise form."""
+        return Capabilities(peaks=lambda outcomes: (np.atleast_1d(self(outcomes)), np.array([2.0])))
+
+
+def _concave_at_half(places: Floats, heights: Floats) -> float:
+    """Return the height at 1/2 of the least concave function above points with places on both sides of it.
+
+    It is that of the chord between two points, one on each side, above which there is no point: chords are exchanged
+    for those between the points that are farthest above them.
+
+    >>> _concave_at_half(np.array([0.0, 1.0, 0.25, 0.75, 0.5]), np.array([0.0, 0.0, 0.2, 0.4, 0.1])).__round__(6)
+    0.3
+    """
+    left, right = (np.flatnonzero(side) for side in (places <= 0.5, places > 0.5))
+    height, slope = -np.inf, 0.0
+    while True:
+        above = heights - slope * (places - 0.5)
+        i, j = left[above[left].argmax()], right[above[right].argmax()]
+        slope = (heights[j] - heights[i]) / (places[j] - places[i])
+        found = heights[i] + slope * (0.5 - places[i])
+        if found <= height:
+            return float(height)
+        height = found
 
 
 @final

@@ -52,6 +52,36 @@ def test_whoever_predicts_the_threshold_acts():
 
 
 @pytest.mark.parametrize("seed", range(5))
+def test_the_gain_over_all_payoffs_is_that_of_three_actions(seed):
+    """One for low, one for middle and one for high probabilities, with payoffs in [0, 1]; cut at predictions."""
+    sample = events(30, seed)
+    p, y = sample.predictions.event, sample.outcomes
+    curve = cs.IsotonicCurve()(sample)
+    fitted = np.interp(p, curve.prediction, curve.recalibrated)
+    best, gains = cs.CalibrationDecisionLoss()(sample), []
+    for low, high in product(np.append(0, p[p <= 0.5]), np.append(1, p[p > 0.5])):
+        first, second = (2 * high - 1) / (high - low), (1 - 2 * low) / (high - low)
+        no = [first * low + second * high, second * high, 0.0]
+        yes = [0.0, first * (1 - low), first * (1 - low) + second * (1 - high)]
+        assert max(no + yes) <= 1 + 1e-12
+        # besides rounding, whoever is at a threshold is on either side of it
+        for at_low, at_high in product((-1e-9, 1e-9), repeat=2):
+            before, after = (
+                np.where(y, *np.take([yes, no], (q >= low + at_low) * 1 + (q >= high + at_high), axis=1)).mean()
+                for q in (p, fitted)
+            )
+            gains.append(after - before)
+    assert max(gains) == pytest.approx(best, abs=1e-9)
+    assert cs.DecisionLoss()(sample) <= best <= 2 * cs.DecisionLoss()(sample)
+
+
+def test_wrong_and_certain_predictions_lose_everything():
+    """Who may abstain, with a payoff of 1 where being wrong has 0, gains 1 by predictions of one half."""
+    assert cs.CalibrationDecisionLoss()(cs.Sample([1, 0], [0.0, 1.0])) == pytest.approx(1)
+    assert cs.DecisionLoss()(cs.Sample([1, 0], [0.0, 1.0])) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
 def test_at_most_the_cutoff_calibration_error_and_decisions_with_payoffs_at_most_twice(seed):
     """Best responses to the predictions against those to isotonic regression, for random payoffs in [0, 1]."""
     sample = events(60, seed)
@@ -69,7 +99,7 @@ def test_at_most_the_cutoff_calibration_error_and_decisions_with_payoffs_at_most
         ]
         before, after = (payoffs[act, sample.outcomes].mean() for act in acts)
         gains.append(after - before)
-    assert max(gains) <= 2 * loss
+    assert max(gains) <= cs.CalibrationDecisionLoss()(sample) <= 2 * loss
     assert max(gains) > loss / 2
 
 

@@ -64,6 +64,25 @@ def decision_loss(e: cs.DecisionLoss, seen: Rows) -> float:
     return unit * best / total(seen)
 
 
+@naive(cs.CalibrationDecisionLoss)
+def calibration_decision_loss(_: Any, seen: Rows) -> float:
+    """All pairs of thresholds on both sides of 1/2, with the weights that keep payoffs within [0, 1]."""
+    blocks, points = ties(seen), [(0.0, 0.0), (1.0, 0.0)]
+    for k, (t, _) in enumerate(blocks):
+        for start in (k, k + 1):
+            saved = []
+            for other in range(len(blocks) + 1):
+                between = [row for _, rows in blocks[min(start, other) : max(start, other)] for row in rows]
+                saved.append((1 if other < start else -1) * sum(row.weight * (row.y - t) for row in between))
+            points.append((t, max(saved) / total(seen)))
+    best = 0.0
+    for low, gain in points:
+        for high, other in points:
+            if low <= 0.5 < high:  # weights w, v with w low + v high = 1 = w (1 - low) + v (1 - high)
+                best = max(best, ((2 * high - 1) * gain + (1 - 2 * low) * other) / (high - low))
+    return best
+
+
 @naive(cs.AverageTwoBin)
 def average_two_bin(_: Any, seen: Rows) -> float:
     places = [0.0, *[unit(seen, value) for value, _ in ties(seen)], 1.0]

@@ -13,6 +13,8 @@ ENTRIES = [
     Entry(cs.AverageTwoBin()),
     Entry(cs.CramerVonMises()),
     Entry(cs.AndersonDarling()),
+    Entry(cs.CalibrationDecisionLoss(), odd=None),
+    Entry(cs.TopLabel() | cs.CalibrationDecisionLoss(), ANY, odd=None),
     Entry(cs.DecisionLoss(), odd=None),
     Entry(cs.DecisionLoss(0.3), odd=None),
     Entry(cs.DecisionLoss([0.2, 0.5, 0.6]), odd=None),
