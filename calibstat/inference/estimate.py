@@ -12,6 +12,7 @@ from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_gener
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.bootstrap import Bootstrap
+from calibstat.draws.labels import redraw_in_clusters
 from calibstat.draws.streams import ClusterCount
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
@@ -37,7 +38,7 @@ from calibstat.inference.test import (
     undefined_note,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import mean_of_known
+from calibstat.nulls.base import EmpiricalNull, mean_of_known
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
@@ -113,13 +114,13 @@ def estimate(
     core = question.estimator.core
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
-    redraws = Consistency(n_resamples).draw(core, seen, generator, evaluator)
+    groups = interval.groups if isinstance(interval, Multiplier) else None
+    redraws = _redraw(core, seen, evaluator, n_resamples, groups, generator)
     found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator, value)
     mean: float | Floats = redraws.mean
-    if redraws.samples.ndim == 1:  # of a number the mean is computed where it can be, as in `calibration_test`
+    if redraws.samples.ndim == 1 and groups is None:  # of a number it is computed where it can be, as in a test
         mean = float((exact_law(core, seen, evaluator) or redraws).mean)
     headline, noise = core.headline(value), core.headline(redraws.samples)
-    groups = interval.groups if isinstance(interval, Multiplier) else None
     single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
     middle = None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise))
     return Estimate(
@@ -134,6 +135,15 @@ def estimate(
         notes=notes + undefined_note(core, shown, redraws.samples),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
+
+
+def _redraw(
+    core: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, groups: str | None, rng: np.random.Generator
+) -> EmpiricalNull:
+    """Evaluate on labels of a calibrated model, which depend on each other in clusters where there are any."""
+    if groups is None:
+        return Consistency(n_resamples).draw(core, seen, rng, evaluator)
+    return EmpiricalNull(redraw_in_clusters(evaluator, seen, groups, n_resamples, rng), core.evidence)
 
 
 def _interval(
@@ -151,7 +161,7 @@ def _interval(
         found = bootstrap_interval(Headline(core), seen, level, asked, rng)
         return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest_rows(seen))
     multiplier = asked if isinstance(asked, Multiplier) else Multiplier(len(redraws))
-    numbers = None if multiplier.groups is not None else core.headline(redraws)
+    numbers = core.headline(redraws)
     try:
         given = None if evaluator.shape else evaluator
         chosen = interval_of(core, seen, multiplier, numbers, rng, given, finite=asked == "finite")
@@ -201,7 +211,7 @@ def interval_of(
     """Return what the default interval of an estimator is made of, or raise `NoInterval` with the reason.
 
     The sample is seen through the lens, and `core` is without it. `multiplier` says how many resamples, and the
-    clusters; `redraws` (R,) are headline values under exact redraws of the labels, None where labels cannot be redrawn.
+    clusters; `redraws` (R,) are headline values under redraws of the labels, if there are any yet.
     An evaluator of the headline is taken where it is prepared already. With `finite` the interval of a seminorm holds
     at every n; otherwise it does where noise is hidden, and as large samples have it elsewhere.
     """
@@ -224,9 +234,9 @@ def interval_of(
         raise NoInterval(f"{core!r} is {value:g} on this sample")
     if expansion is not None and clustered:
         raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
-    if redraws is None and not clustered:  # those of another form, or none yet
-        redraws = Consistency(multiplier.n_resamples).draw(whole, seen, rng, evaluator).samples
-    if expansion is not None and redraws is not None:
+    if redraws is None:  # those of another form, or none yet
+        redraws = _redraw(whole, seen, evaluator, multiplier.n_resamples, multiplier.groups, rng).samples
+    if expansion is not None:
         square = SquaredInterval.of(form, seen, expansion, redraws, rng)
         return RootInterval(square, f"root of the interval {square.method}") if core.root else square
     noises, possible = _noises(whole, seen, evaluator, multiplier, redraws, rng, finite)
@@ -252,17 +262,15 @@ def _noises(
     seen: Sample,
     evaluator: Evaluator,
     multiplier: Multiplier,
-    redraws: Floats | None,
+    redraws: Floats,
     rng: np.random.Generator,
     finite: bool,
 ) -> tuple[list[Floats], list[Floats]]:
     """Return draws of a seminorm of the noise, as large samples have it and at possible chances; refuse all zeros."""
     centred = Multiplier(multiplier.n_resamples, multiplier.groups, centred=True)
-    noises = [] if finite else [each.samples for each in centred.draw(whole, seen, rng, evaluator).replicates]
+    noises = [] if finite else [centred.signs(whole, seen, rng, evaluator).samples, redraws]
     clustered = multiplier.groups is not None
     possible = [] if clustered else possible_noise(seen, evaluator, multiplier.n_resamples, rng, finite)
-    if redraws is not None and not finite:
-        noises.append(redraws)
     if not any(noise.any() for noise in (*noises, *possible)):
         raise NoInterval(NO_NOISE)
     return noises, possible

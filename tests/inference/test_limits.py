@@ -117,3 +117,13 @@ def test_pvalues_of_margins_say_what_draws_can_show():
     found = equivalence_test(sample, cs.DebiasedL2(cs.EqualMass(10)), 0.5, rng=0)
     assert "p = 0.002)" in found.verdict  # one of 1000, and what is spent on where the chances may lie
     assert found.pvalue == pytest.approx(0.002)
+
+
+def test_the_null_mean_knows_of_clusters():
+    rng = np.random.default_rng(0)
+    codes, p = np.repeat(np.arange(60), 10), np.repeat(rng.random(60), 10)
+    copies = cs.Sample(rng.random(60)[codes] < p, p, variables={"g": codes.astype(float)}, labels=[False, True])
+    rows = cs.estimate(copies, ECE, rng=0).null_mean
+    whole = cs.estimate(copies, ECE, interval=Multiplier(groups="g"), rng=0)
+    assert whole.null_mean > 2 * rows  # as dependent as they are, ten rows are one
+    assert whole.confidence_interval.low == 0 < cs.estimate(copies, ECE, rng=0).confidence_interval.low
