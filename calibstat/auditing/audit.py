@@ -187,7 +187,7 @@ def _group_findings(
             standardized=float(found.standardized[j]),
             pvalue=float(found.pvalues[j]),
             pvalue_adjusted=float(found.adjusted[j]),
-            confidence_interval=measured.interval(j),
+            confidence_interval=measured.intervals[j],
             **_means_of_group(seen.take(group.rows), lens, bool(found.adjusted[j] <= level), level / len(groups)),
         )
         for j, group in enumerate(groups)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import chdtrc
 
-from calibstat._logistic import clipped_logit, natural_spline, orthonormal
+from calibstat._logistic import (
+    clipped_logit,
+    expit,
+    fit_logistic,
+    inverse_roots,
+    linear_predictor,
+    natural_spline,
+    orthonormal,
+    sums_of_products,
+)
 from calibstat._text import percent
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
@@ -18,14 +26,16 @@ from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, NotNegative, at_least_one, check_arguments, check_share
-from calibstat.data.rounding import ROUNDING
-from calibstat.data.sample import Sample
-from calibstat.draws.streams import replicate, stream_of
+from calibstat.data.rounding import ROUNDING, SAME
+from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.streams import ClusterCount, clusters, how_many, random_signs, replicate, stream_of
+from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
-from calibstat.inference.multiplicity import single_step
+from calibstat.inference.multiplicity import joint_test, single_step
 from calibstat.inference.results import Result, not_rejected, picked, pvalue_cell, small_pvalue
+from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull
+from calibstat.nulls.multiplier import Multiplier
 
 # Events, and non-events, that a group must expect by default.
 MIN_EXPECTED = 10.0
@@ -40,6 +50,7 @@ def equal_curves_test(
     min_size: Count = 50,
     min_expected: NotNegative = MIN_EXPECTED,
     missing: str = "raise",
+    null: Multiplier | None = None,
     level: float = LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
@@ -50,15 +61,18 @@ def equal_curves_test(
     way in all groups satisfies it, and groups may differ in their predictions. Two tests see different departures:
 
     * the generalised covariance measure (Shah & Peters 2020) of outcome and group given the prediction, cumulated:
-      :math:`R_i = (y_i - \hat\eta(p_i)) (1[G_i = g] - \hat e_g(p_i))` with spline fits on the prediction. The statistic
-      is the range of the sums of R in the order of the prediction, the largest over the groups, and is compared with
-      Gaussian multipliers. It sees differences that change sign along the prediction.
-    * the likelihood ratio of a logistic regression on a spline of the prediction with and without G and G times the
-      logit (differential item functioning, Swaminathan & Rogers 1990). It is compared with chi-squared, with two
-      degrees of freedom for each group but one, and is strong against shifts and slopes.
+      :math:`R_i = w_i (y_i - \hat\eta(p_i)) (1[G_i = g] - \hat e_g(p_i))`, where a logistic regression on a spline of
+      the prediction gives :math:`\hat\eta`, and a linear one :math:`\hat e_g`. The statistic is the range of the
+      sums of R in the order of the prediction, divided by the standard deviation of all of it, the largest over the
+      groups. It sees differences that change sign along the prediction.
+    * the score statistic (Rao 1948) of G and G times the logit beside that spline (differential item functioning,
+      Swaminathan & Rogers 1990), which is strong against shifts and slopes.
 
-    The p-value is twice the smaller of the two (Bonferroni). Both laws are asymptotic, so that groups of few events or
-    non-events are left out.
+    Both are compared with their values on the same redraws: labels drawn from the curve of all rows, which is fitted
+    anew to each of them (one step of Newton's method). The p-value is that of the smaller of the two p-values among
+    those of all redraws (min-p, Westfall & Young 1993). Redraws know small groups and rare events, which large-sample
+    laws do not; asymptotic is only that the spline must follow the curve. With weights all sums are weighted, and the
+    null says that the outcome does not depend on the weight either.
 
     Parameters
     ----------
@@ -73,13 +87,16 @@ def equal_curves_test(
         Groups with fewer rows are left out.
     min_expected : float
         Groups with fewer expected events, or non-events, are left out too; the expected number sums over the group a
-        spline fit of the outcome on the prediction in all rows.
+        spline fit of the outcome on the prediction in all rows, in effective rows where there are weights (Kish 1965).
     missing : {"raise", "level"}
         Whether missing values raise an error or form a group.
+    null : Multiplier, optional
+        ``Multiplier(groups="patient")`` is for rows in clusters: each keeps its residuals, and has one random sign
+        (asymptotic). It brings its `n_resamples`.
     level : float
         The level at which texts reject.
     n_resamples : int
-        Number of draws of the Gaussian multipliers.
+        Number of redraws.
     rng : int, Generator or None
 
     Returns
@@ -89,7 +106,7 @@ def equal_curves_test(
     Raises
     ------
     ValueError
-        If there are more than two outcomes, weights, or fewer than two groups that are large enough.
+        If there are more than two outcomes, fewer than two groups that are large enough, or few clusters.
 
     Examples
     --------
@@ -110,38 +127,42 @@ def equal_curves_test(
     check_share("level", level, LEVEL)
     lens = check_lens(lens)
     levels, seen = _one_variable(sample, by, lens, binning, missing)
-    event, happened = seen.predictions.event, seen.outcomes.astype(float)
-    # How many events each group would have if as much happened in it as in all rows of the same prediction.
-    expected = np.bincount(levels.index, happened - _excess(event, happened), minlength=levels.size).astype(float)
-    kept, left_out = large_enough(levels, expected, min_size, min_expected)
+    kept, left_out = large_enough(levels, _expected(levels, seen), min_size, min_expected)
     rows = np.flatnonzero(np.isin(levels.index, kept))
-    event, happened, index = event[rows], happened[rows], np.searchsorted(kept, levels.index[rows])
-    value, covariance, each = _covariance(event, happened, index, n_resamples, stream_of(rng, levels.variable))
-    excess = _excess(event, happened)
-    ratio, freedom, regression = _regression(event, happened, index)
+    seen, index = seen.take(rows), np.searchsorted(kept, levels.index[rows])
+    curve = PooledCurve.fit(seen)
+    compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, null)
+    n_resamples = n_resamples if null is None else null.n_resamples
+    values = compare(curve.residual[None])[0]
+    draws = replicate(compare, noise, n_resamples, len(rows), stream_of(rng, levels.variable))
+    evidence = np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]])
+    found = joint_test(np.array([values[:-1].max(), values[-1]]), [evidence], standardize="ranks")
+    each = single_step(values[:-1], draws[:, :-1])
     return EqualCurvesTest(
         variable=levels.variable,
         groups=tuple(levels.names[code] for code in kept),
         sizes=tuple(np.bincount(index).tolist()),
-        gaps=tuple(float(excess[index == g].mean()) for g in range(len(kept))),
-        group_pvalues=tuple(map(float, each)),
-        covariance_statistic=value,
-        covariance_pvalue=covariance,
-        regression_statistic=ratio,
-        regression_df=freedom,
-        regression_pvalue=regression,
-        pvalue=min(1.0, 2 * min(covariance, regression)),
+        gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
+        group_pvalues=tuple(np.resize(each, len(kept)).tolist()),
+        covariance_statistic=float(values[:-1].max()),
+        covariance_pvalue=float(found.pvalues[0]),
+        regression_statistic=float(values[-1]),
+        regression_df=compare.roots.shape[1],
+        regression_pvalue=float(found.pvalues[1]),
+        pvalue=found.pvalue,
         left_out=tuple(left_out),
         lens=lens,
         n=len(index),
         n_resamples=n_resamples,
         source=seen.predictions.source,
         level=level,
+        null=null,
+        clusters=None if null is None else ClusterCount.of(seen.predictions, null.groups),
     )
 
 
 def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing: str) -> tuple[Levels, Sample]:
-    """Cut the variable and look through the lens; refuse several variables, several outcomes, and weights."""
+    """Cut the variable and look through the lens; refuse several variables and several outcomes."""
     variables, seen = look(sample, by, lens, binning, missing)
     if len(variables) != 1:
         names = ", ".join(repr(each.variable) for each in variables)
@@ -153,66 +174,132 @@ def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing
             f"equal_curves_test needs two outcomes, but {seen.predictions.n_classes} are seen through {lens!r}; look "
             "through TopLabel() or ClassWise(label)."
         )
-    if seen.predictions.weights is not None:
-        raise ValueError(
-            "the sample has weights, but equal_curves_test has no weighted version (none has a theory); leave them out."
-        )
     return variables[0], seen
 
 
-def _excess(event: Floats, happened: Floats) -> Floats:
-    """Return outcome minus spline fit on the prediction in all rows (n,)."""
-    return spline_residuals(spline_basis(event, n_knots(len(event))), happened)
+def _expected(levels: Levels, seen: Sample) -> Floats:
+    """Return rows in effect, and the events among them if as much happened in each group as in all rows: (L, 2)."""
+    curve = PooledCurve.fit(seen)
+    mass, square, events = (
+        np.bincount(levels.index, each, minlength=levels.size)
+        for each in (curve.weights, curve.weights**2, curve.weights * curve.chance)
+    )
+    rows = np.divide(mass**2, square, out=np.zeros(levels.size), where=square > 0)
+    return np.column_stack([rows, np.divide(rows * events, mass, out=np.zeros(levels.size), where=mass > 0)])
 
 
-def _covariance(
-    event: Floats, happened: Floats, index: Ints, n_resamples: int, rng: np.random.Generator
-) -> tuple[float, float, Floats]:
-    """Return the largest cumulated covariance, its p-value, and the p-value of each group, adjusted."""
-    order = np.argsort(event, kind="stable")
-    event, happened, index = event[order], happened[order], index[order]
-    n_groups = int(index.max()) + 1
-    member = (index[:, None] == np.arange(n_groups)).astype(float)
-    product = _excess(event, happened)[:, None] * _excess(event, member)
-    stops = np.append(np.flatnonzero(np.diff(event) > 0), len(event) - 1)
-    centred = product - product.mean(axis=0)
-    scale = np.sqrt((centred**2).sum(axis=0))
-    scale = np.where(scale > ROUNDING, scale, np.inf)
-    # With two groups the second one is the first, negated.
-    used = range(1 if n_groups == 2 else n_groups)
-    values = np.array([_range(product[None, :, g], stops)[0] / scale[g] for g in used])
+@final
+@dataclass(frozen=True, eq=False)
+class PooledCurve:
+    """A logistic regression of the outcome on a spline of the prediction in all rows.
 
-    def noise(stream: np.random.Generator, size: int, kept: int) -> Floats:
-        return stream.standard_normal((size, len(event)))[:kept]
+    `weights` (n,) are relative to their mean, `basis` (n, d) spans the spline, `chance` (n,) is the fit, and `residual`
+    (n,) the weighted outcome minus it.
+    """
 
-    def each_range(drawn: Floats) -> Floats:
-        return np.stack([_range(drawn * centred[:, g], stops) / scale[g] for g in used], axis=-1)
+    event: Floats
+    weights: Floats
+    basis: Floats
+    chance: Floats
+    residual: Floats
 
-    draws = replicate(each_range, noise, n_resamples, len(event), rng)
-    largest = EmpiricalNull(draws.max(axis=1), np.asarray)
-    adjusted = single_step(values, draws)
-    each = np.repeat(adjusted, 2) if n_groups == 2 else adjusted
-    return float(values.max()), largest.pvalue(float(values.max())), each
+    @classmethod
+    def fit(cls, seen: Sample) -> PooledCurve:
+        """Fit the curve."""
+        event, weights = seen.predictions.event, all_weights(seen.predictions, None)
+        happened, weights = seen.outcomes.astype(float), weights / weights.mean()
+        basis = spline_basis(event, n_knots(len(event)))
+        fits = fit_logistic(basis, happened[None], weights)
+        chance = expit(linear_predictor(basis, fits.coefficients))[0]
+        return cls(event, weights, basis, chance, weights * (happened - chance))
+
+    @property
+    def variance(self) -> Floats:
+        """The variance (n,) of each outcome."""
+        return self.chance * (1 - self.chance)
+
+    def without(self, columns: Floats) -> Floats:
+        """Subtract from columns (n, k) their regressions on the basis, in which rows count by their information."""
+        mass = self.weights * self.variance
+        return columns - self.basis @ (self._inverse @ (self.basis.T @ (mass[:, None] * columns)))
+
+    def refitted(self, residuals: Floats) -> Floats:
+        """Subtract from weighted residuals (R, n) what a step of Newton's method takes into the curve."""
+        return residuals - ((residuals @ self.basis) @ self._inverse @ self.basis.T) * (self.weights * self.variance)
+
+    @cached_property
+    def _inverse(self) -> Floats:
+        """The inverse of the information of the basis."""
+        roots, _ = inverse_roots(sums_of_products(self.basis.T, (self.weights * self.variance)[None]), ROUNDING)
+        return roots[0] @ roots[0].T
+
+
+def _noise(curve: PooledCurve, predictions: Predictions, null: Multiplier | None) -> Any:
+    """Return a function that draws weighted residuals (R, n): of labels drawn from the curve, or signs of clusters."""
+    if null is None:
+        return lambda stream, size, kept: (
+            curve.weights * ((stream.random((size, len(curve.event)))[:kept] < curve.chance) - curve.chance)
+        )
+    if not isinstance(null, Multiplier) or null.groups is None:
+        raise TypeError(
+            f"null is {null!r}, but None is expected, which draws labels from the curve of all rows, or a Multiplier "
+            "of clusters: for example Multiplier(groups='patient')."
+        )
+    count = ClusterCount.of(predictions, null.groups)
+    if count is None or count.effective < MINIMUM_CLUSTERS:
+        raise ValueError(
+            f"{null.groups!r} has {count} in these groups, but a test by signs needs at least {MINIMUM_CLUSTERS}: take "
+            "more of them."
+        )
+    codes = clusters(predictions, null.groups)
+    signs = random_signs(how_many(codes))
+    return lambda stream, size, kept: curve.residual * np.take(signs(stream, size, kept), codes, axis=-1)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How far residuals (R, n) differ between groups: (R, G + 1), a walk for each group and the score statistic last.
+
+    `members` (n, G) are what the prediction does not explain of the groups, by the standard deviation of the sum of
+    their residuals, in the `order` of the prediction; `columns` (n, k) that of group and group times logit, and `roots`
+    (k, r) those of the inverse covariance of their sums. Of two groups the first suffices.
+    """
+
+    curve: PooledCurve
+    order: Ints
+    stops: Ints  # the last row of each value of the prediction, in this order
+    members: Floats
+    columns: Floats
+    roots: Floats
+
+    @classmethod
+    def of(cls, curve: PooledCurve, index: Ints) -> Comparison:
+        """Prepare for the groups (n,) of rows, 0 to G - 1."""
+        order = np.argsort(curve.event, kind="stable")
+        stops = np.append(np.flatnonzero(np.diff(curve.event[order]) > 0), len(order) - 1)
+        member = (index[:, None] == np.arange(int(index.max()) + 1)).astype(float)
+        used = curve.without(member[:, :1] if member.shape[1] == 2 else member)
+        mass = curve.weights**2 * curve.variance
+        scale = np.sqrt(mass @ used**2)
+        both = np.column_stack([member[:, 1:], member[:, 1:] * clipped_logit(curve.event)[:, None]])
+        columns = curve.without(both)
+        roots, _ = inverse_roots(sums_of_products(columns.T, mass[None]), SAME)
+        found = roots[0][:, roots[0].any(axis=0)]
+        return cls(curve, order, stops, (used / np.where(scale > ROUNDING, scale, np.inf))[order], columns, found)
+
+    def __call__(self, residuals: Floats) -> Floats:
+        """Fit the curve anew and compare."""
+        left = self.curve.refitted(residuals)
+        score = ((left @ self.columns @ self.roots) ** 2).sum(axis=-1)
+        left = np.take(left, self.order, axis=-1)
+        return np.stack([*(_range(left * member, self.stops) for member in self.members.T), score], axis=-1)
 
 
 def _range(rows: Floats, stops: Ints) -> Floats:
     """Return the range of the sums of rows (R, n) up to each stop, zero included."""
     sums = np.take(np.cumsum(rows, axis=-1), stops, axis=-1)
     return np.maximum(sums.max(axis=-1), 0) - np.minimum(sums.min(axis=-1), 0)
-
-
-def _regression(event: Floats, happened: Floats, index: Ints) -> tuple[float, int, float]:
-    """Return the likelihood ratio, its degrees of freedom and its p-value."""
-    # Each level of G takes columns of the regression; with more knots too, the test would exceed its level.
-    basis = spline_basis(event, min(6, n_knots(len(event))))
-    slope = clipped_logit(event)
-    member = (index[:, None] == np.arange(1, int(index.max()) + 1)).astype(float)
-    whole, _ = orthonormal(np.column_stack([basis, member, member * slope[:, None]]))
-    whole = whole[:, whole.any(axis=0)]
-    freedom = whole.shape[1] - basis.shape[1]
-    gain = maximal_log_likelihood(whole, happened) - maximal_log_likelihood(whole[:, : basis.shape[1]], happened)
-    ratio = max(0.0, 2 * gain)
-    return ratio, freedom, float(chdtrc(freedom, ratio)) if freedom else 1.0
 
 
 _QUESTION = (
@@ -236,18 +323,22 @@ class EqualCurvesTest(Result):
     group_pvalues : tuple of float
         The p-value of each group's cumulated covariance, adjusted for the number of groups.
     covariance_statistic, covariance_pvalue : float
-        The standardised range of the cumulated covariance, largest over the groups; its p-value by multipliers.
+        The standardised range of the cumulated covariance, largest over the groups, and its p-value.
     regression_statistic, regression_pvalue : float
-        The likelihood ratio of the logistic regression; its p-value by the chi-squared law.
+        The score statistic of the logistic regression, and its p-value.
     regression_df : int
     pvalue : float
-        Twice the smaller of the two, at most 1.
+        Of the smaller of the two, among redraws.
     left_out : tuple of LeftOut
     lens : Lens
     n, n_resamples : int
     source : str
     level : float
         Level of the test in texts.
+    null : Multiplier or None
+        Of clusters, if rows come in clusters.
+    clusters : ClusterCount, optional
+        Number of clusters, and how many of equal size would be as good, where the null names them.
     """
 
     variable: str
@@ -267,6 +358,8 @@ class EqualCurvesTest(Result):
     n_resamples: int
     source: str
     level: float = LEVEL
+    null: Multiplier | None = None
+    clusters: ClusterCount | None = None
 
     _row: ClassVar[str] = "group"
     _indexed: ClassVar[bool] = True
@@ -278,9 +371,12 @@ class EqualCurvesTest(Result):
     @property
     def hypothesis(self) -> str:
         """The null hypothesis, in words."""
+        how = "labels drawn from a spline fit in all rows (which must follow the curve)"
+        if self.null is not None:
+            how = f"one random sign for each value of {self.null.groups!r} (asymptotic)"
         return (
             f"given the prediction, the outcome seen through {self.lens!r} does not depend on {self.variable!r}; the "
-            "prediction itself may be off (asymptotic)"
+            f"prediction itself may be off; {how}"
         )
 
     @property
@@ -306,6 +402,7 @@ class EqualCurvesTest(Result):
             "lens": repr(self.lens),
             **picked(self, "variable n n_resamples pvalue covariance_statistic covariance_pvalue"),
             **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source"),
+            **({} if self.clusters is None else self.clusters.to_dict()),
             "groups": self._rows(),
             "left_out": self.left_out,
         }
@@ -321,21 +418,22 @@ class EqualCurvesTest(Result):
         covariance = pvalue_cell(self.covariance_pvalue)
         details = [
             ("question", _QUESTION),
-            ("more by", "mean of the outcome minus a spline fit of it on the prediction in all rows"),
+            ("more by", "mean of the outcome minus a logistic spline of the prediction in all rows"),
             (
                 "adjusted p",
                 f"cumulated covariance of outcome and group given the prediction; the largest: p = {covariance}",
             ),
             (
                 "regression",
-                f"group and group x logit beside a spline of the prediction: likelihood ratio "
+                f"group and group x logit beside a spline of the prediction: score statistic "
                 f"{self.regression_statistic:.4g}, {self.regression_df} degrees of freedom, "
                 f"p {small_pvalue(self.regression_pvalue)}",
             ),
-            ("p", "twice the smaller of the two"),
+            ("p", "that of the smaller of the two, among redraws (min-p)"),
             ("null", self.hypothesis),
             ("left out", left_out_text(self.left_out)),
             ("data", f"n = {self.n}; {self.source}"),
+            ("clusters", "" if self.clusters is None else str(self.clusters)),
         ]
         return [(name, text) for name, text in details if text]
 
@@ -343,12 +441,14 @@ class EqualCurvesTest(Result):
 def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: float) -> tuple[Ints, list[LeftOut]]:
     """Return the groups to compare and those left out; refuse fewer than two groups.
 
-    Asymptotic laws need at least `min_expected` events and non-events in each group; `expected` (L,) are the events
-    that each group would have if the curves were equal.
+    `expected` (L, 2) are rows in effect, and the events that each group would have if the curves were equal.
     """
     counts = np.bincount(levels.index, minlength=levels.size)
     names = [f"{levels.variable} {name}" for name in levels.names]
-    reasons = [_reason(int(count), float(e), min_size, min_expected) for count, e in zip(counts, expected, strict=True)]
+    reasons = [
+        _reason(count, rows, events, min_size, min_expected)
+        for count, (rows, events) in zip(counts.tolist(), expected.tolist(), strict=True)
+    ]
     left_out = [LeftOut(names[g], int(counts[g]), reason) for g, reason in enumerate(reasons) if reason]
     kept = np.flatnonzero([not reason for reason in reasons])
     if len(kept) < 2:
@@ -361,10 +461,10 @@ def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: 
     return kept, left_out
 
 
-def _reason(count: int, expected: float, min_size: int, min_expected: float) -> str:
+def _reason(count: int, rows: float, expected: float, min_size: int, min_expected: float) -> str:
     if count < min_size:
         return f"has fewer than {min_size} rows"
-    for what, number in (("events", expected), ("non-events", count - expected)):
+    for what, number in (("events", expected), ("non-events", rows - expected)):
         if number < min_expected:
             return f"expects {max(number, 0.0):.3g} {what}, fewer than {min_expected:g}"
     return ""
@@ -390,18 +490,3 @@ def spline_basis(event: Floats, knots: int) -> Floats:
     columns = [np.ones(len(event)), rank, natural_spline(rank, places), clipped_logit(event)]
     basis, _ = orthonormal(np.column_stack(columns))
     return basis[:, basis.any(axis=0)]
-
-
-def spline_residuals(basis: Floats, values: Floats) -> Floats:
-    """Subtract least-squares fits on an orthogonal basis from values (n,) or (n, k)."""
-    return values - basis @ (basis.T @ values) / len(basis)
-
-
-def maximal_log_likelihood(design: Floats, happened: Floats) -> float:
-    """Return the largest log-likelihood (supremum, if outcomes are separated) of a well-conditioned design (n, d)."""
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about separated outcomes, where the likelihood approaches its supremum
-        return float(GLM(happened, design, family=Binomial()).fit(tol=1e-12, wls_method="lstsq").llf)

@@ -24,15 +24,20 @@ from calibstat.estimators.base import (
     why_undefined,
 )
 from calibstat.estimators.combined import Family, SeveralEvaluator
-from calibstat.inference.intervals import NoInterval, UniformInterval, lower_end
+from calibstat.inference.finite import possible_noise
+from calibstat.inference.intervals import SPENT, NoInterval, UniformInterval, lower_end
 from calibstat.inference.multiple import draw_together
-from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, simultaneous_half_widths
+from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, moments
 from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.nulls.base import Null
 from calibstat.nulls.multiplier import Multiplier, signed_values
 
 # Each group evaluates at most this many replicates at once; with fewer, the calls would cost more than the sums.
 _MOST_AT_ONCE = 128
+_HIDDEN = (
+    "some groups have few rows of similar predictions with another outcome than most: their intervals have the noise "
+    "that these may hide"
+)
 # At most this many labels, or signs, are held in memory at once.
 _NUMBERS = 2**23
 
@@ -71,19 +76,19 @@ class GroupEvaluator(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate on the rows of the group."""
-        return self.inner(self._own(outcomes), None if weights is None else self._own(weights, rows_last=True))
+        return self.inner(self.own(outcomes), None if weights is None else self.own(weights, rows_last=True))
 
-    def _own(self, values: Array, rows_last: bool = False) -> Array:
+    def own(self, values: Array, rows_last: bool = False) -> Array:
         """Pick the rows of (..., n), or of chances (..., n, K)."""
         # Unlike values[..., self.rows], take leaves each replicate in one piece of memory, which is faster to sum.
         axis = -1 if rows_last or not is_chances(values) else -2
         return values if self.rows is None else np.take(values, self.rows, axis=axis)
 
     def _signed(self, outcomes: Array, signs: Array) -> Floats:
-        own = self._own(signs, rows_last=True)
+        own = self.own(signs, rows_last=True)
         if self.centred:
             own = own - np.average(own, axis=-1, weights=self.predictions.weights)[..., None]
-        return signed_values(self.inner, Sample.of(self.predictions, self._own(outcomes)), own)
+        return signed_values(self.inner, Sample.of(self.predictions, self.own(outcomes)), own)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -99,14 +104,9 @@ class Measured:
     values: Floats  # (J,), the statistic
     null_means: Floats  # (J,), its mean under the null
     found: JointTest  # on the draws of the null
-    half_widths: Floats | None  # (J,), of intervals that cover together; None if no such intervals are known
-    largest: float  # value that the statistic can have
-    note: str  # why there is no interval, or ""
+    intervals: Sequence[tuple[float, float] | None]  # which cover together; None if no such intervals are known
+    note: str  # why there is no interval, or what they hold besides
     n_resamples: int  # number of draws of each kind
-
-    def interval(self, j: int) -> tuple[float, float] | None:
-        """Return the interval of group or variable `j`, if there is one."""
-        return None if self.half_widths is None else interval(self.values[j], self.half_widths[j], self.largest)
 
 
 def measure_groups(
@@ -128,17 +128,37 @@ def measure_groups(
     drawn = draw_together(null, family, seen, rng, evaluator)
     evidence, kinds = family.evidences(values), [family.evidences(each.samples) for each in drawn]
     n_resamples = len(drawn[0].samples)
-    half_widths, note = None, f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
+    intervals: list[tuple[float, float] | None] = [None] * len(groups)
+    note = f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
     few = _few_clusters(groups, seen, null.groups)
     if few:
         note = few
     elif core.residual_form == "seminorm":
         about_values = SeveralEvaluator(family.names, [replace(each, centred=True) for each in prepared], family)
         signs = Multiplier(n_resamples, null.groups).signs(family, seen, rng, about_values).samples
-        half_widths, note = half_widths_or_note(evidence, kinds[0], [*kinds[1:], signs], confidence_level)
+        possible = [] if null.groups else _possible_noise(prepared, seen.outcomes, signs, rng)
+        largest = core.value_range(seen.predictions.n_classes)[1]
+        intervals, note = joint_intervals(evidence, [*kinds, signs], confidence_level, largest, possible)
+        note = note or (_HIDDEN if possible else "")
     found = joint_test(evidence, kinds, adjust, standardize)
-    largest = core.value_range(seen.predictions.n_classes)[1]
-    return Measured(values, drawn[0].mean, found, half_widths, largest, note, n_resamples)
+    return Measured(values, drawn[0].mean, found, intervals, note, n_resamples)
+
+
+def _possible_noise(
+    prepared: Sequence[GroupEvaluator], outcomes: Ints, signs: Floats, rng: np.random.Generator
+) -> list[Floats]:
+    """Draw the noise that some groups may hide (rare or almost certain events), in each way: like `signs` (R, J)."""
+    found = [
+        possible_noise(
+            Sample.of(each.predictions, each.own(outcomes)), each.inner, len(signs), rng, False, SPENT / len(prepared)
+        )
+        for each in prepared
+    ]
+    ways = [signs.copy() for _ in range(max(map(len, found)))]
+    for j, own in enumerate(found):
+        for number, way in enumerate(ways if own else ()):
+            way[:, j] = own[min(number, len(own) - 1)]
+    return ways
 
 
 def _few_clusters(groups: Sequence[Group], seen: Sample, by: str | None) -> str:
@@ -161,18 +181,38 @@ def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], value
             )
 
 
-def half_widths_or_note(
-    evidence: Floats, redraws: Floats, others: Sequence[Floats], confidence_level: float
-) -> tuple[Floats | None, str]:
-    """Return half-widths of intervals that hold together, or say why there are none."""
+def joint_intervals(
+    evidence: Floats,
+    kinds: Sequence[Floats],
+    confidence_level: float,
+    largest: float,
+    possible: Sequence[Floats] = (),
+) -> tuple[list[tuple[float, float] | None], str]:
+    """Return intervals (J,) that hold together, or say why there are none.
 
-    def quantile(largest: Floats) -> float:
-        return UniformInterval(0.0, [largest], "").half_width(confidence_level)
+    Noise is drawn in several `kinds`, (R, J) each, that of the null first, and some at `possible` chances. Each
+    statistic has as many of the largest of its standard deviations as the largest noise of a draw reaches, whatever
+    the kind; so a group of few events, whose noise under the null is small but for rare jumps, does not widen the
+    intervals of others. An interval excludes zero only where the single-step test rejects at this level.
+    """
+    every = np.stack([*kinds, *possible])
+    bounded = ~np.isinf(every).any(axis=(0, 1))
+    centre, deviation = np.max([moments(each) for each in every], axis=0)
+    varies = bounded & (deviation > 0)
+
+    def reaches(drawn: Sequence[Floats]) -> list[Floats]:
+        """Return the largest noise of each draw, in standard deviations; NaN is the weakest."""
+        sizes = [(each[:, varies] - centre[varies]) / deviation[varies] for each in drawn]
+        return [np.where(np.isnan(each), -np.inf, each).max(axis=1, initial=0.0) for each in sizes]
 
     try:
-        return simultaneous_half_widths(evidence, redraws, others, quantile), ""
+        reach = UniformInterval(0.0, reaches(kinds), "", possible=reaches(possible)).half_width(confidence_level)
     except NoInterval as error:
-        return None, f"no intervals: {error}"
+        return [None] * len(evidence), f"no intervals: {error}"
+    half_widths = np.where(bounded, centre + reach * deviation, np.inf)
+    excluded = joint_test(evidence, kinds[:1]).adjusted <= 1 - confidence_level
+    found = [interval(*each, largest) for each in zip(evidence, half_widths, strict=True)]
+    return [(low if off else 0.0, high) for (low, high), off in zip(found, excluded, strict=True)], ""
 
 
 def interval(value: float, half_width: float, largest: float) -> tuple[float, float]:

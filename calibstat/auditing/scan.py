@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from calibstat._text import percent
 from calibstat.auditing.findings import Findings, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
-from calibstat.auditing.joint import check_options, check_resamples, half_widths_or_note, interval
+from calibstat.auditing.joint import check_options, check_resamples, joint_intervals
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
@@ -198,14 +198,14 @@ def _measured(
     redraws, signs = weak.draw(estimator, seen, rng, evaluator).replicates
     kinds = [redraws.samples[..., 0], signs.samples[..., 0]]
     strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
-    half_widths, note = half_widths_or_note(values, kinds[0], kinds[1:], confidence_level)
+    intervals, note = joint_intervals(values, kinds, confidence_level, largest=1.0)
     adjusted = (both if of_weak else strong).adjusted
     findings = [
         VariableFinding(
             variable=levels.variable,
             vece=float(values[j]),
             null_mean=float(redraws.mean[j, 0]),
-            confidence_interval=None if half_widths is None else interval(values[j], half_widths[j], largest=1.0),
+            confidence_interval=intervals[j],
             pvalue_weak=float(both.pvalues[j]),
             pvalue_strong=float(strong.pvalues[j]),
             pvalue_adjusted=float(adjusted[j]),

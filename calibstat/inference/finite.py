@@ -66,26 +66,27 @@ class Groups:
         """(G,) whether too few rows differ from the commonest outcome for their noise to be seen."""
         return self.seen.sum(axis=1) - self.seen.max(axis=1) < SEEN
 
-    def possible(self, hidden: Array | None = None) -> Iterator[Floats]:
+    def possible(self, hidden: Array | None = None, spent: float = SPENT) -> Iterator[Floats]:
         """Yield chances (G, K) that the labels leave possible, the most variable ones first.
 
-        With `hidden` (G,) only those groups get such chances; all others the shares that were seen.
+        With `hidden` (G,) only those groups get such chances; all others the shares that were seen. With probability
+        `spent` the chances lie farther out.
         """
         rows = self.seen.sum(axis=1, keepdims=True)
         some = np.ones(len(rows), dtype=bool) if hidden is None else hidden
         share = self.seen / rows
-        low, high = self.bounds(some)
+        low, high = self.bounds(some, spent)
         most, start = most_variable(low, high), np.clip(share[some], low, high)
         ways = _FEW_ROWS if self.effective < _FEW else _SMALL_GROUPS if rows.min() < _SMALL else _WAY
         for step in ways:
             share[some] = start + step * (most - start)
             yield share / share.sum(axis=1, keepdims=True)
 
-    def bounds(self, some: Array) -> tuple[Floats, Floats]:
-        """Bound the chances (g, K) of some groups (G,); all bounds hold together with probability 1 - SPENT."""
+    def bounds(self, some: Array, spent: float = SPENT) -> tuple[Floats, Floats]:
+        """Bound the chances (g, K) of some groups (G,); all bounds hold together with probability 1 - `spent`."""
         seen, n_classes = self.seen[some], self.seen.shape[1]
         rows = np.broadcast_to(seen.sum(axis=1, keepdims=True), seen.shape)
-        tail = (1 - (1 - SPENT) ** (1 / max(len(seen), 1))) / (2 if n_classes == 2 else 2 * n_classes)
+        tail = (1 - (1 - spent) ** (1 / max(len(seen), 1))) / (2 if n_classes == 2 else 2 * n_classes)
         return clopper_pearson(rows, seen, tail), 1 - clopper_pearson(rows, rows - seen, tail)
 
 
@@ -192,7 +193,12 @@ def stretches(predictions: Predictions) -> Ints:
 
 
 def possible_noise(
-    seen: Sample, evaluator: Evaluator, n_resamples: int, rng: np.random.Generator, all_cells: bool
+    seen: Sample,
+    evaluator: Evaluator,
+    n_resamples: int,
+    rng: np.random.Generator,
+    all_cells: bool,
+    spent: float = SPENT,
 ) -> list[Floats]:
     """Draw a seminorm of the noise at possible chances, in one way or more: values (n_resamples,) of each.
 
@@ -210,7 +216,7 @@ def possible_noise(
     if hidden is not None and not _may_matter(hidden, groups, weights, evaluator):
         return []
     draw = _by_rows if plan is None else _by_cells
-    return [draw(seen, evaluator, groups, chances, n_resamples, rng) for chances in groups.possible(hidden)]
+    return [draw(seen, evaluator, groups, chances, n_resamples, rng) for chances in groups.possible(hidden, spent)]
 
 
 def _may_matter(hidden: Array, groups: Groups, weights: Floats, evaluator: Evaluator) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from calibstat._text import counted, percent
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Floats
 from calibstat.data.rounding import ROUNDING, rounded_up
 from calibstat.nulls.base import Null, monte_carlo_pvalue, tie_slack, typical_size
 
@@ -447,29 +447,3 @@ def joint_test(
     smallest = float(largest[known].min()) if known.any() else np.nan
     pvalues, adjusted = (np.where(known, each, np.nan) for each in (pvalues, adjusted))
     return JointTest(made_comparable[0][0], pvalues, adjusted, smallest)
-
-
-def simultaneous_half_widths(
-    evidence: Floats, redraws: Floats, others: Sequence[Floats], quantile: Callable[[Floats], float]
-) -> Floats:
-    """Return half-widths (J,) of intervals that hold together: as far as noise reaches in standard deviations.
-
-    An interval excludes zero only where `single_step` with `ByMoments` rejects at the same level, on the `redraws` (R,
-    J) of labels: for that the quantile, of the largest noise of each draw, is not below that of the test, whose
-    standard deviations know the data too. In standard deviations of all *other* sets, a set at z among N is at z sqrt(N
-    / (N - 1)) / sqrt(1 - z^2 / (N - 1)), in the same order. `others` are noise drawn in other ways, (R, J) each; the
-    larger half-width counts.
-    """
-    sets = ByMoments()(np.concatenate([evidence[None], redraws]))
-    n, among_all = len(sets), quantile(_largest_of_set(sets[1:]))
-    left_out = among_all * np.sqrt(n / (n - 1)) / np.sqrt(max(1 - among_all**2 / (n - 1), ROUNDING))
-    half_widths = []
-    for noise, least in [(redraws, left_out), *((each, -np.inf) for each in others)]:
-        centre, deviation = moments(noise)
-        half_widths.append(centre + deviation * max(quantile(_largest_of_set(ByMoments()(noise))), least))
-    return np.max(half_widths, axis=0)
-
-
-def _largest_of_set(evidence: Array) -> Floats:
-    """Return the largest evidence of each set; NaN is the weakest."""
-    return np.where(np.isnan(evidence), -np.inf, evidence).max(axis=1)

@@ -147,7 +147,7 @@ def test_weights_count_rows():
     weighted = cs.Sample(
         sample.y_true, sample.predictions.event, variables={"g": ["a", "b"] * 100}, sample_weight=[1, 3] * 100
     )
-    found = subgroup_audit(weighted, "g", n_resamples=19, rng=0)
+    found = subgroup_audit(weighted, "g", n_resamples=39, rng=0)
     plain = cs.Kuiper()(sample.take(np.arange(0, 200, 2)))
     assert found["g a"].statistic == pytest.approx(plain)
     assert found["all rows"].confidence_interval[1] > 0
@@ -316,3 +316,41 @@ def test_a_statistic_that_is_not_a_number_is_refused_by_name():
         ValueError, match=r"is not a number \(NaN\) in the group 'site \d+' \(\d+ rows\).*larger min_size"
     ):
         subgroup_audit(many_groups(), "site", estimator=gap, n_resamples=19, min_size=20, rng=1)
+
+
+# Intervals where a group has few events
+
+
+def with_a_rare_group(events, weights=None):
+    """1940 calibrated rows in two groups, and 60 rows of p = .001 in a third, in which so many events happen."""
+    rng = np.random.default_rng(0)
+    p, group = rng.random(2000), np.where(np.arange(2000) % 2, "b", "c")
+    p[:60], group[:60] = 0.001, "a"
+    y = rng.random(2000) < p
+    y[:60] = np.arange(60) < events
+    return cs.Sample(y, p, sample_weight=weights, variables={"g": group}, labels=[False, True])
+
+
+@pytest.mark.parametrize("estimator", [cs.Kuiper(), cs.ECE(cs.EqualMass(5))], ids=repr)
+def test_a_group_of_few_events_has_the_noise_that_it_may_hide(estimator):
+    for events, least in ((0, 0.05), (1, 0.09), (3, 0.14)):  # about the binomial bounds of the mean chance
+        audit = subgroup_audit(with_a_rare_group(events), "g", estimator=estimator, n_resamples=99, rng=0)
+        assert least < audit["g a"].confidence_interval[1] < least + 0.12
+        assert any("may hide" in note for note in audit.notes)
+
+
+def test_a_group_of_few_events_does_not_widen_the_intervals_of_others():
+    alike = [subgroup_audit(with_a_rare_group(events), "g", n_resamples=99, rng=0) for events in (0, 1, 12)]
+    for name in ("all rows", "g b", "g c"):
+        reach = [audit[name].confidence_interval[1] - audit[name].statistic for audit in alike]
+        assert max(reach) < 0.06
+        assert max(reach) < 1.25 * min(reach)
+    assert all(group.confidence_interval[1] <= 1 for audit in alike for group in audit)
+
+
+def test_fewer_rows_in_effect_than_seven_have_the_whole_range():
+    weights = np.ones(2000)
+    weights[:2] = 1234.5
+    audit = subgroup_audit(with_a_rare_group(1, weights), "g", n_resamples=99, rng=0)
+    assert audit["g a"].confidence_interval == (0.0, 1.0)
+    assert audit["g b"].confidence_interval[1] < 0.2

@@ -4,18 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from statsmodels.genmod.families import Binomial
+from statsmodels.genmod.generalized_linear_model import GLM
 
 import calibstat as cs
 from calibstat._logistic import clipped_logit
-from calibstat.auditing.curves import (
-    _covariance,
-    _regression,
-    equal_curves_test,
-    maximal_log_likelihood,
-    spline_basis,
-    spline_residuals,
-)
+from calibstat.auditing.curves import Comparison, PooledCurve, equal_curves_test, spline_basis
 
 
 def world(n=1000, seed=0, levels=2, shift=0.0):
@@ -47,55 +41,77 @@ def test_groups_of_few_expected_events_are_left_out():
     assert len(equal_curves_test(sample, {"g": third}, min_expected=0, n_resamples=19, rng=0).groups) == 3
 
 
-def test_the_covariance_statistic_is_that_of_a_naive_loop():
-    sample = world(150)
+def weighted(sample, seed=0):
+    weights = np.random.default_rng(seed).lognormal(0, 1, len(sample))
+    return cs.Sample(
+        sample.outcomes,
+        sample.predictions.event,
+        sample_weight=weights,
+        variables={"g": sample.predictions.variables["g"].values},
+    )
+
+
+@pytest.mark.parametrize("sample", [world(150), weighted(world(150))], ids=["plain", "weighted"])
+def test_the_covariance_statistic_is_that_of_a_naive_loop(sample):
     index = sample.predictions.variables["g"].values.astype(int)
     event, y = sample.predictions.event, sample.outcomes.astype(float)
-    value, _, _ = _covariance(event, y, index, 9, cs.as_generator(0))
+    weights = np.ones(150) if sample.predictions.weights is None else sample.predictions.weights
+    weights = weights / weights.mean()
+    curve = PooledCurve.fit(sample)
     basis = spline_basis(event, 7)
-    project = basis @ np.linalg.pinv(basis)
-    ry, rg = y - project @ y, (index == 0) - project @ (index == 0)
-    order, total, sums = np.argsort(event), 0.0, [0.0]
-    for i in order:
-        total += ry[i] * rg[i]
+    eta = GLM(y, basis, family=Binomial(), freq_weights=weights).fit(tol=1e-12).fittedvalues
+    np.testing.assert_allclose(curve.chance, eta, atol=1e-6)
+    root = np.sqrt(weights * eta * (1 - eta))[:, None]
+    member = (index == 0) - basis @ np.linalg.lstsq(root * basis, root[:, 0] * (index == 0), rcond=None)[0]
+    total, sums = 0.0, [0.0]
+    for i in np.argsort(event):
+        total += weights[i] * (y[i] - eta[i]) * member[i]
         sums.append(total)
-    product = ry * rg
-    assert value == pytest.approx((max(sums) - min(sums)) / np.sqrt(((product - product.mean()) ** 2).sum()))
+    value = Comparison.of(curve, index)(curve.residual[None])[0, 0]
+    scale = np.sqrt((weights**2 * eta * (1 - eta) * member**2).sum())
+    assert value == pytest.approx((max(sums) - min(sums)) / scale, rel=1e-5)
 
 
-def test_the_likelihood_ratio_is_that_of_a_general_optimiser():
+def test_the_score_statistic_is_that_of_statsmodels():
     sample = world(200, shift=0.5)
     index = sample.predictions.variables["g"].values.astype(int)
     event, y = sample.predictions.event, sample.outcomes.astype(float)
-    ratio, freedom, pvalue = _regression(event, y, index)
-    small = spline_basis(event, 6)
-    large = np.column_stack([small, index, index * clipped_logit(event)])
-
-    def best(design):
-        def loss(b):
-            return -(y * (design @ b) - np.logaddexp(0, design @ b)).sum()
-
-        return -minimize(loss, np.zeros(design.shape[1]), method="BFGS").fun
-
-    assert freedom == 2
-    assert ratio == pytest.approx(2 * (best(large) - best(small)), abs=1e-3)
-    assert pvalue == pytest.approx(np.exp(-ratio / 2))
+    curve = PooledCurve.fit(sample)
+    compare = Comparison.of(curve, index)
+    extra = np.column_stack([index, index * clipped_logit(event)])
+    statistic, _, freedom = (
+        GLM(y, curve.basis, family=Binomial())
+        .fit(tol=1e-12)
+        .model.score_test(_null_parameters(y, curve.basis), exog_extra=extra)
+    )
+    assert compare.roots.shape[1] == freedom == 2
+    assert compare(curve.residual[None])[0, -1] == pytest.approx(float(np.squeeze(statistic)), rel=1e-5)
 
 
-def test_the_maximum_of_separated_outcomes_is_a_supremum():
-    x = np.linspace(-1, 1, 20)
-    design = np.column_stack([np.ones(20), x])
-    assert maximal_log_likelihood(design, (x > 0).astype(float)) == pytest.approx(0, abs=1e-6)
+def _null_parameters(y, basis):
+    return GLM(y, basis, family=Binomial()).fit(tol=1e-12).params
+
+
+def test_a_step_of_newton_leaves_nothing_to_the_curve():
+    curve = PooledCurve.fit(world(300))
+    drawn = np.random.default_rng(1).normal(size=(3, 300))
+    assert curve.refitted(drawn) @ curve.basis == pytest.approx(np.zeros((3, curve.basis.shape[1])), abs=1e-8)
+    mass = curve.weights * curve.chance * (1 - curve.chance)
+    assert curve.basis.T @ (mass[:, None] * curve.without(drawn.T)) == pytest.approx(0, abs=1e-8)
 
 
 def test_the_basis_is_orthogonal_and_holds_the_logit():
     event = np.random.default_rng(0).beta(0.5, 0.5, 300)
     basis = spline_basis(event, 8)
     assert basis.T @ basis / 300 == pytest.approx(np.eye(basis.shape[1]), abs=1e-9)
-    assert spline_residuals(basis, clipped_logit(event)) == pytest.approx(np.zeros(300), abs=1e-8)
+    assert left_by(basis, clipped_logit(event)) == pytest.approx(np.zeros(300), abs=1e-8)
     few = np.repeat([0.1, 0.5, 0.9], 10)
     assert spline_basis(few, 8).shape == (30, 3)
-    assert spline_residuals(spline_basis(few, 8), few**3) == pytest.approx(np.zeros(30), abs=1e-12)
+    assert left_by(spline_basis(few, 8), few**3) == pytest.approx(np.zeros(30), abs=1e-12)
+
+
+def left_by(basis, values):
+    return values - basis @ (basis.T @ values) / len(basis)
 
 
 def test_equal_curves_of_a_bad_model_and_unequal_ones():
@@ -109,7 +125,28 @@ def test_equal_curves_of_a_bad_model_and_unequal_ones():
     assert "This is not about miscalibration" in " ".join(str(apart).split())
     statistic, pvalue = apart
     assert (statistic, pvalue) == (apart.covariance_statistic, apart.pvalue)
-    assert pvalue == min(1, 2 * min(apart.covariance_pvalue, apart.regression_pvalue))
+    assert min(apart.covariance_pvalue, apart.regression_pvalue) <= pvalue <= 2 * apart.covariance_pvalue
+
+
+def test_clusters_have_signs():
+    sample, patient = world(600), np.repeat(np.arange(60), 10)
+    both = cs.Sample(
+        sample.outcomes,
+        sample.predictions.event,
+        variables={"g": sample.predictions.variables["g"].values, "patient": patient},
+    )
+    found = equal_curves_test(both, "g", null=cs.Multiplier(99, groups="patient"), rng=0)
+    assert found.n_resamples == 99
+    assert "one random sign for each value of 'patient'" in found.hypothesis
+    assert found.to_dict()["n_clusters"] == 60
+    assert "60 clusters" in str(found)
+
+
+def test_weights_count_rows_in_effect():
+    heavy = weighted(rare(3000, 400))
+    assert equal_curves_test(rare(3000, 400), "g", n_resamples=19, rng=0).groups == ("a", "b")
+    with pytest.raises(ValueError, match=r"b \(n = 400\) expects .* events, fewer than 10"):
+        equal_curves_test(heavy, {"g": np.where(np.arange(3000) < 400, "b", "a")}, n_resamples=19, rng=0)
 
 
 def test_several_levels_name_the_one_that_differs():
@@ -144,11 +181,6 @@ def test_numbers_are_cut_and_small_groups_left_out():
             "g",
             "needs two outcomes, but 3 are seen",
         ),
-        (
-            lambda: cs.Sample([0, 1], [0.1, 0.9], sample_weight=[1, 2], variables={"g": [1, 2]}),
-            "g",
-            "has no weighted version",
-        ),
     ],
 )
 def test_what_cannot_be_compared_is_said(make, by, message):
@@ -159,3 +191,15 @@ def test_what_cannot_be_compared_is_said(make, by, message):
 def test_the_same_rng_gives_the_same_test():
     first, second = (equal_curves_test(world(), "g", n_resamples=49, rng=3).to_dict() for _ in range(2))
     assert first == second
+
+
+def test_another_null_is_refused():
+    with pytest.raises(TypeError, match="a Multiplier of clusters"):
+        equal_curves_test(world(), "g", null=cs.Consistency(99), rng=0)
+    few = cs.Sample(
+        world().outcomes,
+        world().predictions.event,
+        variables={"g": np.arange(1000) % 2, "patient": np.arange(1000) % 5},
+    )
+    with pytest.raises(ValueError, match="'patient' has 5 clusters in these groups, but a test by signs"):
+        equal_curves_test(few, "g", null=cs.Multiplier(99, groups="patient"), rng=0)

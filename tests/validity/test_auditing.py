@@ -11,6 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from scipy.stats import chi2, norm
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
@@ -125,6 +126,42 @@ def test_negative_control_intervals_of_half_the_width_do_not_cover():
     assert coverage()[1] < 0.95 - share_error(0.95, 150)
 
 
+def with_a_rare_group(rng, n=2000, rare=60):
+    """Two calibrated groups, and one of few rows for which .001 is said where the chance is .03."""
+    p, group = rng.random(n), np.where(np.arange(n) % 2, "b", "c")
+    chance = p.copy()
+    p[:rare], chance[:rare], group[:rare] = 0.001, 0.03, "a"
+    return cs.Sample(rng.random(n) < chance, p, variables={"g": group}, labels=[False, True]), chance
+
+
+@cache
+def rare_coverage(runs=200):
+    """Share of runs in which all intervals hold the errors; and in which those of the noise that rows show would."""
+    rng, held = np.random.default_rng(SEED + 6), []
+    for _ in range(runs):
+        sample, chance = with_a_rare_group(rng)
+        audit = subgroup_audit(sample, "g", n_resamples=99, rng=rng)
+        chances, codes = np.column_stack([1 - chance, chance]), sample.predictions.variables["g"]
+        rows = [np.ones(len(sample), dtype=bool), *(codes.values == code for code in range(3))]
+        truths = [float(cs.Kuiper().prepare(sample.predictions.take(each))(chances[each])) for each in rows]
+        small = rows[1 + codes.levels.index("a")]
+        seen = sample.outcomes[small]
+        reach = abs(seen.mean() - 0.03) <= 1.96 * seen.std() / np.sqrt(len(seen))  # Wald's interval of the rare group
+        ends = [group.confidence_interval for group in audit]
+        held.append([all(low <= truth <= high for (low, high), truth in zip(ends, truths, strict=True)), reach])
+    return np.mean(held, axis=0)
+
+
+@pytest.mark.slow
+def test_intervals_hold_together_where_a_group_has_few_events():
+    assert rare_coverage()[0] >= 0.95 - share_error(0.95, 200)
+
+
+@pytest.mark.slow
+def test_negative_control_the_noise_that_is_seen_does_not_hold_the_error():
+    assert rare_coverage()[1] < 0.95 - share_error(0.95, 200)
+
+
 # Equal curves: the model is off, and the groups differ in their predictions
 
 
@@ -147,7 +184,7 @@ def curves_rejected(n, levels, shift=0.0, runs=200):
 @pytest.mark.slow
 @pytest.mark.parametrize("levels", [2, 4])
 def test_size_of_the_comparison_of_curves(levels):
-    assert (curves_rejected(500, levels) <= 0.065 + share_error(0.065, 200)).all()
+    assert (curves_rejected(500, levels) <= 0.05 + share_error(0.05, 200)).all()
 
 
 @pytest.mark.slow
@@ -187,10 +224,73 @@ def test_groups_of_too_few_events_are_not_compared(n, share):
     assert rare_rejected(n, share, 10, 50)[1] <= 2
 
 
+def many_small(n_groups, size, rng, beta=(1, 1), weights=0.0):
+    """Calibrated rows in groups of equal size; weights are lognormal."""
+    n = n_groups * size
+    p, g = rng.beta(*beta, n), np.repeat(np.arange(n_groups), size)
+    return cs.Sample(
+        rng.random(n) < p,
+        p,
+        sample_weight=rng.lognormal(0, weights, n),
+        variables={"g": g.astype(str)},
+        labels=[False, True],
+    )
+
+
+SMALL = {
+    "uniform": lambda rng: many_small(20, 60, rng),
+    "both ends": lambda rng: many_small(20, 60, rng, (0.5, 0.5)),
+    "rare": lambda rng: many_small(20, 60, rng, (1, 4)),
+    "weights": lambda rng: many_small(10, 120, rng, weights=1.0),
+}
+
+
+@cache
+def small_rejected(name, runs=400):
+    """Shares rejected: by both, by the covariance, and by the regression."""
+    rng, found = np.random.default_rng([SEED, len(name)]), []
+    for _ in range(runs):
+        try:
+            test = equal_curves_test(SMALL[name](rng), "g", n_resamples=99, rng=rng)
+        except ValueError as error:
+            if "fewer than two groups" not in str(error):
+                raise
+            continue
+        found.append((test.pvalue, test.covariance_pvalue, test.regression_pvalue))
+    return (np.array(found) <= 0.05).mean(axis=0)
+
+
 @pytest.mark.slow
-def test_negative_control_without_enough_events_the_size_is_not_kept():
-    size, answered = rare_rejected(120, 0.5, 0, 600)
-    assert size > 0.065 + share_error(0.065, answered)
+@pytest.mark.parametrize("name", SMALL)
+def test_size_of_the_comparison_of_curves_of_many_small_groups(name):
+    assert (small_rejected(name) <= 0.05 + share_error(0.05, 400)).all()
+
+
+def curves_in_clusters(rng, clusters=60, size=8):
+    """Rows of a cluster share a shift and a group."""
+    cluster = np.repeat(np.arange(clusters), size)
+    p, g = rng.random(clusters * size), rng.integers(0, 3, clusters)[cluster]
+    chance = expit(logit(p) + rng.normal(0, 1, clusters)[cluster])
+    names = {"g": g.astype(str), "c": cluster.astype(str)}
+    return cs.Sample(rng.random(len(p)) < chance, p, variables=names, labels=[False, True])
+
+
+@cache
+def curves_in_clusters_rejected(null, runs=400):
+    """The share of worlds of clusters in which the comparison rejects."""
+    rng = np.random.default_rng(SEED + 5)
+    found = [equal_curves_test(curves_in_clusters(rng), "g", null=null, n_resamples=99, rng=rng) for _ in range(runs)]
+    return np.mean([test.pvalue <= 0.05 for test in found])
+
+
+@pytest.mark.slow
+def test_size_of_the_comparison_of_curves_of_clusters():
+    assert curves_in_clusters_rejected(cs.Multiplier(99, groups="c")) <= 0.05 + share_error(0.05, 400)
+
+
+@pytest.mark.slow
+def test_negative_control_labels_of_clusters_cannot_be_redrawn():
+    assert curves_in_clusters_rejected(None) > 0.05 + share_error(0.05, 400)
 
 
 def test_negative_control_permuting_groups_and_comparing_their_errors_has_not_the_size():
