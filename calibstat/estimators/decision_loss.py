@@ -80,11 +80,11 @@ class DecisionLoss(Estimator):
                 "and a miss are a threshold, a / (a + b): leave one of them out."
             )
         if self.thresholds is not None and not np.isscalar(self.thresholds):
-            keep(self, thresholds=tuple(map(float, np.ravel(self.thresholds))))
+            keep(self, thresholds=tuple(np.ravel(self.thresholds).tolist()))
             if not self.thresholds:
                 raise ValueError("DecisionLoss: thresholds is empty; give at least one, or None for all of them.")
         if self.costs is not None:
-            keep(self, costs=tuple(self.costs))
+            keep(self, costs=tuple(np.ravel(self.costs).tolist()))
 
     def __repr__(self) -> str:
         said = [f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if getattr(self, each.name)]

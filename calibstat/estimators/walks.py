@@ -203,7 +203,8 @@ class AverageTwoBin(Estimator):
     others. Its expectation under calibration is :math:`\sum v_i / n^2`, v = p (1 - p), and not zero. A variable in
     place of the prediction is rescaled to its range. O(n log n) once, then O(n).
 
-    Errors that change sign often cancel. Two classes; any weights.
+    Errors that change sign often cancel. Two classes, or ``EachClass(AverageTwoBin())``, beside which `TruthfulCE` is
+    about all classes in cells (Lu, Wu, Hartline & Hu 2025); any weights.
 
     Examples
     --------

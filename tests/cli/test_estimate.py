@@ -67,20 +67,21 @@ def test_no_interval_is_null_and_said(estimated, off):
 
 
 def test_costs_are_told_of_each_lens_that_leaves_two_outcomes(estimated, off, run):
-    options = (off, "--costs", "1,4", "--n-resamples", "99")
-    top, canonical, *classes = records_of(estimated(*options, "--format", "json"))
+    options = (off, "--costs", "1,4", "--n-resamples", "99", "--lens", "top-label", "--lens", "canonical")
+    top, canonical = records_of(estimated(*options, "--format", "json"))
     sample = cs.Sample.read(off, y_true="pet", y_prob="prob_*")
     found = cs.estimate(sample, cs.TopLabel() | cs.DecisionLoss(costs=(1.0, 4.0)), n_resamples=99, rng=0)
     assert top["costs"] == found.to_dict()
     assert "costs" not in canonical
-    assert all("What it costs" in each["costs"]["meaning"] for each in classes)
-    told = " ".join(estimated(*options)[1].split())
+    told = " ".join(estimated(*options[:-2])[1].split())
     assert f"costs top-label: {found.verdict}" in told
     tested = " ".join(
         run("test", off, "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--costs", "1,4")[1].split()
     )
     assert "costs top-label: What it costs (acting from 0.2 on, where a false alarm costs 1 and a miss 4)" in tested
-    _, text, _ = estimated(off, "--lens", "top-label", "--estimator", "DecisionLoss(costs=(1, 4))")
+    _, text, _ = estimated(
+        off, "--lens", "top-label", "--estimator", "DecisionLoss(costs=(1, 4))", "--n-resamples", "99"
+    )
     assert "What it costs" in text
 
 

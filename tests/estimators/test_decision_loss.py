@@ -167,6 +167,14 @@ def test_what_is_no_decision_is_refused(arguments, message):
         cs.DecisionLoss(**arguments)
 
 
+def test_arrays_of_thresholds_and_costs_are_kept_as_numbers():
+    thresholds, costs = cs.DecisionLoss(np.array([0.2, 0.5])), cs.DecisionLoss(costs=np.array([1, 4]))
+    assert repr(thresholds) == "DecisionLoss(thresholds=(0.2, 0.5))"
+    assert repr(costs) == "DecisionLoss(costs=(1, 4))"
+    assert costs == cs.DecisionLoss(costs=[1, 4])
+    assert costs in {cs.DecisionLoss(costs=(1, 4))}
+
+
 def test_a_variable_is_no_ground_for_decisions():
     sample = cs.Sample([0, 1], [0.2, 0.7], variables={"age": [1.0, 2.0]})
     with pytest.raises(ValueError, match="about decisions by the prediction, but 'age' is conditioned on; leave out"):
