@@ -166,7 +166,7 @@ def _few_clusters(groups: Sequence[Group], seen: Sample, by: str | None) -> str:
     for group in groups if by else ():
         predictions = seen.predictions.take(group.rows)
         effective = effective_rows(np.bincount(clusters(seen.predictions, by)[group.rows], predictions.weights))
-        if effective < MINIMUM_CLUSTERS:
+        if round(effective) < MINIMUM_CLUSTERS:
             found = f"{effective:.3g} clusters in effect, by their sizes"
             return f"no intervals: {group.name} has {found}, but at least {MINIMUM_CLUSTERS} are needed"
     return ""

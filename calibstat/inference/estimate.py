@@ -290,7 +290,7 @@ def _half_width(multiplier: Multiplier, finite: bool) -> str:
 
 def _refuse_few_clusters(multiplier: Multiplier, seen: Sample) -> None:
     count = ClusterCount.of(seen.predictions, multiplier.groups)
-    if count is not None and count.effective < MINIMUM_CLUSTERS:
+    if count is not None and round(count.effective) < MINIMUM_CLUSTERS:
         raise NoInterval(
             f"{multiplier.groups!r} has {count}, but an interval needs at least {MINIMUM_CLUSTERS}; a test with "
             f"null={Multiplier(groups=multiplier.groups)!r} needs fewer"

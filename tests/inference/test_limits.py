@@ -31,28 +31,28 @@ def test_intervals_of_few_clusters_are_refused(n_clusters):
         equivalence_test(clustered(n_clusters), ECE, 0.1, interval=Multiplier(groups="patient"), rng=0)
 
 
-def excludes_zero(n_clusters, runs=400):
+def excludes_zero(n_clusters, groups, runs=400):
     """Share of calibrated samples of 400 rows, off by 0.2 up or down in each cluster, whose interval excludes zero."""
     rng, found = np.random.default_rng(7), 0
     for _ in range(runs):
         p, cluster = rng.uniform(0.25, 0.75, 400), np.arange(400) % n_clusters
         happened = rng.random(400) < p + rng.choice([-0.2, 0.2], n_clusters)[cluster]
         sample = cs.Sample(happened, p, variables={"patient": cluster.astype(float)}, labels=[False, True])
-        signs = Multiplier(199, groups="patient")
+        signs = Multiplier(199, groups=groups)
         spread = intervals.interval_of(cs.ECE(cs.EqualMass(1)), sample, signs, None, rng)
         found += spread.interval(0.95).low > 0
     return found / runs
 
 
 @pytest.mark.slow
-def test_size_of_intervals_from_clusters(monkeypatch):
-    """400 runs: 50 clusters exclude zero in at most 5 % and 4 standard errors (4.4 %) of them.
+@pytest.mark.parametrize("n_clusters", [12, 50])
+def test_size_of_intervals_from_clusters(n_clusters):
+    """400 runs: intervals exclude zero in at most 5 % and 4 standard errors (4.4 %) of them.
 
-    Negative control, why fewer than 20 are refused: 2 clusters do so in far more.
+    Negative control: with rows as if they were independent they do so in far more.
     """
-    assert excludes_zero(50) <= 0.05 + 0.044
-    monkeypatch.setattr(intervals, "MINIMUM_CLUSTERS", 2)
-    assert excludes_zero(2, runs=100) > 0.05 + 4 * 0.022
+    assert excludes_zero(n_clusters, "patient") <= 0.05 + 0.044
+    assert excludes_zero(n_clusters, None, runs=100) > 0.05 + 4 * 0.022
 
 
 def test_clusters_count_by_their_sizes():
