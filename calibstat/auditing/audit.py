@@ -89,7 +89,8 @@ def subgroup_audit(
     confidence_level : float
         Simultaneous confidence level of all intervals.
     n_resamples : int, optional
-        Of the null, by default 999; where `null` is an object, that says it.
+        Of the null, by default 999; more where no test could reject otherwise, if that costs little. Where `null` is an
+        object, that says it.
     rng : int, Generator or None
 
     Returns

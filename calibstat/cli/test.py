@@ -162,6 +162,10 @@ def _none_could(records: Sequence[Record], level: float) -> str:
 # ``calibstat test --omnibus``: a panel of statistics on the same redraws, one p-value for each lens.
 
 
+# About so many statistics are in a panel: what further redraws cost.
+_STATISTICS = 6
+
+
 def _run_omnibus(arguments: argparse.Namespace) -> None:
     """Read the sample, test it through each lens, print what was found."""
     wrong = [f"--{name}" for name in ("given", "estimator", "bins") if getattr(arguments, name) is not None]
@@ -174,6 +178,10 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         sample = read_sample(arguments, variables_asked(names, (), Measure()))
         views = [each.view for each in panel(sample.predictions, names, (), Measure())]
         asked = {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples, "rng": arguments.seed}
+        often, least = arguments.n_resamples or 999, least_factor(arguments.adjust, len(views))
+        taken = enough_redraws(often, least, arguments.level, len(views) * len(sample) * _STATISTICS)
+        if taken > often and not isinstance(asked["null"], cs.Null):
+            asked["n_resamples"] = taken
 
         def answer(view: NamedLens) -> cs.OmnibusTest:
             return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, **asked)

@@ -32,6 +32,7 @@ from calibstat.inference.differences import (
 )
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.large_cells import merging_note, with_large_cells
+from calibstat.inference.multiplicity import cannot_reject, enough_redraws
 from calibstat.inference.results import (
     CalibrationTest,
     Inquiry,
@@ -143,6 +144,8 @@ def comparison_test(
         same_rows(a, b, estimator, "use paired=False")
     generator = as_generator(rng)
     first, second = (expanded(estimator, each) for each in seen)
+    if first.squared:
+        n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
     own = [own_pvalue(estimator, each, n_resamples, generator) for each in seen] if first.squared else None
     return _compared(
         (first, second),
@@ -336,7 +339,8 @@ class ComparisonTest(Result):
             if self.pvalue > self.level:
                 return f"{first} and {second} cannot be told apart by {self._quantity} {at} {where}."
         if self.pvalue > self.level:
-            return f"The calibration errors of {first} and {second} cannot be told apart {at} {where}."
+            none = cannot_reject(self.n_resamples, 2, self.level)
+            return f"{none} The calibration errors of {first} and {second} cannot be told apart {at} {where}.".lstrip()
         smaller = first if self.difference < 0 else second
         return f"{differ} {where}: that of {smaller} is smaller."
 

@@ -71,7 +71,8 @@ def multiple_test(
     level : float
         Level of the tests in texts.
     n_resamples : int, optional
-        Of the null, by default 999; where `null` is an object, that says it.
+        Of the null, by default 999; more where no test could reject otherwise, if that costs little. Where `null` is an
+        object, that says it.
     rng : int, Generator or None
 
     Returns
@@ -317,7 +318,8 @@ def omnibus_test(
     level : float
         Level of the tests in texts.
     n_resamples : int, optional
-        Of the null, by default 999; where `null` is an object, that says it.
+        Of the null, by default 999; more where no test could reject otherwise, if that costs little. Where `null` is an
+        object, that says it.
     rng : int, Generator or None
 
     Returns

@@ -23,6 +23,7 @@ from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.joint import InGroup
 from calibstat.auditing.learner import learner_audit
 from calibstat.auditing.scan import scan_variables
+from calibstat.cli.questions import NamedLens, Question, increment_test, recalibrated
 from calibstat.estimators.large_sample import kuiper_sf
 from calibstat.inference.multiplicity import moments
 
@@ -500,3 +501,49 @@ if __name__ == "__main__":
     print("interaction of three: by a learner, by crossings of two", interaction_found(many))
     print("clusters: one sign for each, rows redrawn", clusters_rejected(many))
     print("halves that learn from each other", halves_that_learn_from_each_other(100 * many))
+
+
+# What a column shows beyond the prediction's own error (`calibstat test --given`).
+
+OFF = {
+    "shifted": lambda p: expit(logit(p) - 0.5),
+    "bold": lambda p: expit(0.6 * logit(p)),
+    "stepped": lambda p: np.where(p < 0.5, 0.7 * p, p),
+}
+
+
+def increments(chance, column, effect, runs, null=None, n=600):
+    """The share of runs that reject at 5 %, for a model that is off and a column of noise or of an effect."""
+    rejected = 0
+    for run in range(runs):
+        rng = np.random.default_rng([20261122, run])
+        p = rng.random(n)
+        values = column(rng, p)
+        happened = rng.random(n) < np.clip(chance(p) + effect * (values > np.median(values)), 0, 1)
+        sample = cs.Sample(happened, p, variables={"column": values})
+        question = Question(NamedLens("canonical", cs.Canonical(), None, 2), ("column",), cs.ECE(cs.EqualMass(10)))
+        if null is None:
+            test = increment_test(question, recalibrated(sample), 199, 0.05, run)
+        else:
+            test = cs.calibration_test(sample, question.estimator, null=null, rng=run)
+        rejected += test.pvalue <= 0.05
+    return rejected / runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", [lambda rng, p: rng.normal(size=len(p)), lambda rng, p: p + rng.normal(size=len(p))])
+@pytest.mark.parametrize("chance", OFF.values(), ids=list(OFF))
+def test_a_column_of_noise_shows_nothing_beyond_the_error_of_the_prediction(chance, column):
+    runs = 400
+    assert increments(chance, column, 0.0, runs) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
+
+
+@pytest.mark.slow
+def test_the_strong_null_stars_columns_of_noise_and_a_column_of_an_effect_is_seen():
+    """The negative control: without recalibration every column is starred where the prediction is off."""
+
+    def noise(rng, p):
+        return rng.normal(size=len(p))
+
+    assert increments(OFF["shifted"], noise, 0.0, 100, null=cs.Consistency(99)) > 0.8
+    assert increments(OFF["shifted"], noise, 0.25, 100) > 0.8
