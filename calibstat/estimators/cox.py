@@ -18,7 +18,7 @@ from calibstat._logistic import (
     log_likelihood,
     sums_of_products,
 )
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Array, Floats, effective_rows
 from calibstat.data.parameters import CONFIDENCE_LEVEL, Share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
@@ -105,8 +105,9 @@ class Cox(Estimator):
     by maximum likelihood; also the intercept with b = 1 (calibration in the large on the logit scale). The value is a
     `CoxFit` record; by default a test is about the score statistic of (a, b) = (0, 1) (`LogitScore` of degree 1, which
     is faster where no fit is wanted). Units: logits; b has none. Consistent and asymptotically normal; biased by
-    O(1/n), b upward. With weights the intervals use the sandwich variance, and the likelihood ratio is that of weights
-    scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]. O(n) for each Newton step.
+    O(1/n), b upward. With weights the intervals use the sandwich variance and Student's law, and the likelihood ratio
+    is that of weights scaled to sum w^2 = sum w. Predictions are clipped to [1e-9, 1 - 1e-9]. O(n) for each Newton
+    step.
 
     Weaknesses: sees smooth monotone errors only; an intercept of 0 and a slope of 1 do not mean calibration.
 
@@ -190,7 +191,7 @@ class _CoxEvaluator(Evaluator):
         return in_batches(self._batch, outcomes, weights, 8)
 
     def present(self, value: Floats) -> Any:
-        z = NormalDist().inv_cdf((1 + self.estimator.confidence_level) / 2)
+        z = _reach(self.estimator.confidence_level, self.predictions.weights)
         large, intercept, slope = (
             (float(m), (float(m - z * se), float(m + z * se))) for m, se in value[:6].reshape(3, 2)
         )
@@ -246,6 +247,19 @@ class _CoxEvaluator(Evaluator):
         return np.where((masses.sum(axis=-1) > 0)[:, None], values, np.nan)
 
 
+def _reach(confidence_level: float, weights: Floats | None) -> float:
+    """Return how many standard errors an interval reaches: by the normal law, and with weights by Student's.
+
+    Its degrees of freedom are those of a sum of squares with such weights (Satterthwaite 1946).
+    """
+    level = (1 + confidence_level) / 2
+    if weights is None:
+        return NormalDist().inv_cdf(level)
+    from scipy.special import stdtrit
+
+    return float(stdtrit(effective_rows(weights**2), level))
+
+
 def _with_errors(fits: LogisticFits, design: Floats, offset: Floats | float, masses: Floats) -> list[Floats]:
     """Return each coefficient (R,) and its sandwich error; NaN where no maximum exists or predictions are all equal."""
     chance = expit(linear_predictor(design, fits.coefficients) + offset)
@@ -289,8 +303,8 @@ class ObservedToExpected(Estimator):
 
     with the interval of Debray et al. (2017). Above 1 the event is more frequent than predicted. A test is two-sided
     in |O/E - 1|. Unbiased under calibration; with weights the sums are weighted and the standard error of log O is
-    :math:`\sqrt{\sum w^2\, \bar y (1 - \bar y)} / (W \bar y)`. O(n). Blind to all errors that cancel in the mean;
-    without any event the interval is (0, inf).
+    :math:`\sqrt{\sum w^2\, \bar y (1 - \bar y) / (1 - \sum w^2 / W^2)} / (W \bar y)`, with Student's law. O(n). Blind
+    to all errors that cancel in the mean; without any event the interval is (0, inf).
 
     Parameters
     ----------
@@ -346,7 +360,9 @@ class _RatioEvaluator(Evaluator):
         found, error = float(value[0]), float(value[1])
         if found == 0 or not np.isfinite(error):
             return Ratio(found, (0.0, np.inf) if found == 0 else (np.nan, np.nan))
-        reach = float(np.exp(NormalDist().inv_cdf((1 + self.estimator.confidence_level) / 2) * error))
+        if self.predictions.weights is not None:  # outcomes vary about their weighted mean by too little
+            error /= np.sqrt(max(1 - 1 / self.predictions.effective_rows, ROUNDING))
+        reach = float(np.exp(min(_reach(self.estimator.confidence_level, self.predictions.weights) * error, 700.0)))
         return Ratio(found, (found / reach, found * reach))
 
     @property

@@ -28,6 +28,8 @@ from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_er
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
 MINIMUM_ROWS = 8
+# The largest share of one row, or of one cluster, in the weight behind a normal interval.
+_MOST = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,22 +191,34 @@ def normal_interval(
     is the variable that names the cluster of each row.
     """
     found = Expanded.of(core, seen, expansion)
-    error, freedom, how = float(np.sqrt(found.linear)), np.inf, "row (for many of them)"
+    codes, each, many = np.arange(len(seen)), "row", ""
+    error, freedom = float(np.sqrt(found.linear)), np.inf
     if groups is not None:
-        codes = clusters(seen.predictions, groups)
-        error, freedom = cluster_error(
-            *(np.bincount(codes, each).astype(float) for each in (found.influence, found.weights))
-        )
-        how = f"value of {groups!r}, with Student's law of {freedom:.3g} degrees of freedom (for many of them)"
+        codes, each = clusters(seen.predictions, groups), f"value of {groups!r}"
+    if groups is not None or seen.predictions.weights is not None:  # a row with a weight is like a cluster of one row
+        influence, masses = (np.bincount(codes, of).astype(float) for of in (found.influence, found.weights))
+        _refuse_one_heavy(masses, each)
+        error, freedom = cluster_error(influence, masses)
+        many = f", with Student's law of {freedom:.3g} degrees of freedom"
     unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
     return NormalInterval(
         found.value,
         math.hypot(error, math.sqrt(unseen)),
-        f"normal, by the influence of each {how}",
+        f"normal, by the influence of each {each}{many} (for many of them)",
         *core.value_range(seen.predictions.n_classes),
         on_range=core.extreme != "either" and unseen == 0,
         freedom=freedom,
     )
+
+
+def _refuse_one_heavy(masses: Floats, what: str) -> None:
+    """Refuse an interval where one row or cluster has most of the weight (G,): nothing shows its noise."""
+    largest = float(masses.max() / masses.sum())
+    if largest > _MOST:
+        raise NoInterval(
+            f"one {what} has {100 * largest:.3g} % of the weight, and nothing shows its noise: a normal interval needs "
+            "weights of which none is more than half of all"
+        )
 
 
 # Noise that the residuals of a sample do not show: floors of the variances of errors and of their differences.

@@ -52,7 +52,7 @@ def test_weighted_intervals_are_sandwich_ones():
     v = fit.fittedvalues * (1 - fit.fittedvalues)
     bread = np.linalg.inv(design.T @ (design * (weights * v)[:, None]))
     error = np.sqrt(np.diag(bread @ (design.T @ (design * (weights**2 * v)[:, None])) @ bread))[1]
-    z = stats.norm.ppf(0.975)
+    z = stats.t((weights**2).sum() ** 2 / (weights**4).sum()).ppf(0.975)
     assert found.slope_interval == pytest.approx((found.slope - z * error, found.slope + z * error), abs=1e-6)
 
 

@@ -34,10 +34,10 @@ def interval(sample, estimator, **options):
     return estimate(sample, estimator, n_resamples=9, rng=0, **options).confidence_interval
 
 
-def around(value, error, low=0.0, high=1.0):
+def around(value, error, low=0.0, high=1.0, z=Z):
     """Z standard errors about a value on the logit of its range."""
     middle, rate = logit((value - low) / (high - low)), (high - low) / ((value - low) * (high - value))
-    return tuple(low + (high - low) * expit(middle + np.array([-Z, Z]) * error * rate))
+    return tuple(low + (high - low) * expit(middle + np.array([-z, z]) * error * rate))
 
 
 def standard_error(ends, value):
@@ -71,8 +71,12 @@ def test_weighted_mean_of_rows_by_hand():
     sample, w = rows(), np.random.default_rng(1).gamma(2, 1, 300)
     weighted = cs.Sample(sample.y_true, sample.y_prob, sample_weight=w, labels=[False, True])
     found, share = losses("brier", *event(sample)), w / w.sum()
-    error = np.sqrt((share**2 * (found - share @ found) ** 2).sum())
-    assert interval(weighted, cs.BrierScore()) == pytest.approx(around(share @ found, error))
+    error = np.sqrt((share**2 * (found - share @ found) ** 2 / (1 - share)).sum())  # CR2, of clusters of one row
+    centring = np.eye(300) - np.outer(share, np.ones(300))
+    spread = centring.T @ np.diag(1 / (1 - share)) @ centring @ np.diag(share**2)
+    freedom = np.trace(spread) ** 2 / np.trace(spread @ spread)
+    expected = around(share @ found, error, z=stats.t(freedom).ppf(0.975))
+    assert interval(weighted, cs.BrierScore()) == pytest.approx(expected)
 
 
 def test_root_by_the_rule_of_the_chain():
@@ -285,3 +289,18 @@ def test_what_has_no_expansion_is_refused_in_words():
     a = rows()
     with pytest.raises(ValueError, match=r"Kuiper.*no expansion in the influence of rows"):
         comparison_test(a, noisy(a), cs.Kuiper())
+
+
+def test_one_row_with_most_of_the_weight_has_no_normal_interval():
+    rng = np.random.default_rng(3)
+    p, weights = rng.random(300), np.r_[400.0, np.ones(299)]
+    labels = (rng.random(300) < p).astype(int)
+    heavy = cs.Sample(labels, p, sample_weight=weights, labels=[0, 1])
+    found = cs.estimate(heavy, cs.BrierScore(), n_resamples=19, rng=0)
+    assert found.confidence_interval is None
+    assert "one row has 57.2 % of the weight" in found.interval_note
+    lighter = cs.Sample(labels, p, sample_weight=np.r_[100.0, np.ones(299)], labels=[0, 1])
+    found = cs.estimate(lighter, cs.BrierScore(), n_resamples=19, rng=0)
+    assert "Student's law" in found.interval_note
+    equal = cs.estimate(cs.Sample(labels, p, labels=[0, 1]), cs.BrierScore(), n_resamples=19, rng=0)
+    assert np.diff(found.confidence_interval) > 5 * np.diff(equal.confidence_interval)

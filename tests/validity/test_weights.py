@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat.inference import differences
 from calibstat.nulls import multiplier
 from calibstat.nulls.multiplier import Weak
 
@@ -102,3 +103,45 @@ def test_negative_controls_of_prevalence():
     """A wrong prevalence, and wrong predictions."""
     assert rejections_with_prevalence(cs.ECE(cs.EqualMass(5)), 400, 100, said=0.2) > 0.9
     assert rejections_with_prevalence(cs.ECE(cs.EqualMass(5)), 400, 100, shift=2.0) > 0.9
+
+
+NUMBERS = {
+    "Brier score": cs.BrierScore(),
+    "O/E": cs.ObservedToExpected(),
+    "AUC": cs.AUC(),
+    "slope": cs.Cox(statistic="slope"),
+    "intercept": cs.Cox(statistic="intercept_in_the_large"),
+}
+
+
+def intervals_that_miss(weights, scores, runs, n=300):
+    """Share of intervals without the weighted value of the chances of the rows, of those that are given; by number."""
+    rng, missed, given = np.random.default_rng(20261104), dict.fromkeys(NUMBERS, 0), dict.fromkeys(NUMBERS, 0)
+    for _ in range(runs):
+        sample = weighted(weights, scores, n, rng)
+        chances = sample.predictions.probabilities
+        for name, each in NUMBERS.items():
+            found = cs.estimate(sample, each, n_resamples=19, rng=rng).confidence_interval
+            if found is not None:
+                truth = float(each.headline(each.prepare(sample.predictions)(chances)))
+                missed[name] += not found.low - 1e-12 <= truth <= found.high + 1e-12
+                given[name] += 1
+    return {name: missed[name] / given[name] for name in NUMBERS if given[name]}, given
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scores", ["common", "rare"])
+@pytest.mark.parametrize("weights", ["pareto", "lognormal"])
+def test_intervals_of_means_ranks_and_coefficients(weights, scores):
+    found, given = intervals_that_miss(weights, scores, 250)
+    assert min(given.values()) > 200
+    for missed in found.values():
+        assert_at_most(missed, 0.05, 250)
+
+
+@pytest.mark.slow
+def test_negative_control_influences_without_shares(monkeypatch):
+    monkeypatch.setattr(differences, "cluster_error", lambda influence, _: (np.sqrt(influence @ influence), np.inf))
+    found, _ = intervals_that_miss("pareto", "rare", 150)
+    with pytest.raises(AssertionError):
+        assert_at_most(max(found.values()), 0.05, 150)
