@@ -8,6 +8,7 @@ from statistics import NormalDist
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
+from scipy.special import stdtrit
 
 from calibstat._logistic import (
     LogisticFits,
@@ -255,8 +256,6 @@ def _reach(confidence_level: float, weights: Floats | None) -> float:
     level = (1 + confidence_level) / 2
     if weights is None:
         return NormalDist().inv_cdf(level)
-    from scipy.special import stdtrit
-
     return float(stdtrit(effective_rows(weights**2), level))
 
 
