@@ -99,15 +99,17 @@ def redraw_labels(
 
 
 # Draws that the dependence within clusters is chosen by, halvings of its range, and the share of draws with as little.
-_DRAWS, _HALVINGS, _TAIL = 199, 5, 0.1
+_DRAWS, _HALVINGS, _TAIL = 199, 6, 0.1
+# The chance to take the common number of a cluster is a multiple of one over this.
+_TURNS = 256
 
 
 class ClusteredLabels:
-    r"""Labels with given chances, of which those of a cluster depend on each other (two classes or more).
+    """Labels with given chances, of which those of a cluster depend on each other (two classes or more).
 
-    Each row takes the common uniform number of its cluster with probability :math:`\sqrt\rho`, or else one of its own,
-    and the quantile of its law there. So rows keep their chances, and at :math:`\rho = 1` two outcomes of a cluster
-    depend on each other as strongly as they can.
+    Each row takes the common uniform number of its cluster with some chance, the share, or else one of its own, and the
+    quantile of its law there. So rows keep their chances, and at a share of one two outcomes of a cluster depend on
+    each other as strongly as they can.
     """
 
     def __init__(self, sample: Sample, groups: str) -> None:
@@ -119,11 +121,12 @@ class ClusteredLabels:
         self.chances = sample.predictions.chances.T[:, self.order]
         self.weights = all_weights(sample.predictions, None)[self.order]
 
-    def draw(self, dependence: float, stream: np.random.Generator, size: int, kept: int) -> Array:
-        """Draw labels (kept, n) at a dependence from 0 to 1: the first of `size` replicates."""
-        own, turns = stream.random((2, size, len(self.codes)))[:, :kept]
+    def draw(self, share: float, stream: np.random.Generator, size: int, kept: int) -> Array:
+        """Draw labels (kept, n) at a share from 0 to 1: the first of `size` replicates."""
+        own = stream.random((size, len(self.codes)))[:kept]
+        turns = stream.integers(0, _TURNS, (size, len(self.codes)), dtype=np.uint8)[:kept]
         common = np.take(stream.random((size, how_many(self.codes)))[:kept], self.codes, axis=-1)
-        return self.law.invert(np.where(turns < np.sqrt(dependence), common, own))
+        return self.law.invert(np.where(turns < round(_TURNS * share), common, own))
 
     def spread(self, labels: Array) -> Floats:
         """Add up the squares of the sums of outcome - prediction in clusters: of labels (R, n), (R,)."""
@@ -134,7 +137,7 @@ class ClusteredLabels:
         return total
 
     def strongest(self, rng: np.random.Generator) -> float:
-        """Return the strongest dependence at which clusters as alike as these are not among the tenth least alike.
+        """Return the largest share at which clusters as alike as these are not among the tenth least alike.
 
         An upper confidence bound (Berger & Boos 1994 take such a one for what a null leaves open), since that of few
         clusters, or of few with an event, is mostly underestimated.
@@ -142,11 +145,11 @@ class ClusteredLabels:
         streams, n = Streams(rng), len(self.codes)
         seen = self.spread(self.outcomes[None])[0] * (1 + 1e-9)
 
-        def possible(dependence: float) -> bool:
+        def possible(share: float) -> bool:
             def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
-                return self.draw(dependence, stream, size, kept)
+                return self.draw(share, stream, size, kept)
 
-            return bool(np.mean(replicate(self.spread, draw, _DRAWS, 3 * n, streams[0]) <= seen) >= _TAIL)
+            return bool(np.mean(replicate(self.spread, draw, _DRAWS, 2 * n, streams[0]) <= seen) >= _TAIL)
 
         low, high = 0.0, 1.0
         if possible(high):
@@ -162,9 +165,9 @@ def redraw_in_clusters(
 ) -> Floats:
     """Evaluate a prepared statistic on labels that depend on each other in clusters as far as possible: (R, ...)."""
     labels = ClusteredLabels(sample, groups)
-    dependence = labels.strongest(rng)
+    share = labels.strongest(rng)
 
     def draw(stream: np.random.Generator, size: int, kept: int) -> Array:
-        return labels.draw(dependence, stream, size, kept)
+        return labels.draw(share, stream, size, kept)
 
-    return replicate(evaluator, draw, n_resamples, 3 * len(sample), rng, evaluator.capabilities.batch_size)
+    return replicate(evaluator, draw, n_resamples, 2 * len(sample), rng, evaluator.capabilities.batch_size)
