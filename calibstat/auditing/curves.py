@@ -28,14 +28,14 @@ from calibstat.data.arrays import RNG, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, NotNegative, at_least_one, check_arguments, check_share
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.streams import ClusterCount, clusters, how_many, random_signs, replicate, stream_of
+from calibstat.draws.streams import ClusterCount, how_many, random_signs, replicate, stream_of
+from calibstat.draws.streams import clusters as cluster_codes
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import joint_test, single_step
 from calibstat.inference.results import Result, not_rejected, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.lenses.base import Lens
-from calibstat.nulls.multiplier import Multiplier
 
 # Events, and non-events, that a group must expect by default.
 MIN_EXPECTED = 10.0
@@ -50,7 +50,7 @@ def equal_curves_test(
     min_size: Count = 50,
     min_expected: NotNegative = MIN_EXPECTED,
     missing: str = "raise",
-    null: Multiplier | None = None,
+    clusters: str | None = None,
     level: float = LEVEL,
     n_resamples: int = 999,
     rng: RNG = None,
@@ -90,9 +90,9 @@ def equal_curves_test(
         spline fit of the outcome on the prediction in all rows, in effective rows where there are weights (Kish 1965).
     missing : {"raise", "level"}
         Whether missing values raise an error or form a group.
-    null : Multiplier, optional
-        ``Multiplier(groups="patient")`` is for rows in clusters: each keeps its residuals, and has one random sign
-        (asymptotic). It brings its `n_resamples`.
+    clusters : str, optional
+        The name of a variable of the sample, such as a patient, whose rows belong together: each of its values keeps
+        its residuals and has one random sign (asymptotic), and labels are not drawn.
     level : float
         The level at which texts reject.
     n_resamples : int
@@ -131,8 +131,7 @@ def equal_curves_test(
     rows = np.flatnonzero(np.isin(levels.index, kept))
     seen, index = seen.take(rows), np.searchsorted(kept, levels.index[rows])
     curve = PooledCurve.fit(seen)
-    compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, null)
-    n_resamples = n_resamples if null is None else null.n_resamples
+    compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, clusters)
     values = compare(curve.residual[None])[0]
     draws = replicate(compare, noise, n_resamples, len(rows), stream_of(rng, levels.variable))
     evidence = np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]])
@@ -156,8 +155,7 @@ def equal_curves_test(
         n_resamples=n_resamples,
         source=seen.predictions.source,
         level=level,
-        null=null,
-        clusters=None if null is None else ClusterCount.of(seen.predictions, null.groups),
+        clusters=ClusterCount.of(seen.predictions, clusters),
     )
 
 
@@ -234,24 +232,19 @@ class PooledCurve:
         return roots[0] @ roots[0].T
 
 
-def _noise(curve: PooledCurve, predictions: Predictions, null: Multiplier | None) -> Any:
+def _noise(curve: PooledCurve, predictions: Predictions, by: str | None) -> Any:
     """Return a function that draws weighted residuals (R, n): of labels drawn from the curve, or signs of clusters."""
-    if null is None:
+    count = ClusterCount.of(predictions, by)
+    if count is None:
         return lambda stream, size, kept: (
             curve.weights * ((stream.random((size, len(curve.event)))[:kept] < curve.chance) - curve.chance)
         )
-    if not isinstance(null, Multiplier) or null.groups is None:
-        raise TypeError(
-            f"null is {null!r}, but None is expected, which draws labels from the curve of all rows, or a Multiplier "
-            "of clusters: for example Multiplier(groups='patient')."
-        )
-    count = ClusterCount.of(predictions, null.groups)
-    if count is None or count.effective < MINIMUM_CLUSTERS:
+    if count.effective < MINIMUM_CLUSTERS:
         raise ValueError(
-            f"{null.groups!r} has {count} in these groups, but a test by signs needs at least {MINIMUM_CLUSTERS}: take "
+            f"{by!r} has {count} in these groups, but a test by signs needs at least {MINIMUM_CLUSTERS}: take "
             "more of them."
         )
-    codes = clusters(predictions, null.groups)
+    codes = cluster_codes(predictions, by)
     signs = random_signs(how_many(codes))
     return lambda stream, size, kept: curve.residual * np.take(signs(stream, size, kept), codes, axis=-1)
 
@@ -335,8 +328,6 @@ class EqualCurvesTest(Result):
     source : str
     level : float
         Level of the test in texts.
-    null : Multiplier or None
-        Of clusters, if rows come in clusters.
     clusters : ClusterCount, optional
         Number of clusters, and how many of equal size would be as good, where the null names them.
     """
@@ -358,7 +349,6 @@ class EqualCurvesTest(Result):
     n_resamples: int
     source: str
     level: float = LEVEL
-    null: Multiplier | None = None
     clusters: ClusterCount | None = None
 
     _row: ClassVar[str] = "group"
@@ -372,8 +362,8 @@ class EqualCurvesTest(Result):
     def hypothesis(self) -> str:
         """The null hypothesis, in words."""
         how = "labels drawn from a spline fit in all rows (which must follow the curve)"
-        if self.null is not None:
-            how = f"one random sign for each value of {self.null.groups!r} (asymptotic)"
+        if self.clusters is not None:
+            how = "one random sign for each cluster (asymptotic)"
         return (
             f"given the prediction, the outcome seen through {self.lens!r} does not depend on {self.variable!r}; the "
             f"prediction itself may be off; {how}"

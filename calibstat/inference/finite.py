@@ -55,9 +55,9 @@ class Groups:
     @classmethod
     def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int) -> Groups:
         """Split cells (n,) by the octave of the weights (n,)."""
-        octave = np.where(weights > 0, np.frexp(weights)[1], -(2**12))
-        pairs, index = np.unique(np.stack([cells, octave]), axis=1, return_inverse=True)
-        index, size = index.ravel(), pairs.shape[1]
+        octave = np.where(weights > 0, np.frexp(weights)[1] + 2**12, 0)
+        found, index = np.unique(cells * 2**13 + octave, return_inverse=True)
+        size = len(found)
         seen = np.bincount(index * n_classes + outcomes, minlength=size * n_classes)
         return cls(index, seen.reshape(size, n_classes), effective_rows(weights))
 

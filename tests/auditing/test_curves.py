@@ -135,9 +135,9 @@ def test_clusters_have_signs():
         sample.predictions.event,
         variables={"g": sample.predictions.variables["g"].values, "patient": patient},
     )
-    found = equal_curves_test(both, "g", null=cs.Multiplier(99, groups="patient"), rng=0)
+    found = equal_curves_test(both, "g", clusters="patient", n_resamples=99, rng=0)
     assert found.n_resamples == 99
-    assert "one random sign for each value of 'patient'" in found.hypothesis
+    assert "one random sign for each cluster" in found.hypothesis
     assert found.to_dict()["n_clusters"] == 60
     assert "60 clusters" in str(found)
 
@@ -193,13 +193,11 @@ def test_the_same_rng_gives_the_same_test():
     assert first == second
 
 
-def test_another_null_is_refused():
-    with pytest.raises(TypeError, match="a Multiplier of clusters"):
-        equal_curves_test(world(), "g", null=cs.Consistency(99), rng=0)
+def test_few_clusters_are_refused():
     few = cs.Sample(
         world().outcomes,
         world().predictions.event,
         variables={"g": np.arange(1000) % 2, "patient": np.arange(1000) % 5},
     )
     with pytest.raises(ValueError, match="'patient' has 5 clusters in these groups, but a test by signs"):
-        equal_curves_test(few, "g", null=cs.Multiplier(99, groups="patient"), rng=0)
+        equal_curves_test(few, "g", clusters="patient", n_resamples=99, rng=0)
