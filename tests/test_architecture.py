@@ -110,6 +110,8 @@ INSIDE = {
     ("data/files.py", "xarray"),
     ("estimators/histogram.py", "xarray"),
     ("inference/results.py", "pandas"),
+    ("inference/test.py", "calibstat.estimators.panels"),
+    ("inference/test.py", "calibstat.inference.multiple"),
     ("inference/results.py", "xarray"),
     ("inference/test.py", "calibstat.inference.estimate"),
     ("inference/intervals.py", "scipy.special"),

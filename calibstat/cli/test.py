@@ -64,6 +64,7 @@ from calibstat.inference.multiplicity import (
     more_note,
 )
 from calibstat.inference.results import at_floor, layout, not_rejected, number, picked, pvalue_cell
+from calibstat.inference.test import recommended_test
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +106,7 @@ def run(arguments: argparse.Namespace) -> None:
                 f"class-wise is left out, since there are {len(sample.labels)} classes; ask for it by --lens class-wise"
             )
         asked = (arguments.seed, null, arguments.n_resamples, arguments.adjust, arguments.level)
-        records = ask(sample, questions, *asked)
+        records = ask(sample, questions, *asked, by_panel=measure.estimator is None)
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
     show(
@@ -153,8 +154,8 @@ def _tell_folding(sample: cs.Sample, questions: Sequence[Question]) -> None:
 
 def _none_could(records: Sequence[Record], level: float) -> str:
     """Say so where no data could be rejected, with so few redraws and so many tests; otherwise return ""."""
-    drawn = [each.test.null.n_resamples for each in records if each.test.null_distribution.monte_carlo]
-    if len(drawn) < len(records) or None in drawn:
+    drawn = [each.test.n_resamples for each in records]
+    if None in drawn:
         return ""
     return cannot_reject(max(filter(None, drawn)), least_factor(records[0].adjust, len(records)), level)
 
@@ -229,8 +230,9 @@ class Record:
             **picked(self, "pvalue_adjusted adjust"),
             "hypothesis": test.hypothesis,
             "source": test.question.source,
-            "n_resamples": test.null.n_resamples if test.null_distribution.monte_carlo else None,
-            **picked(test, "level notes"),
+            **picked(test, "n_resamples level notes"),
+            "kind": test.panel and test.panel.kind,
+            "panel": test.panel and dict(zip(test.panel.names, test.panel.pvalues, strict=True)),
         }
 
 
@@ -242,13 +244,16 @@ def ask(
     n_resamples: int | None = None,
     adjust: str = "holm",
     level: float = LEVEL,
+    *,
+    by_panel: bool = True,
 ) -> list[Record]:
     """Test each question, and adjust the p-values over all of them.
 
-    Without a null, p-values are computed exactly where that is possible, and variables are tested beyond the
-    prediction's own error. Each test has the stream that the same call in Python has, named by what is tested, so that
-    draws are independent and a further question changes no other p-value. Where no p-value that is drawn could reject
-    after the adjustment, more are drawn if that costs little (`enough_redraws`).
+    Given the prediction alone a panel is tested, if that is asked for. Otherwise, without a null, p-values are computed
+    exactly where that is possible, and variables are tested beyond the prediction's own error. Each test has the stream
+    that the same call in Python has, named by what is tested, so that draws are independent and a further question
+    changes no other p-value. Where no p-value that is drawn could reject after the adjustment, more are drawn if that
+    costs little (`enough_redraws`).
     """
     m = len(questions)
     looked = cache(lambda lens: recalibrated(lens(sample)))
@@ -257,12 +262,15 @@ def ask(
     def once(question: Question, how: cs.Null | str | None, often: int | None) -> cs.CalibrationTest:
         if null is None and has_increment(question):
             return increment_test(question, looked(question.view.lens), often, **options)
+        if by_panel and not question.given:
+            drawn: dict[str, Any] = {"lens": question.view.lens, "null": how, "n_resamples": often}
+            return recommended_test(sample, question.core, **drawn, **options)
         return cs.calibration_test(sample, question.estimator, null=how, n_resamples=often, **options)
 
     def answer(question: Question) -> cs.CalibrationTest:
         test = once(question, null, n_resamples)
-        asked = test.null.n_resamples
-        if isinstance(null, cs.Null) or asked is None or not test.null_distribution.monte_carlo:
+        asked = test.n_resamples
+        if isinstance(null, cs.Null) or asked is None:
             return test
         taken = enough_redraws(asked, least_factor(adjust, m), level, m * len(sample))
         if taken == asked:
@@ -314,6 +322,8 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
     ]
     expected = each_once((each.question.place, how) for each, how in zip(records, computed, strict=True))
     adjusted = f"{ADJUSTMENTS[records[0].adjust]} over the tests above; * at most {percent(level)}"
+    of_panels = any(record.test.panel for record in records)
+    panels = each_once((each.question.place, _of_panel(each.test.panel, seed)) for each in records if of_panels)
     lines = [
         fill(headline(records, level), width()),
         "",
@@ -321,6 +331,7 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         "",
         *each_beside("value", values),
         *beside("expected", f"{EXPECTED} ({'; '.join(expected)})"),
+        *each_beside("p", panels),
         *(beside("adjusted p", adjusted) if len(records) > 1 else ()),
         *each_beside("null", nulls),
         *each_beside("note", _notes(records)),
@@ -339,8 +350,14 @@ def _notes(records: Sequence[Record]) -> list[str]:
     return [note if len(which) == len(records) else f"{', '.join(which)}: {note}" for note, which in about.items()]
 
 
+def _of_panel(panel: cs.OmnibusTest | None, seed: int) -> str:
+    if panel is None:
+        return "of the value"
+    return f"{panel.method} ({panel.description.partition(',')[0]}, seed {seed})"
+
+
 def headline(records: Sequence[Record], level: float) -> str:
-    """Say, by adjusted p-values, whether there is evidence of miscalibration, and its size."""
+    """Say, by adjusted p-values, whether there is evidence of miscalibration, its kind if that is known, its size."""
     rejected = [record for record in records if record.pvalue_adjusted <= level]
     n = records[0].test.question.n
     if not rejected:
@@ -354,12 +371,12 @@ def headline(records: Sequence[Record], level: float) -> str:
     found = f"{number(value, mean)}, where {number(mean, value)} is expected of a calibrated model with as many rows"
     name = largest.question.name
     if len(records) == 1:
-        at = percent(level)
-        return f"Evidence of miscalibration at {at} (n = {n}, {largest.equation(level)}). Its size, {name}: {found}."
+        found = f"{largest.test.direction} Its size, {name}: {found}."
+        return f"Evidence of miscalibration at {percent(level)} (n = {n}, {largest.equation(level)}).{found}"
     return (
         f"Evidence of miscalibration: {len(rejected)} of {len(records)} tests reject at {percent(level)}, adjusted "
         f"{_method(records[0].adjust)} (n = {n}). The largest excess over noise, {name}: {found} (adjusted "
-        f"{largest.equation(level)})."
+        f"{largest.equation(level)}).{largest.test.direction}"
     )
 
 

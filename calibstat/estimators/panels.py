@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
+from calibstat.binnings.simplex import VarianceTree
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.combined import EachClass, Family
 from calibstat.estimators.kernel import SKCE
-from calibstat.estimators.miscalibration import MaximumMiscalibration
+from calibstat.estimators.miscalibration import ExpectedMiscalibration, MaximumMiscalibration
 from calibstat.estimators.recalibration_scores import CubicScore, VectorScalingScore
 from calibstat.estimators.score_tests import LogLossZ, Spiegelhalter
 from calibstat.estimators.squared import ECE
 from calibstat.estimators.standardized_cells import MultiscaleL2
-from calibstat.estimators.walks import BrownianBridge, KolmogorovSmirnov, Kuiper
+from calibstat.estimators.walks import AndersonDarling, KolmogorovSmirnov, Kuiper
 from calibstat.lenses.relabel import TopLabel
 
 
@@ -33,9 +34,18 @@ class Member:
         return self.negative if value < 0 and self.negative else self.kind
 
 
-def default_panel(n_classes: int) -> tuple[Member, ...]:
-    """Return the default panel for that number of classes."""
-    return _two() if n_classes == 2 else _many()
+# With more than two classes the kernel takes the square of the rows, so that a large panel does without.
+_ROWS_FOR_PAIRS = 1000
+
+
+def default_panel(n_classes: int, n: int) -> tuple[Member, ...]:
+    """Return the default panel for that number of classes and rows, neither of which depends on the labels."""
+    return _two() if n_classes == 2 else _many()[n > _ROWS_FOR_PAIRS :]
+
+
+def default_size(n_classes: int, n: int) -> Estimator:
+    """Return the error that is shown beside the p-value of a panel, for that number of classes and rows."""
+    return ECE(EqualMass(15)) if n_classes == 2 else ExpectedMiscalibration(VarianceTree(max(20, n // 20)))
 
 
 def chosen_panel(panel: Mapping[str, Estimator] | Sequence[Estimator]) -> tuple[Member, ...]:
@@ -68,8 +78,8 @@ def _two() -> tuple[Member, ...]:
         ),
         Member("cubic score", CubicScore(), "a smooth distortion of the logits: a shift, a slope, or bent tails"),
         Member(
-            "Brownian bridge",
-            BrownianBridge(),
+            "Anderson-Darling",
+            AndersonDarling(),
             "predictions that are too high or too low on average, or over a long range",
         ),
         Member("multi-scale l2", MultiscaleL2(), "errors in separate ranges of the prediction, also of changing sign"),
@@ -81,6 +91,11 @@ def _many() -> tuple[Member, ...]:
     kuiper = Kuiper()
     return (
         Member(
+            "multi-bandwidth kernel",
+            SKCE(multiples=(1, 0.5, 0.25, 0.1)),
+            "local errors: similar predictions that err in the same direction, also between classes",
+        ),
+        Member(
             "vector scaling score",
             VectorScalingScore(),
             "probabilities of classes that are shifted, or too extreme or too timid class by class",
@@ -90,11 +105,6 @@ def _many() -> tuple[Member, ...]:
             LogLossZ(),
             "over-confidence: predictions are too extreme (temperature below what it should be)",
             "under-confidence: predictions are too timid (temperature above what it should be)",
-        ),
-        Member(
-            "multi-bandwidth kernel",
-            SKCE(multiples=(1, 0.5, 0.25, 0.1)),
-            "local errors: similar predictions that err in the same direction, also between classes",
         ),
         Member(
             "class-wise Kuiper",

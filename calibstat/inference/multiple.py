@@ -11,14 +11,18 @@ import numpy as np
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
+from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
+from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.multiplicity import (
     ADJUSTMENTS,
+    COMBINATIONS,
     Adjust,
+    Combine,
     Standardize,
     cannot_reject,
     check_choices,
@@ -285,6 +289,7 @@ def omnibus_test(
     *,
     lens: Lens | None = None,
     null: Null | str | None = None,
+    combine: Combine = "max-t",
     adjust: Adjust = "max-t",
     standardize: Standardize = "moments",
     level: float = LEVEL,
@@ -294,10 +299,10 @@ def omnibus_test(
     """Test calibration with several statistics at once, exactly, and say which kind of error each of them points to.
 
     All statistics are evaluated on the same draws of the null, by default labels drawn anew, as a `Family`, and
-    standardised over these and the data together. The largest value on the data is compared with the largest of each
-    draw, so that P(p <= alpha) <= alpha at every n for any panel, with labels drawn anew. No single statistic has power
-    against every kind of miscalibration; a panel has nearly the power of its best member, and is blind only where all
-    are. Choose the panel before seeing the labels.
+    standardised over these and the data together. Their combination on the data, by default the largest value, is
+    compared with that of each draw, so that P(p <= alpha) <= alpha at every n for any panel, with labels drawn anew. No
+    single statistic has power against every kind of miscalibration; a panel is blind only where all its members are,
+    and has less power than the best of them. Choose the panel before seeing the labels.
 
     Parameters
     ----------
@@ -305,16 +310,22 @@ def omnibus_test(
         Rows that neither the model nor its calibrator was fitted on.
     panel : mapping of str to Estimator, or sequence of Estimator, optional
         At least two, without a lens that all share (that is `lens`). By default, for two classes: Spiegelhalter's z,
-        the cubic score, the Brownian bridge, multi-scale l2 and the multi-bandwidth kernel; for more: the vector
-        scaling score, the log-loss z, the kernel, and Kuiper's statistic class by class and for the top label.
+        the cubic score, Anderson and Darling's statistic, multi-scale l2 and the multi-bandwidth kernel; for more: the
+        vector scaling score, the log-loss z, Kuiper's statistic class by class and for the top label, and with at most
+        1000 rows the kernel, which takes their square.
     lens : Lens, optional
         Looked through first; canonical by default.
     null : Null or {"strong", "multiplier"}, optional
         As for `multiple_test`; "multiplier" is for a panel of statistics of residuals.
+    combine : {"max-t", "cauchy", "fisher", "truncated"}
+        How all together are judged: by the strongest evidence (max-T), or by the p-values of all: the mean of their
+        Cauchy quantiles (Liu & Xie 2020), their product (Fisher 1932), or the product of those of at most 0.05
+        (Zaykin et al. 2002). Each combination of the data is compared with those of the draws, and so is exact. By
+        "max-t" the test rejects exactly where the adjusted p-value of some member does.
     adjust : {"max-t", "step-down", "holm", "fdr_bh", "fdr_by"}
         How the p-values of the members are adjusted; that of the test is of all together.
     standardize : {"moments", "ranks", "none"}
-        As for `multiple_test`; with "ranks" it is the test of the smallest p-value (min-p).
+        As for `multiple_test`; with "ranks" max-T is the test of the smallest p-value (min-p).
     level : float
         Level of the tests in texts.
     n_resamples : int, optional
@@ -330,7 +341,8 @@ def omnibus_test(
     Raises
     ------
     ValueError
-        If a member does not fit what is seen through the lens; the message names it. If the null gives no joint draws.
+        If a member does not fit what is seen through the lens; the message names it. If the null gives no joint draws,
+        or so few that the panel could not reject at the level.
 
     Examples
     --------
@@ -345,8 +357,8 @@ def omnibus_test(
     >>> print(result.kind)
     over-confidence: predictions are too extreme
     """
-    asked, null = null, check_null(null, n_resamples)
-    check_choices(adjust, standardize)
+    redraws = check_null(null, n_resamples)
+    check_choices(adjust, standardize, combine=combine)
     check_share("level", level, LEVEL)
     check_sample(sample)
     lens = check_lens(lens)
@@ -354,14 +366,16 @@ def omnibus_test(
     refuse_empty(seen, lens)
     if isinstance(panel, (str, Estimator)):
         raise TypeError(f"panel is {panel!r}, but several estimators are expected: for example [ECE(), DebiasedL2()].")
-    members = default_panel(seen.predictions.n_classes) if panel is None else chosen_panel(panel)
+    members = default_panel(seen.predictions.n_classes, len(seen)) if panel is None else chosen_panel(panel)
+    redraws, notes = with_enough(redraws, null, 1, "max-t", level, len(members) * len(seen))
+    # By ranks the smallest p-value of several members may be that of as many sets.
+    _refuse_few(redraws, level, len(members) if (combine, standardize) == ("max-t", "ranks") else 1)
     family = family_of(members)
     evaluator, values = _evaluated(family, members, lens, seen)
-    null, notes = with_enough(null, asked, 1, adjust, level, len(members) * len(seen))
     stream = stream_of(rng, repr(lens)) if lens.parts else as_generator(rng)
-    drawn = draw_together(null, family, seen, stream, evaluator)
+    drawn = draw_together(redraws, family, seen, stream, evaluator)
     kinds = [family.evidences(each.samples) for each in drawn]
-    found = joint_test(family.evidences(values), kinds, adjust, standardize)
+    found = joint_test(family.evidences(values), kinds, adjust, standardize, combine)
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
         pvalue=found.pvalue,
@@ -373,13 +387,24 @@ def omnibus_test(
         kinds=tuple(member.says(value) for member, value in zip(members, values, strict=True)),
         lens=lens,
         n=len(seen),
+        combine=combine,
         adjust=adjust,
         n_resamples=len(drawn[0].samples),
-        hypothesis=f"{null.hypothesis(lens, seen.predictions.given)}; the same draws for all statistics",
+        hypothesis=f"{redraws.hypothesis(lens, seen.predictions.given)}; the same draws for all statistics",
         source=seen.predictions.source,
         level=level,
         notes=notes,
     )
+
+
+def _refuse_few(null: Null, level: float, tied: int) -> None:
+    """Refuse redraws with which the p-value of a panel could not be at most the level."""
+    reaches = rounded_up(tied / level)
+    if null.n_resamples is not None and null.n_resamples + 1 < reaches:
+        raise ValueError(
+            f"n_resamples is {null.n_resamples!r}, but with so few redraws the smallest p-value of the panel is "
+            f"{min(1.0, tied / (1 + null.n_resamples)):.2g}, above the level {level:g}: take at least {reaches - 1}."
+        )
 
 
 def _evaluated(family: Estimator, members: Sequence[Member], lens: Lens, seen: Sample) -> tuple[Evaluator, Floats]:
@@ -417,7 +442,7 @@ class OmnibusTest(Result):
     statistic : float
         The smallest p-value of the panel, before adjustment.
     pvalue : float
-        The exact p-value of that smallest p-value.
+        The exact p-value of the whole panel.
     names : tuple of str
     estimators : tuple of Estimator
     values : tuple of float
@@ -430,6 +455,8 @@ class OmnibusTest(Result):
         What an extreme value of each member means.
     lens : Lens
     n : int
+    combine : str
+        How the panel was judged together.
     adjust : str
     n_resamples : int
     hypothesis, source : str
@@ -449,6 +476,7 @@ class OmnibusTest(Result):
     kinds: tuple[str, ...]
     lens: Lens
     n: int
+    combine: str
     adjust: str
     n_resamples: int
     hypothesis: str
@@ -463,6 +491,16 @@ class OmnibusTest(Result):
         return iter((self.statistic, self.pvalue))
 
     @property
+    def description(self) -> str:
+        """How the p-value was computed, for texts: "999 resamples, 5 statistics"."""
+        return f"{counted(self.n_resamples, 'resample')}, {counted(len(self.names), 'statistic')}"
+
+    @property
+    def method(self) -> str:
+        """Which statistics were judged on the same redraws, and how."""
+        return f"{COMBINATIONS[self.combine]} on the same redraws: {', '.join(self.names)}"
+
+    @property
     def strongest(self) -> str:
         """The name of the member with the smallest p-value; the first of several."""
         return self.names[int(np.argmin(self.pvalues))]
@@ -473,15 +511,21 @@ class OmnibusTest(Result):
         return None if self.pvalue > self.level else self.kinds[self.names.index(self.strongest)]
 
     @property
+    def pvalue_interval(self) -> tuple[float, float]:
+        """99 % interval for the p-value of infinitely many redraws."""
+        reached = round(self.pvalue * (1 + self.n_resamples)) - 1
+        counts = np.array([reached, self.n_resamples - reached])
+        low, high = clopper_pearson(np.full(2, self.n_resamples), counts, 0.005).tolist()
+        return low, 1 - high
+
+    @property
     def verdict(self) -> str:
         """One sentence: evidence of miscalibration and its kind, or no evidence."""
         where = (
-            f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)}, "
-            f"{counted(self.n_resamples, 'resample')}, "
-            f"{counted(len(self.names), 'statistic')})"
+            f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)}, {self.description})"
         )
         if self.pvalue > self.level:
-            return f"{not_rejected(self.level, cannot_reject(self.n_resamples, 1, self.level))} {where}."
+            return f"{not_rejected(self.level)} {where}."
         strongest = f"Strongest: {self.strongest}, which points to {self.kind}."
         return f"Evidence of miscalibration at {percent(self.level)} {where}. {strongest}"
 
@@ -493,7 +537,7 @@ class OmnibusTest(Result):
     def _values(self) -> dict[str, Any]:
         return {
             "lens": repr(self.lens),
-            **picked(self, "n n_resamples source hypothesis adjust level statistic pvalue notes"),
+            **picked(self, "n n_resamples source hypothesis combine adjust level statistic pvalue notes"),
             "strongest": self.strongest,
             "kind": self.kind,
             "panel": {
@@ -508,4 +552,9 @@ class OmnibusTest(Result):
         return [["statistic", "value", "p", "adjusted p"], *rows]
 
     def _details(self) -> list[tuple[str, str]]:
-        return [("data", f"n = {self.n}; {self.source}"), ("null", self.hypothesis), *noted(self.notes)]
+        return [
+            ("p", f"of the panel: {COMBINATIONS[self.combine]}, compared with that of each redraw"),
+            ("data", f"n = {self.n}; {self.source}"),
+            ("null", self.hypothesis),
+            *noted(self.notes),
+        ]

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
+from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, rounded_up
 from calibstat.nulls.base import Null, monte_carlo_pvalue, tie_slack, typical_size
 
@@ -327,7 +328,7 @@ class JointTest:
     """What draws say of each of J statistics, and of all together; NaN where there is no value.
 
     `standardized` (J,) is the evidence as it was made comparable; `pvalues` (J,) are of each by itself, `adjusted` (J,)
-    for all. `pvalue` is of all together: the smallest one adjusted by the maximum over all.
+    for all. `pvalue` is of all together: by default the smallest one adjusted by the maximum over all.
     """
 
     standardized: Floats
@@ -336,15 +337,51 @@ class JointTest:
     pvalue: float
 
 
+def _cauchy(pvalues: Floats) -> Floats:
+    return np.tan((0.5 - pvalues) * np.pi).mean(axis=-1)
+
+
+def _fisher(pvalues: Floats) -> Floats:
+    return -2 * np.log(pvalues).sum(axis=-1)
+
+
+def _truncated(pvalues: Floats) -> Floats:
+    return -2 * np.where(pvalues <= LEVEL, np.log(pvalues), 0.0).sum(axis=-1)
+
+
+Combine: TypeAlias = Literal["max-t", "cauchy", "fisher", "truncated"]
+COMBINATIONS: Final[dict[str, str]] = {
+    "max-t": "the strongest of several statistics",
+    "cauchy": "the mean of Cauchy quantiles of the p-values (Liu & Xie 2020)",
+    "fisher": "the product of the p-values (Fisher 1932)",
+    "truncated": "the product of the p-values of at most 5 % (Zaykin et al. 2002)",
+}
+_OF_PVALUES: dict[str, Callable[[Floats], Floats]] = {"cauchy": _cauchy, "fisher": _fisher, "truncated": _truncated}
+
+
+def combined_pvalue(sets: Floats, combine: str) -> float:
+    """Return the p-value of p-values combined, from evidence (1 + R, J) with the data first.
+
+    Each set has a p-value of each statistic among all sets, less half a set so that none is 1, and its combination is
+    compared with those of all others: exact, however the statistics depend on each other.
+    """
+    pvalues = np.stack([_shares_of_all(column) for column in sets.T], axis=-1) - 0.5 / len(sets)
+    found = _OF_PVALUES[combine](pvalues)
+    return float(single_step(found[:1], found[1:, None])[0])
+
+
 def joint_only(why: str) -> dict[str, str]:
     """Say why methods that need joint draws are missing in a verb, for `check_choices`."""
     return dict.fromkeys(_ON_DRAWS, why)
 
 
-def check_choices(adjust: str, standardize: str = "moments", missing: Mapping[str, str] | None = None) -> None:
+def check_choices(
+    adjust: str, standardize: str = "moments", missing: Mapping[str, str] | None = None, combine: str = "max-t"
+) -> None:
     """Refuse the name of a method that there is not, or that is `missing` in a verb, which says why."""
     missing = missing or {}
-    for name, value, known in (("adjust", adjust, ADJUSTMENTS), ("standardize", standardize, STANDARDIZATIONS)):
+    choices = (("adjust", adjust, ADJUSTMENTS), ("standardize", standardize, STANDARDIZATIONS))
+    for name, value, known in (*choices, ("combine", combine, COMBINATIONS)):
         if value not in known:
             offered = ", ".join(repr(each) for each in known if each not in missing)
             raise ValueError(f"{name} is {value!r}; it must be one of {offered}.")
@@ -425,7 +462,11 @@ def cannot_reject(n_resamples: int, factor: float, level: float) -> str:
 
 
 def joint_test(
-    evidence: Floats, draws: Sequence[Floats], adjust: str = "max-t", standardize: str = "moments"
+    evidence: Floats,
+    draws: Sequence[Floats],
+    adjust: str = "max-t",
+    standardize: str = "moments",
+    combine: str = "max-t",
 ) -> JointTest:
     """Test several statistics on the same draws; where there are several kinds of draws, the larger p-value counts.
 
@@ -444,6 +485,8 @@ def joint_test(
         possible = np.any([~np.isnan(each).all(axis=0) for each in sets], axis=0)
         adjusted = np.full(len(evidence), np.nan)
         adjusted[possible] = _ON_PVALUES[adjust](pvalues[possible])
-    smallest = float(largest[known].min()) if known.any() else np.nan
+    pvalue = float(largest[known].min()) if known.any() else np.nan
+    if combine in _OF_PVALUES:
+        pvalue = max(combined_pvalue(each, combine) for each in alone)
     pvalues, adjusted = (np.where(known, each, np.nan) for each in (pvalues, adjusted))
-    return JointTest(made_comparable[0][0], pvalues, adjusted, smallest)
+    return JointTest(made_comparable[0][0], pvalues, adjusted, pvalue)

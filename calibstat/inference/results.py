@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from calibstat.inference.multiple import OmnibusTest
+
 # Texts begin at least this many letters from the left, so that most results are aligned alike.
 _NAME_WIDTH = 9
 
@@ -220,7 +222,7 @@ class CalibrationTest(Result):
     statistic : float
         The observed value of the estimator.
     pvalue : float
-        Probability under the null of a value at least as extreme.
+        Probability under the null of a value at least as extreme; with a `panel` that of the panel.
     null_distribution : NullDistribution
         The distribution of the statistic under the null; where replicates were drawn, with its ``samples`` (R,).
     pvalue_interval : (float, float)
@@ -241,6 +243,9 @@ class CalibrationTest(Result):
         What limits the result.
     decision : Estimate, optional
         What acting on these probabilities costs, where that was asked for.
+    panel : OmnibusTest, optional
+        The test of several statistics that gave the p-value, where no estimator was asked for; `statistic` and
+        `null_distribution` are then about the size of the error.
     """
 
     statistic: float
@@ -255,6 +260,7 @@ class CalibrationTest(Result):
     remark: str = ""
     notes: tuple[str, ...] = ()
     decision: Estimate | None = None
+    panel: OmnibusTest | None = None
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -266,30 +272,48 @@ class CalibrationTest(Result):
 
     @property
     def verdict(self) -> str:
-        """One sentence: evidence of miscalibration and its size, or no evidence."""
-        null = self.null_distribution
-        pvalue, costs = pvalue_text(self.pvalue, null, self.level), f" {self.decision.verdict}" if self.decision else ""
-        where = f"through {self.question.lens!r} (n = {self.question.n}, p {pvalue})"
+        """One sentence: evidence of miscalibration, its kind where that is known, and its size, or no evidence."""
+        where = f"through {self.question.lens!r} (n = {self.question.n}, p {self._pvalue_text})"
+        costs = f" {self.decision.verdict}" if self.decision else ""
         if self.pvalue > self.level:
             return f"{not_rejected(self.level, self._none_could)} {where}.{costs}"
         of_what = self.question.estimator.quantity.replace(" (", ", ").replace(")", "")
         value = f"{number(self.statistic, self.null_mean)} ({of_what})"
         size = (
-            f"Evidence of miscalibration at {percent(self.level)} {where}. Its size: {value}, where "
+            f"Evidence of miscalibration at {percent(self.level)} {where}.{self.direction} Its size: {value}, where "
             f"{number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows."
         )
         return size + costs
 
     @property
+    def n_resamples(self) -> int | None:
+        """How many redraws gave the p-value; None where it was computed."""
+        if self.panel is not None:
+            return self.panel.n_resamples
+        return self.null.n_resamples if self.null_distribution.monte_carlo else None
+
+    @property
     def _none_could(self) -> str:
         """Say so where no data could be rejected with so few redraws."""
-        most = self.null.n_resamples if self.null_distribution.monte_carlo else None
-        return "" if most is None else cannot_reject(most, 1, self.level)
+        return "" if self.n_resamples is None else cannot_reject(self.n_resamples, 1, self.level)
+
+    @property
+    def direction(self) -> str:
+        """A sentence after a space: which kind of error the strongest statistic of a panel points to; "" if none."""
+        kind = self.panel and self.panel.kind
+        return f" It points to {kind}." if kind else ""
+
+    @property
+    def _pvalue_text(self) -> str:
+        if self.panel is not None:
+            return f"{small_pvalue(self.pvalue, level=self.level)} ({self.panel.description})"
+        return pvalue_text(self.pvalue, self.null_distribution, self.level)
 
     @property
     def method(self) -> str:
         """The methods section: estimator, null, and how its distribution was computed or drawn."""
-        return f"{self.question.estimator!r}; null: {self.hypothesis}; {self.null!r}"
+        panel = "" if self.panel is None else f"; p-value: {self.panel.method}"
+        return f"{self.question.estimator!r}; null: {self.hypothesis}; {self.null!r}{panel}"
 
     def _values(self) -> dict[str, Any]:
         low, high = self.pvalue_interval
@@ -299,16 +323,19 @@ class CalibrationTest(Result):
             | {"pvalue_low": low, "pvalue_high": high}
             | picked(self, "level remark hypothesis method notes")
             | ({"decision": self.decision.to_dict()} if self.decision else {})
+            | {"panel": None if self.panel is None else dict(zip(self.panel.names, self.panel.pvalues, strict=True))}
         )
 
     def _details(self) -> list[tuple[str, str]]:
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
         value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
-        pvalue = pvalue_text(self.pvalue, self.null_distribution).removeprefix("= ")
+        pvalue = self._pvalue_text.removeprefix("= ")
+        error = error_text(self.pvalue_interval, None if self.panel else self.null_distribution)
         return [
             *self.question.details(value + standardized, mean),
             *([("where", self.remark)] if self.remark else []),
-            ("p-value", f"{pvalue}, {error_text(self.pvalue_interval, self.null_distribution)}"),
+            ("p-value", f"{pvalue}, {error}"),
+            *([("", self.panel.method)] if self.panel else []),
             ("null", self.hypothesis),
             *noted(self.notes),
         ]
@@ -527,10 +554,10 @@ def not_rejected(level: float, none: str = "", what: str = "Calibration") -> str
     return f"{none} {what} is not rejected at {percent(level)}".strip()
 
 
-def error_text(interval: tuple[float, float], null: NullDistribution) -> str:
-    """Say how well the p-value is known: the Monte Carlo interval, or that there is no such error."""
+def error_text(interval: tuple[float, float], null: NullDistribution | None) -> str:
+    """Say how well a p-value, drawn without a null, is known: the Monte Carlo interval, or that there is no error."""
     low, high = interval
-    if null.monte_carlo:
+    if null is None or null.monte_carlo:
         return f"Monte Carlo 99 % interval {low:.3g} to {high:.3g}"
     return "no Monte Carlo error" if low >= high or high <= null.floor else f"at least {low:.4g}, no Monte Carlo error"
 

@@ -13,9 +13,9 @@ from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount, clusters, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
-from calibstat.inference.arguments import check_null, look_through
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
 from calibstat.inference.multiplicity import with_enough
-from calibstat.inference.results import CalibrationTest, Estimate
+from calibstat.inference.results import CalibrationTest, Estimate, picked
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
@@ -27,7 +27,7 @@ _EXACT = Exact()
 
 def calibration_test(
     sample: Sample,
-    estimator: Estimator,
+    estimator: Estimator | None = None,
     *,
     lens: Lens | None = None,
     null: Null | str | None = None,
@@ -41,12 +41,17 @@ def calibration_test(
     The sample is looked at through ``estimator.lens`` first, and labels are redrawn there. With the default null the
     p-value is exact at every n and for every estimator: under the null, P(p <= alpha) <= alpha.
 
+    Without an estimator the p-value is that of `omnibus_test`, several statistics on the same redrawn labels, which see
+    more kinds of errors than any of them; the statistic is the expected calibration error, the size of what is wrong.
+
     Parameters
     ----------
     sample : Sample
         Rows that neither the model nor its calibrator was fitted on.
-    estimator : Estimator
-        The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``.
+    estimator : Estimator, optional
+        The statistic, a number, with its lens: for example ``TopLabel() | ECE(EqualMass(15))``. By default a panel is
+        tested and ``ECE(EqualMass(15))`` shown, or `ExpectedMiscalibration` in the cells of a tree where more than two
+        outcomes are seen; with more than 50 000 rows, or a `null` that does not redraw labels alone, this is tested.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
     null : Null or {"strong", "weak", "multiplier", "exact", "asymptotic", "sequential"}, optional
@@ -69,7 +74,8 @@ def calibration_test(
     Returns
     -------
     CalibrationTest
-        With ``statistic``, ``pvalue``, ``null_distribution``; prints itself in words.
+        With ``statistic``, ``pvalue``, ``null_distribution``, and ``panel`` where one was tested; prints itself in
+        words.
 
     Raises
     ------
@@ -89,7 +95,13 @@ def calibration_test(
 calibration error of cell means, total variation, binned), where 0.04501 is expected of a calibrated model with as \
 many rows.
     >>> statistic, pvalue = result
+    >>> print(cs.calibration_test(sample, rng=0).direction.strip())
+    It points to a smooth distortion of the logits: a shift, a slope, or bent tails.
     """
+    if estimator is None:
+        return recommended_test(
+            sample, lens=lens, null=null, level=level, n_resamples=n_resamples, decision=decision, rng=rng
+        )
     question, seen = look_through(sample, estimator, lens)
     estimator = question.estimator
     check_share("level", level, LEVEL)
@@ -139,6 +151,41 @@ def _cost(sample: Sample, decision: Estimator, lens: Lens, level: float, rng: np
 
     check_kind("decision", decision, Estimator, "DecisionLoss(costs=(1, 4))")
     return estimate(sample, decision, lens=lens, confidence_level=1 - level, rng=rng)
+
+
+# With more rows a panel takes long, and a single number, whose p-value is computed, finds small errors too.
+ROWS_FOR_PANEL = 50_000
+
+
+def recommended_test(
+    sample: Sample,
+    size: Estimator | None = None,
+    *,
+    lens: Lens | None = None,
+    null: Null | str | None = None,
+    level: float = LEVEL,
+    n_resamples: int | None = None,
+    decision: Estimator | None = None,
+    rng: RNG = None,
+) -> CalibrationTest:
+    """Test by the panel of `omnibus_test`, and show a size, with what noise alone gives; by default `default_size`."""
+    from calibstat.estimators.panels import default_size  # these need scipy.special
+    from calibstat.inference.multiple import omnibus_test
+
+    check_sample(sample)
+    seen = check_lens(lens)(sample)
+    if size is None:
+        size = default_size(seen.predictions.n_classes, len(seen))
+    asked: dict[str, Any] = {"lens": lens, "level": level, "rng": rng}
+    sized = asked | {"decision": decision}
+    drawn: dict[str, Any] = {"null": null, "n_resamples": n_resamples}
+    redraws = check_null(**drawn)
+    if len(seen) > ROWS_FOR_PANEL or not isinstance(redraws, Consistency) or redraws.resample_predictions:
+        return calibration_test(sample, size, **sized, **drawn)
+    panel = omnibus_test(sample, **asked, **drawn)
+    found = calibration_test(sample, size, **sized)
+    of_panel: dict[str, Any] = picked(panel, "pvalue pvalue_interval hypothesis")
+    return replace(found, **of_panel, panel=panel, notes=found.notes + panel.notes)
 
 
 def _distribution(

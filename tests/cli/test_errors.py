@@ -144,13 +144,19 @@ def test_too_few_resamples_for_holm(pets, off):
     assert "No test could" not in pets(off, "--null", "Consistency(99)")[1]
 
 
+def test_more_redraws_are_taken_where_the_usual_ones_could_not_reject(pets, file):
+    few_rows = file("\n".join(GOOD.splitlines()[:21]))
+    assert "(999 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.001")[1].split())
+    assert "(5559 resamples, seed 0)" in " ".join(pets(few_rows, "--level", "0.0009")[1].split())
+
+
 def test_many_classes_leave_class_wise_out(run, file):
     names = [f"prob_{k}" for k in range(31)]
     rows = [f"{k % 31}," + ",".join([str(1 / 31)] * 31) for k in range(310)]
     path = file("\n".join(["y," + ",".join(names), *rows]))
     code, out, err = run("test", path, "--label", "y", "--probs", "prob_*", "--n-resamples", "99")
     assert code == 0
-    assert "class-wise" not in out
+    assert "\nclass-wise" not in out
     assert "31 classes; ask for it by --lens class-wise" in err
 
 

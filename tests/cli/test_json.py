@@ -48,7 +48,17 @@ def test_the_default_panel_of_three_classes(records, off):
 
 def test_keys_come_in_the_documented_order(records, off):
     for record in records(off):
-        assert list(record) == [*KEYS, "adjust", "hypothesis", "source", "n_resamples", "level", "notes"]
+        assert list(record) == [
+            *KEYS,
+            "adjust",
+            "hypothesis",
+            "source",
+            "n_resamples",
+            "level",
+            "notes",
+            "kind",
+            "panel",
+        ]
 
 
 def test_values_are_those_of_the_library(records, off):
@@ -59,7 +69,10 @@ def test_values_are_those_of_the_library(records, off):
     assert cat["statistic"] == pytest.approx((cs.ClassWise("cat") | cs.ECE(cs.EqualMass(15)))(sample))
     test = cs.calibration_test(sample, cs.TopLabel() | cs.ECE(cs.EqualMass(15)), rng=0)
     assert top["null_mean"] == pytest.approx(test.null_mean, rel=0.1)
-    assert top["hypothesis"] == test.hypothesis
+    by_panel = cs.calibration_test(sample, lens=cs.TopLabel(), rng=0)
+    assert (top["pvalue"], top["hypothesis"]) == (by_panel.pvalue, by_panel.hypothesis)
+    assert top["panel"] == by_panel.to_dict()["panel"]
+    assert canonical["pvalue"] == cs.omnibus_test(sample, rng=0).pvalue
     assert top["source"] == sample.predictions.source
 
 
@@ -177,8 +190,9 @@ def test_drawn_numbers_are_those_of_python_with_the_same_seed(records, fair):
     public = {name: getattr(cs, name) for name in cs.__all__}
     for each in found:
         lens = eval(each["lens"], public) | (cs.Given(each["given"]) if each["given"] else cs.Canonical())
-        estimator = lens | eval(each["estimator"], public)
-        same = cs.calibration_test(sample, estimator, null=cs.Consistency(199), rng=5)
+        estimator = eval(each["estimator"], public) if each["given"] else None
+        same = cs.calibration_test(sample, estimator, lens=lens, n_resamples=199, rng=5)
+        assert (each["panel"] is None) == bool(each["given"])
         assert (each["pvalue"], each["null_mean"]) == (same.pvalue, same.null_mean)
 
 

@@ -80,14 +80,22 @@ def test_the_smallest_pvalue_of_draws_is_no_bound(pets, off):
     assert table(pets(off, "--lens", "top-label", "--n-resamples", "199")[1])[1][-1] == "0.005"
 
 
+def test_the_default_pvalue_is_that_of_the_panel_and_the_value_its_size(pets, off):
+    out = " ".join(pets(off, "--lens", "top-label")[1].split())
+    assert "It points to over-confidence: predictions are too extreme. Its size, top-label: " in out
+    assert "the strongest of several statistics on the same redraws: Spiegelhalter, cubic score, Anders" in out
+    assert "what noise alone gives a calibrated model with as many rows (computed, no Monte Carlo error)" in out
+
+
 def test_pvalues_are_computed_where_that_can_be_and_the_text_says_which(pets, off):
-    out = pets(off, "--lens", "top-label", "--lens", "canonical")[1]
+    measure = ("--estimator", "ExpectedMiscalibration")
+    out = pets(off, "--lens", "top-label", "--lens", "canonical", *measure)[1]
     (_, top, canonical) = table(out)
     assert float(top[-3]) < 1e-4
     assert canonical[-3] == "0.001"
     words = " ".join(out.split())
     assert "(top-label: computed, no Monte Carlo error; canonical: 999 resamples, seed 0)" in words
-    only = " ".join(pets(off, "--lens", "top-label")[1].split())
+    only = " ".join(pets(off, "--lens", "top-label", *measure)[1].split())
     assert "(computed, no Monte Carlo error)" in only
     assert "resamples" not in only
 
@@ -136,8 +144,9 @@ def test_the_headline_uses_adjusted_pvalues():
         null_mean=0.1,
         pvalue=0.04,
         question=SimpleNamespace(n=10),
-        null=SimpleNamespace(n_resamples=999),
+        n_resamples=999,
         null_distribution=SimpleNamespace(floor=0.001, monte_carlo=True),
+        panel=None,
     )
     record = Record(question=None, test=test, pvalue_adjusted=0.08)
     assert (
@@ -147,7 +156,9 @@ def test_the_headline_uses_adjusted_pvalues():
 
 
 def test_one_test_and_one_redraw_are_singular_and_the_headline_says_that_no_data_could_be_rejected(run, binary):
-    code, out, err = run("test", binary, "--label", "y", "--probs", "p", "--null", "Consistency(1)")
+    code, out, err = run(
+        "test", binary, "--label", "y", "--probs", "p", "--estimator", "ECE", "--null", "Consistency(1)"
+    )
     assert (code, err) == (0, "")
     assert " ".join(out.split()).startswith(
         "No test could reject at 5 %, whatever the data: with 1 redraw the smallest possible p-value is 0.5 (at least "
@@ -167,6 +178,12 @@ def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets,
         assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
         records = json.loads(pets(off, *options, "--format", "json")[1])
         assert {record["n_resamples"] for record in records} == {taken}
+
+
+def test_an_object_that_draws_too_few_for_a_panel_is_refused(run, binary):
+    code, out, err = run("test", binary, "--label", "y", "--probs", "p", "--null", "Consistency(1)")
+    assert (code, out) == (2, "")
+    assert "--n-resamples is 1, but with so few redraws the smallest p-value of the panel is 0.5, above" in err
 
 
 def test_what_rounding_leaves_of_zero_adds_no_digits():

@@ -1,8 +1,9 @@
-"""The exact min-p test over a panel."""
+"""The exact test over a panel, by each way to combine it, and the default of `calibration_test`."""
 
 from __future__ import annotations
 
 import json
+import math
 import pickle
 
 import numpy as np
@@ -10,7 +11,9 @@ import pytest
 
 import calibstat as cs
 from calibstat.inference.multiple import omnibus_test
-from calibstat.inference.multiplicity import ByRanks
+from calibstat.inference.multiplicity import COMBINATIONS, ByRanks, combined_pvalue, joint_test
+from calibstat.inference.test import ROWS_FOR_PANEL, recommended_test
+from calibstat.nulls.base import EmpiricalNull
 
 PANEL = {
     "ece": cs.ECE(cs.EqualMass(5)),
@@ -35,6 +38,126 @@ def classes(n, seed, noise=0.0, n_classes=3):
 def test_ranks_by_definition():
     evidence = np.array([[3.0, 1.0], [2.0, 1.0], [2.0 + 1e-14, np.inf], [0.0, -5.0]])
     np.testing.assert_array_equal(ByRanks()(evidence), -np.array([[1, 3], [3, 3], [3, 1], [4, 4]]) / 4)
+
+
+FORMULAS = {
+    "cauchy": lambda ps: sum(math.tan((0.5 - p) * math.pi) for p in ps) / len(ps),
+    "fisher": lambda ps: -2 * sum(math.log(p) for p in ps),
+    "truncated": lambda ps: -2 * sum(math.log(p) for p in ps if p <= 0.05),
+}
+
+
+def naive_combined(sets, formula):
+    """By plain loops: the p-value of each statistic of each set among all sets, and of their combination."""
+    pvalues = [[(sum(other[j] >= own[j] for other in sets) - 0.5) / len(sets) for j in range(len(own))] for own in sets]
+    combined = [formula(each) for each in pvalues]
+    return sum(each >= combined[0] - 1e-9 for each in combined) / len(sets)
+
+
+@pytest.mark.parametrize("combine", FORMULAS)
+@pytest.mark.parametrize("ties", [False, True])
+def test_combinations_by_plain_loops(combine, ties):
+    rng = np.random.default_rng(8)
+    for shift in (0, 1, 2):
+        draws = rng.normal(size=(60, 4)) + rng.normal(size=(60, 1))
+        draws[0] += shift
+        sets = np.round(draws) if ties else draws
+        wanted = naive_combined(sets.tolist(), FORMULAS[combine])
+        assert combined_pvalue(sets, combine) == pytest.approx(wanted)
+        assert joint_test(sets[0], [sets[1:]], combine=combine).pvalue == pytest.approx(wanted)
+        several = joint_test(sets[0], [sets[1:], sets[1:] + 9], combine=combine).pvalue
+        assert several == max(wanted, naive_combined([sets[0], *(sets[1:] + 9)], FORMULAS[combine]))
+    assert set(FORMULAS) | {"max-t"} == set(COMBINATIONS)
+
+
+@pytest.mark.parametrize("combine", FORMULAS)
+def test_a_combination_changes_the_joint_pvalue_alone(combine):
+    sample = world(lambda p: p**1.15)
+    one, other = (omnibus_test(sample, PANEL, combine=each, n_resamples=99, rng=3) for each in ("max-t", combine))
+    assert (one.pvalues, one.adjusted) == (other.pvalues, other.adjusted)
+    assert other.combine in other.to_dict()["combine"]
+    assert COMBINATIONS[combine] in str(other)
+    assert one.pvalue == min(one.adjusted)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (
+            {"null": cs.Consistency(18)},
+            "n_resamples is 18, but with so few redraws the smallest p-value of the panel is 0.053",
+        ),
+        ({"null": cs.Consistency(9)}, "above the level 0.05: take at least 19"),
+        ({"null": cs.Consistency(99), "level": 0.001}, "take at least 999"),
+        ({"n_resamples": 58, "standardize": "ranks"}, "the panel is 0.051, above the level 0.05: take at least 59"),
+        ({"combine": "tippett"}, "combine is 'tippett'; it must be one of 'max-t', 'cauchy', 'fisher', 'truncated'"),
+    ],
+)
+def test_redraws_too_few_for_the_panel_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        omnibus_test(world(lambda p: p, n=50), PANEL, **options)
+
+
+def test_enough_redraws_are_not_refused_and_more_are_taken_for_a_small_level():
+    sample = world(lambda p: p, n=50)
+    assert omnibus_test(sample, PANEL, n_resamples=19, rng=0).n_resamples == 19
+    assert omnibus_test(sample, PANEL, n_resamples=59, standardize="ranks", rng=0).n_resamples == 59
+    assert omnibus_test(sample, PANEL, level=0.0009, rng=0).n_resamples > 1111
+
+
+def test_without_an_estimator_a_panel_is_tested_and_the_size_shown():
+    sample = world(lambda p: p**1.5)
+    found, panel = cs.calibration_test(sample, rng=0), omnibus_test(sample, rng=0)
+    alone = cs.calibration_test(sample, cs.ECE(cs.EqualMass(15)))
+    assert tuple(found) == (alone.statistic, panel.pvalue)
+    assert found.null_mean == alone.null_mean
+    assert found.hypothesis == panel.hypothesis
+    assert found.to_dict()["panel"] == dict(zip(panel.names, panel.pvalues, strict=True))
+    assert f"p = 0.001 (999 resamples, 5 statistics)). It points to {panel.kind}. Its size: 0." in found.verdict
+    assert "the strongest of several statistics on the same redraws: Spieg" in str(found)
+    assert "is calibrated" not in str(cs.calibration_test(world(lambda p: p), rng=0))
+    assert cs.calibration_test(world(lambda p: p), rng=0).direction == ""
+
+
+def test_the_interval_of_the_pvalue_is_that_of_its_draws():
+    found = omnibus_test(world(lambda p: p), n_resamples=99, rng=1)
+    reached = round(100 * found.pvalue) - 1
+    draws = EmpiricalNull(np.repeat([1.0, 0.0], [reached, 99 - reached]), lambda values: values)
+    np.testing.assert_allclose(found.pvalue_interval, draws.pvalue_interval(0.5))
+
+
+def test_the_default_looks_through_a_lens_and_sees_several_classes():
+    sample = classes(200, 1, 0.5)
+    top, whole = (cs.calibration_test(sample, lens=lens, n_resamples=99, rng=0) for lens in (cs.TopLabel(), None))
+    assert top.question.estimator == cs.TopLabel() | cs.ECE(cs.EqualMass(15))
+    assert whole.question.estimator == cs.ExpectedMiscalibration(cs.VarianceTree(20))
+    assert len(top.panel.names) == len(whole.panel.names) == 5
+    assert whole.pvalue == whole.panel.pvalue == 0.01
+
+
+@pytest.mark.parametrize("null", ["exact", "multiplier", cs.Consistency(99, resample_predictions=True), "sequential"])
+def test_another_null_tests_the_size_itself(null):
+    sample = world(lambda p: p, n=60)
+    found, alone = (cs.calibration_test(sample, *each, null=null, rng=0) for each in ((), (cs.ECE(cs.EqualMass(15)),)))
+    assert found.panel is None
+    assert tuple(found) == tuple(alone)
+
+
+def test_many_rows_test_the_size_itself(monkeypatch):
+    sample = world(lambda p: p, n=60)
+    assert ROWS_FOR_PANEL >= 20_000
+    monkeypatch.setattr("calibstat.inference.test.ROWS_FOR_PANEL", 59)
+    found = recommended_test(sample, cs.Kuiper(), rng=0)
+    assert found.panel is None
+    assert tuple(found) == tuple(cs.calibration_test(sample, cs.Kuiper(), rng=0))
+
+
+@pytest.mark.parametrize(
+    "p", [[0.3], [0.3] * 30, [0.0, 1.0] * 5, [1e-9] * 20], ids=["one row", "equal", "certain", "rare"]
+)
+def test_the_default_serves_every_sample(p):
+    found = cs.calibration_test(cs.Sample(np.arange(len(p)) % 2, p, labels=[0, 1]), n_resamples=19, rng=0)
+    assert 0 < found.pvalue <= 1
 
 
 def test_a_panel_of_a_statistic_and_itself_gives_its_own_pvalue():

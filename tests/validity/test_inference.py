@@ -143,6 +143,21 @@ def test_size_of_the_omnibus_test(scores, n):
     assert unadjusted > 0.05 + share_error(0.05, 300)  # the negative control: the smallest p-value as it is
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("combine", ["cauchy", "fisher", "truncated"])
+def test_size_of_combinations(combine):
+    """The negative control takes the p-values for independent, as the laws of these combinations do."""
+    rng, runs = np.random.default_rng([SEED, 7]), 400
+    found = [
+        omnibus_test(drawn("uniform", "none", 60, rng)[1], combine=combine, n_resamples=99, rng=rng)
+        for _ in range(runs)
+    ]
+    assert np.mean([each.pvalue <= 0.05 for each in found]) <= 0.05 + share_error(0.05, runs)
+    if combine == "fisher":
+        independent = [stats.combine_pvalues(each.pvalues, "fisher").pvalue <= 0.05 for each in found]
+        assert np.mean(independent) > 0.05 + share_error(0.05, runs)
+
+
 def test_size_of_the_omnibus_test_for_three_classes():
     rng = np.random.default_rng(SEED)
     found = [omnibus_test(worlds.dirichlet(100, rng), n_resamples=99, rng=rng).pvalue for _ in range(100)]
