@@ -94,7 +94,9 @@ def test_roots_are_increasing_maps_of_squares(estimator):
         ends = np.square(first.confidence_interval)  # each has draws of its own
         np.testing.assert_allclose(ends, second.confidence_interval, rtol=0.02, atol=3e-4)
         for null in [cs.Consistency(199)] + [cs.Exact()] * (estimator is cs.DebiasedCE):
-            pair = [cs.calibration_test(sample, each, null=null, rng=0).pvalue for each in (root, square)]
+            pair = [
+                cs.calibration_test(sample, each, null=null, rng=cs.as_generator(0)).pvalue for each in (root, square)
+            ]
             assert pair[0] == pytest.approx(pair[1], rel=1e-6)
         assert cs.equivalence_test(sample, root, 0.2, rng=0).pvalue == pytest.approx(
             cs.equivalence_test(sample, square, 0.04, rng=0).pvalue, rel=1e-9

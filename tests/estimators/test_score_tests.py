@@ -28,4 +28,4 @@ def test_power_against_temperature(estimator):
     for chances, rejected in ((truths, True), (rows, False)):
         outcomes = (rng.random((800, 1)) > np.cumsum(chances, axis=1)[:, :-1]).sum(axis=1)
         sample = cs.Sample(outcomes, rows, labels=range(4))
-        assert (cs.calibration_test(sample, estimator, null=cs.Consistency(99), rng=0).pvalue < 0.02) == rejected
+        assert (cs.calibration_test(sample, estimator, null=cs.Consistency(999), rng=0).pvalue < 0.01) == rejected

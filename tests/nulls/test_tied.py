@@ -61,7 +61,8 @@ def test_powers_of_the_gap_of_one_cell_have_one_pvalue(null, events):
     """The sixth power of a gap of 0.003 is 7e-16, and all powers order labels alike."""
     sample = cs.Sample(np.arange(5000) < events, np.full(5000, 0.002))
     found = [
-        cs.calibration_test(sample, cs.LpCE(cs.EqualMass(1), p), null=null, rng=1).pvalue for p in (1, 2, 3, 4, 5, 6)
+        cs.calibration_test(sample, cs.LpCE(cs.EqualMass(1), p), null=null, rng=cs.as_generator(1)).pvalue
+        for p in (1, 2, 3, 4, 5, 6)
     ]
     assert found == pytest.approx([found[0]] * 6, rel=1e-9)
     assert (found[0] < 0.01) is (events == 25)

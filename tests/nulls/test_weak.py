@@ -49,7 +49,7 @@ def test_merging_looks_at_no_outcome():
 
 def test_pvalue_is_the_larger_of_both():
     sample = world(500, 1)
-    result = cs.calibration_test(sample, cs.VECE("v"), null=Weak(199), rng=5)
+    result = cs.calibration_test(sample, cs.VECE("v"), null=Weak(199), rng=cs.as_generator(5))
     generator = cs.as_generator(5)
     core = cs.ECE(MergedCells(cs.EqualMass(10)))
     seen = cs.Given("v")(sample)

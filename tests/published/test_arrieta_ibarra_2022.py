@@ -35,7 +35,7 @@ def test_arrieta_ibarra_2022_ecce_of_ten_rows(estimator, survival, value, standa
 def test_standard_deviations_change_no_test_and_have_no_truth(kind):
     sample = make_sample(2, n=100, weighted=True)
     for null in (cs.Consistency(99), cs.Multiplier(99), cs.Asymptotic()):
-        pair = [cs.calibration_test(sample, kind(each), null=null, rng=0) for each in (False, True)]
+        pair = [cs.calibration_test(sample, kind(each), null=null, rng=cs.as_generator(0)) for each in (False, True)]
         assert pair[0].pvalue == pytest.approx(pair[1].pvalue, rel=1e-12)
         assert pair[0].standardized == pytest.approx(pair[1].statistic, rel=1e-12)
     found = cs.estimate(sample, kind(True), rng=0)
