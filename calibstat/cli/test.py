@@ -181,8 +181,10 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         asked = {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples, "rng": arguments.seed}
         often, least = arguments.n_resamples or 999, least_factor(arguments.adjust, len(views))
         taken = enough_redraws(often, least, arguments.level, len(views) * len(sample) * _STATISTICS)
-        if taken > often and not isinstance(asked["null"], cs.Null):
-            asked["n_resamples"] = taken
+        told: tuple[str, ...] = ()  # of one lens the test itself says that it took more
+        if len(views) > 1 and not isinstance(asked["null"], cs.Null):
+            told = more_note(taken, often, arguments.level)
+            asked["n_resamples"] = taken if told else arguments.n_resamples
 
         def answer(view: NamedLens) -> cs.OmnibusTest:
             return cs.omnibus_test(sample, lens=view.lens, level=arguments.level, **asked)
@@ -194,7 +196,8 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         over_lenses = {"pvalue_adjusted": float(adjusted), "pvalue_adjusted_by": arguments.adjust}
         records.append({"lens": None, "class": view.label} | over_lenses | test.to_dict())
         more = f"\n  adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
-        texts.append(narrow(test) + (more if len(found) > 1 else ""))
+        notes = "".join(f"\n  note      {each}" for each in told)
+        texts.append(narrow(f"{test}{more if len(found) > 1 else ''}{notes}"))
     show(arguments.format, records, "\n\n".join(texts))
 
 

@@ -63,3 +63,12 @@ def test_what_does_not_fit(pets, off, options, words):
         assert words in err
     else:
         assert (code, err) == (0, "")
+
+
+def test_more_redraws_are_taken_where_no_lens_could_be_rejected(pets, off):
+    """Four lenses by Holm's method need 79 redraws at 5 %."""
+    options = ("--omnibus", "--lens", "top-label", "--lens", "class-wise", "--n-resamples")
+    out = " ".join(pets(off, *options, "59")[1].split())
+    assert out.count("399 redraws were taken, since with 59 no adjusted p-value could be at most 5 %") == 4
+    assert out.count("399 resamples") == 4
+    assert "redraws were taken" not in pets(off, *options, "79")[1]
