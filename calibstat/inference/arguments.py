@@ -26,7 +26,8 @@ def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple
     seen = sample if through is CANONICAL else through(sample)
     refuse_empty(seen, through)
     predictions = seen.predictions
-    return Inquiry(asked, len(seen), predictions.n_classes, predictions.given, predictions.source), seen
+    found = predictions.n_classes, predictions.given, predictions.source
+    return Inquiry(asked, len(seen), *found, predictions.effective_rows, predictions.largest_share), seen
 
 
 def behind(lens: Lens | None, estimator: Any) -> Estimator:

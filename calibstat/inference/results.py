@@ -421,6 +421,7 @@ class Inquiry:
 
     `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
     for when the sample was made; `clusters` are those that the method drew whole, if there were any.
+    `effective_rows` is how many equally weighted rows would be as good (Kish 1965), `largest_share` that of one row.
     """
 
     estimator: Estimator
@@ -428,12 +429,17 @@ class Inquiry:
     n_classes: int
     given: tuple[Any, ...]
     source: str
+    effective_rows: float
+    largest_share: float
     clusters: ClusterCount | None = None
 
     @property
     def rows(self) -> str:
-        """How many rows there are, and in how many clusters, where the method knows of them."""
-        return f"n = {self.n}" + ("" if self.clusters is None else f" in {self.clusters}")
+        """How many rows there are; with weights, how many in effect; and in how many clusters, where that is known."""
+        share = f"the heaviest has {100 * self.largest_share:.2g} % of the weight"
+        alike = self.effective_rows > self.n - 0.5
+        weighted = "" if alike else f" (by weights as good as {self.effective_rows:.3g}; {share})"
+        return f"n = {self.n}{weighted}" + ("" if self.clusters is None else f" in {self.clusters}")
 
     @property
     def lens(self) -> Lens:
@@ -448,6 +454,8 @@ class Inquiry:
             "estimator": repr(self.estimator.core),
             "n": self.n,
             "n_classes": self.n_classes,
+            "effective_rows": self.effective_rows,
+            "largest_share": self.largest_share,
             "source": self.source,
             **({} if self.clusters is None else self.clusters.to_dict()),
         }

@@ -255,3 +255,16 @@ def test_no_pvalue_is_zero(pvalue):
     assert small_pvalue(pvalue) == "< 1e-12"
     assert pvalue_cell(pvalue) == "< 1e-12"
     assert (small_pvalue(0.001), pvalue_cell(0.001)) == ("= 0.001", "0.001")
+
+
+def test_results_say_how_many_rows_are_in_effect():
+    p = np.linspace(0.1, 0.9, 40)
+    weighted = cs.Sample(np.arange(40) % 2, p, sample_weight=np.r_[40.0, np.ones(39)], labels=[0, 1])
+    for verb in (cs.calibration_test, cs.estimate):
+        found = verb(weighted, cs.Kuiper(), n_resamples=19, rng=0)
+        values = found.to_dict()
+        assert values["effective_rows"] == pytest.approx(79**2 / 1639)
+        assert values["largest_share"] == pytest.approx(40 / 79)
+        assert "n = 40 (by weights as good as 3.81; the heaviest has 51 % of the weight)" in str(found)
+        equal = verb(cs.Sample(np.arange(40) % 2, p, labels=[0, 1]), cs.Kuiper(), n_resamples=19, rng=0)
+        assert (equal.to_dict()["effective_rows"], "by weights" in str(equal)) == (40, False)
