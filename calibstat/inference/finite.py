@@ -171,6 +171,9 @@ def most_variable(low: Floats, high: Floats) -> Floats:
     >>> most_variable(np.array([[0.6, 0.0, 0.0]]), np.array([[1.0, 0.1, 0.4]])).round(3)
     array([[0.6, 0.1, 0.3]])
     """
+    if low.shape[1] == 2:
+        event = np.clip(0.5, low[:, 1], high[:, 1])
+        return np.stack([1 - event, event], axis=1)
     below, above = np.zeros((len(low), 1)), np.ones((len(low), 1))
     for _ in range(50):
         level = (below + above) / 2

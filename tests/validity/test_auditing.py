@@ -48,7 +48,7 @@ def many_groups(n, rng, off=0.0):
 
 
 @cache
-def false_alarms(runs=150, n=2000, n_resamples=39):
+def false_alarms(runs=100, n=2000, n_resamples=39):
     """Shares of calibrated worlds in which a group is rejected: adjusted, unadjusted; and all intervals hold zero."""
     rng, found = np.random.default_rng(SEED), []
     for _ in range(runs):
@@ -61,8 +61,8 @@ def false_alarms(runs=150, n=2000, n_resamples=39):
 
 @pytest.mark.slow
 def test_family_wise_error_over_70_overlapping_groups():
-    assert false_alarms()[0] <= 0.05 + share_error(0.05, 150)
-    assert false_alarms()[2] >= 0.95 - share_error(0.95, 150)
+    assert false_alarms()[0] <= 0.05 + share_error(0.05, 100)
+    assert false_alarms()[2] >= 0.95 - share_error(0.95, 100)
 
 
 @pytest.mark.slow
