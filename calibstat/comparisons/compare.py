@@ -233,7 +233,7 @@ class Judging:
                 own = [family.named(str(name)) for family in families]
                 found.append(self._model(name, text, [each[name] for each in samples], own))
         with part(_TESTED, 1.0):
-            return tuple(found), self._pairs(list(combinations(found, 2)), samples, sizes)
+            return tuple(found), self._pairs(list(combinations(found, 2)), samples, families, sizes)
 
     def _model(
         self, name: str, calibrator: str, samples: Sequence[Sample], streams: Sequence[np.random.Generator]
@@ -264,11 +264,12 @@ class Judging:
         self,
         chosen: Sequence[tuple[CalibratorResult, CalibratorResult]],
         samples: Sequence[Mapping[str, Sample]],
+        families: Sequence[Streams],
         sizes: tuple[int, int],
     ) -> tuple[PairResult, ...]:
         """Compare each pair on the rows of each split, and adjust the p-values over all pairs."""
         tests = [
-            tuple(self._pair(*both, split, each) for split, each in enumerate(samples))
+            tuple(self._pair(*both, split, each, families[split]) for split, each in enumerate(samples))
             for both in track(chosen, len(chosen))
         ]
         adjusted = adjust_pvalues([pair_pvalue(each) for each in tests], self.adjust)
@@ -278,9 +279,15 @@ class Judging:
         )
 
     def _pair(
-        self, first: CalibratorResult, second: CalibratorResult, split: int, samples: Mapping[str, Sample]
+        self,
+        first: CalibratorResult,
+        second: CalibratorResult,
+        split: int,
+        samples: Mapping[str, Sample],
+        streams: Streams,
     ) -> ComparisonTest:
-        """Compare two on one split; their own exact p-values were drawn before."""
+        """Compare two on one split, with a stream of their own; their own exact p-values were drawn before."""
+        both = repr(sorted(str(each.name) for each in (first, second)))
         return compare_tested(
             (first.tests[split], second.tests[split]),
             (samples[first.name], samples[second.name]),
@@ -288,6 +295,7 @@ class Judging:
             self.level,
             self.confidence_level,
             self.n_resamples,
+            streams.named(both),
         )
 
 

@@ -143,7 +143,7 @@ class CalibratorComparison(Result):
                 f"outcome had such a probability for {rows}"
             )
         if self._n_test < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} test rows: the normal approximation needs at least as many")
+            found.append(f"fewer than {ENOUGH_ROWS} test rows: the p-value of a difference is only about right")
         return tuple(found)
 
     def _sentences(self) -> list[str]:
@@ -184,7 +184,7 @@ class CalibratorComparison(Result):
         several = len(self.splits) > 1 and not self.cross_fitted
         twice = "twice the median over splits, then " if several else ""
         return (
-            "p is the larger of a normal one and of twice the smaller p of the two by themselves, "
+            "p is the larger of that of the difference and of twice the smaller p of the two by themselves, "
             f"{twice}adjusted {ADJUSTMENTS[self.adjust]} over {len(self.pairs)}"
         )
 

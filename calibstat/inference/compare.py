@@ -10,13 +10,13 @@ import numpy as np
 from scipy.special import ndtri
 
 from calibstat._text import percent
-from calibstat.data.arrays import RNG, Array, Floats, as_generator
+from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
-from calibstat.data.rounding import SAME
+from calibstat.data.rounding import SAME, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.estimators.base import Estimator, Headline
+from calibstat.estimators.base import Estimator, Headline, all_weights
 from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.differences import (
     FEW_OTHERS,
@@ -30,6 +30,7 @@ from calibstat.inference.differences import (
     unseen_rows_variance,
     wrapped_pvalue,
 )
+from calibstat.inference.equal_errors import Difference, Erring, means_of_cells
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws
@@ -45,7 +46,7 @@ from calibstat.inference.results import (
     small_pvalue,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull
+from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
 from calibstat.nulls.consistency import Consistency
 
 
@@ -64,15 +65,14 @@ def comparison_test(
 ) -> ComparisonTest:
     """Test the hypothesis that two models have the same squared calibration error, or the same score.
 
-    The difference of two debiased squared errors, each in the cells of its own model, is divided by the root of its
-    total variance: a linear part if the models are miscalibrated, and a degenerate part if they are not. Cells in which
-    fewer than four rows differ from the most common outcome show too little noise; their rows count as if outcomes
-    were drawn midway between the two models' predictions, the nearest case of equal errors (with different rows: cells
-    of equal outcomes as if the chance of another one were 3 / n). If both models are calibrated, the difference is
-    noise of a smaller order. Therefore the p-value is wrapped: it is the larger of the normal one and of twice the
-    smaller exact p-value of "this model is calibrated" (intersection-union of the two cases; Dimitriadis & Puke 2026).
-    It rejects only where the models differ and not both are calibrated. Scores, the area under the ROC curve (DeLong et
-    al. 1988) and the slope have the normal p-value, from the influence of each row.
+    The difference of two debiased squared errors, each in the cells of its own model, is compared with its noise where
+    both errors are equal: labels are redrawn at the chances nearest to those seen at which they are (`equal_errors`),
+    so that few events and heavy weights keep the noise that they have. If both models are calibrated, the difference is
+    noise of a smaller order. Therefore the p-value is wrapped: it is the larger of that of the difference and of twice
+    the smaller exact p-value of "this model is calibrated" (intersection-union of the two cases; Dimitriadis & Puke
+    2026). It rejects only where the models differ and not both are calibrated. The ends of the interval are the
+    differences that the noise there hardly reaches. Scores, the area under the ROC curve (DeLong et al. 1988) and the
+    slope have a normal p-value, from the influence of each row.
 
     For two outcomes the result also has the difference of what a linear recalibration would gain each model: more
     powerful against errors that a straight line removes, blind to others. It is a second test of the same rows: choose
@@ -100,7 +100,7 @@ def comparison_test(
     confidence_level : float
         Of the interval of the difference.
     n_resamples : int
-        For the exact p-values.
+        For the exact p-values, and for the noise of the difference.
     rng : int, Generator or None
 
     Returns
@@ -143,14 +143,20 @@ def comparison_test(
     if paired:
         same_rows(a, b, estimator, "use paired=False")
     generator = as_generator(rng)
-    first, second = (expanded(estimator, each) for each in seen)
-    if first.squared:
+    values = expanded(estimator, seen[0]), expanded(estimator, seen[1])
+    own, gains = None, None
+    if values[0].squared:
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
-    own = [own_pvalue(estimator, each, n_resamples, generator) for each in seen] if first.squared else None
+        first, second = (own_pvalue(estimator, each, n_resamples, generator) for each in seen)
+        own = first, second
+        gains = recalibration_difference(seen, (values[0].index, values[1].index), paired, n_resamples, generator)
     return _compared(
-        (first, second),
-        None if own is None else (own[0], own[1]),
-        recalibration_difference=recalibration_difference(seen, paired, n_resamples, generator) if own else None,
+        estimator,
+        values,
+        seen,
+        own,
+        generator,
+        recalibration_difference=gains,
         score_difference=score_difference(a, b, estimator, paired) if own else None,
         questions=(looked[0][0], looked[1][0]),
         paired=paired,
@@ -168,16 +174,20 @@ def compare_tested(
     level: float,
     confidence_level: float,
     n_resamples: int,
+    rng: np.random.Generator,
 ) -> ComparisonTest:
     """Compare two models on the same rows, whose own exact p-values are known from `n_resamples` resamples each.
 
     Otherwise it is `comparison_test`, without the difference that a linear recalibration makes.
     """
     estimator = tested[0].question.estimator
-    first, second = (expanded(estimator, estimator.lens(each)) for each in samples)
+    seen = estimator.lens(samples[0]), estimator.lens(samples[1])
     return _compared(
-        (first, second),
+        estimator,
+        (expanded(estimator, seen[0]), expanded(estimator, seen[1])),
+        seen,
         (tested[0].pvalue, tested[1].pvalue),
+        rng,
         recalibration_difference=None,
         score_difference=score_difference(*samples, estimator, paired=True),
         questions=(tested[0].question, tested[1].question),
@@ -190,35 +200,88 @@ def compare_tested(
 
 
 def _compared(
+    estimator: Estimator,
     values: tuple[Expanded, Expanded],
+    seen: tuple[Sample, Sample],
     own: tuple[float, float] | None,
-    questions: tuple[Inquiry, Inquiry],
+    rng: np.random.Generator,
     paired: bool,
     confidence_level: float,
+    n_resamples: int,
     **more: Any,
 ) -> ComparisonTest:
     """Test the difference of two values; `more` are the fields of the result that do not follow from it."""
     difference = values[0].value - values[1].value
-    error = difference_error(*values, paired)
     size = max(each.size for each in values)
-    normal = normal_pvalue(difference, error, size)
-    reach = float(ndtri(0.5 + confidence_level / 2)) * error
-    low, high = questions[0].estimator.value_range(questions[0].n_classes)
-    width = high - low
+    if own is None:
+        error = difference_error(*values, paired)
+        single = normal_pvalue(difference, error, size)
+        reach = float(ndtri(0.5 + confidence_level / 2)) * error
+        ends = difference - reach, difference + reach
+    else:
+        first, second = (erring(estimator, *each) for each in zip(values, seen, strict=True))
+        law = Difference((first, second), paired)
+        noise = law.noise(n_resamples, rng)
+        error, single = root_mean_square(noise), pvalue_of_difference(difference, noise, size)
+        reach = _reached(noise, confidence_level)
+        low, high = (  # with the noise at zero too, so that zero is left out only where it is rejected
+            max(reach, _reached(law.noise(n_resamples, rng, end), confidence_level))
+            for end in (difference - reach, difference + reach)
+        )
+        ends = difference - low, difference + high
+    smallest, largest = estimator.value_range(seen[0].predictions.n_classes)
+    width = largest - smallest
     return ComparisonTest(
         difference=difference,
-        pvalue=normal if own is None else wrapped_pvalue(normal, own),
+        pvalue=single if own is None else wrapped_pvalue(single, own),
         statistic=standardized(difference, error, size),
-        normal_pvalue=normal,
+        difference_pvalue=single,
         own_pvalues=own,
         values=(values[0].value, values[1].value),
         standard_error=error,
-        confidence_interval=ConfidenceInterval(max(difference - reach, -width), min(difference + reach, width)),
-        questions=questions,
+        confidence_interval=ConfidenceInterval(max(ends[0], -width), min(ends[1], width)),
         confidence_level=confidence_level,
         paired=paired,
+        n_resamples=n_resamples,
         **more,
     )
+
+
+def erring(estimator: Estimator, value: Expanded, seen: Sample) -> Erring:
+    """Return a model with its squared error of cells, as the lens shows it: a sum over pairs of different rows."""
+    predictions, pairs = seen.predictions, value.expansion.degenerate
+    assert pairs is not None
+    announced, weights, scale = predictions.chances, all_weights(predictions, None), pairs.scale[:, None]
+
+    def truth(chances: Floats) -> float:
+        rows = scale * (chances - announced)[:, -value.prediction.shape[1] :]
+        sums = [np.bincount(pairs.index, column) for column in rows.T]
+        return float(np.square(sums).sum() - (rows**2).sum())
+
+    def residual(chances: Floats) -> Floats:
+        return means_of_cells(pairs.index, weights, chances - announced)[pairs.index]
+
+    error = Headline(estimator.core).prepare(predictions)
+    return Erring(announced, pairs.index, weights, seen.outcomes, error, truth, residual)
+
+
+def pvalue_of_difference(difference: float, noise: Floats, size: float) -> float:
+    """Return the share of noises (R,) as large as the difference of two numbers of such a size, and the data."""
+    reached = np.abs(noise) >= abs(difference) - tie_slack(difference, size)
+    return float(monte_carlo_pvalue(int(np.count_nonzero(reached)), len(noise)))
+
+
+def root_mean_square(noise: Floats) -> float:
+    """Return the standard error: the root of the mean square."""
+    return float(np.sqrt(np.mean(noise**2)))
+
+
+def _reached(noise: Floats, confidence_level: float) -> float:
+    """Return the size that noise (R,) exceeds with the rest of the confidence; of too few draws, by a normal law."""
+    rank = rounded_up(confidence_level * (len(noise) + 1))
+    if rank > len(noise):
+        return float(ndtri(0.5 + confidence_level / 2)) * root_mean_square(noise)
+    return float(np.partition(np.abs(noise), rank - 1)[rank - 1])
 
 
 def comparable(estimator: Estimator) -> Estimator:
@@ -258,21 +321,22 @@ class ComparisonTest(Result):
     difference : float
         Value of the first model minus that of the second; of squared errors each in its own cells.
     pvalue : float
-        For squared errors wrapped: the larger of `normal_pvalue` and twice the smaller of `own_pvalues`.
+        For squared errors wrapped: the larger of `difference_pvalue` and twice the smaller of `own_pvalues`.
     statistic : float
         The difference in standard errors.
-    normal_pvalue : float
-        Of the statistic alone; not valid where both models are calibrated.
+    difference_pvalue : float
+        Of the difference alone, against its noise at equal errors; not valid where both models are calibrated. Of other
+        values normal.
     own_pvalues : (float, float) or None
         Exact p-value of each model by itself, for "this model is calibrated"; for squared errors only.
     values : (float, float)
     standard_error : float
-        Root of the total variance of the difference.
+        Root mean square of the noise of the difference, at equal errors.
     confidence_interval : ConfidenceInterval
         Interval of the difference, not wrapped.
     confidence_level : float
     recalibration_difference : RecalibrationDifference or None
-        Difference of the gains by a linear recalibration; for squared errors, two outcomes and no weights.
+        Difference of the gains by a linear recalibration; for squared errors, two outcomes.
     score_difference : ScoreDifference or None
         Difference of the Brier scores; for squared errors.
     paired : bool
@@ -287,7 +351,7 @@ class ComparisonTest(Result):
     difference: float
     pvalue: float
     statistic: float
-    normal_pvalue: float
+    difference_pvalue: float
     own_pvalues: tuple[float, float] | None
     values: tuple[float, float]
     standard_error: float
@@ -350,7 +414,7 @@ class ComparisonTest(Result):
         merged = merging_note(self.questions[0].estimator)
         found = [merged] if merged else []
         if min(asked.n for asked in self.questions) < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation needs at least as many")
+            found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
         low, high = self.confidence_interval
         if self.pvalue > self.level and not low <= 0 <= high:
             found.append(
@@ -365,7 +429,7 @@ class ComparisonTest(Result):
             "estimator": repr(self.questions[0].estimator.core),
             "n": [asked.n for asked in self.questions],
             "source": [asked.source for asked in self.questions],
-            **picked(self, "paired difference pvalue statistic normal_pvalue own_pvalues"),
+            **picked(self, "paired difference pvalue statistic difference_pvalue own_pvalues"),
             **picked(self, "values root_values standard_error"),
             "confidence_interval": list(self.confidence_interval),
             **picked(self, "level confidence_level n_resamples"),
@@ -412,8 +476,8 @@ class ComparisonTest(Result):
             ),
             (
                 "p-value",
-                f"{pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.normal_pvalue)} (normal) and twice the "
-                f"smaller of {own[0]:.3g} and {own[1]:.3g} (each model by itself, exact)",
+                f"{pvalue_cell(self.pvalue)}: the larger of {pvalue_cell(self.difference_pvalue)} (of the "
+                f"difference) and twice the smaller of {own[0]:.3g} and {own[1]:.3g} (each model by itself, exact)",
             ),
         ]
 
@@ -496,74 +560,53 @@ class RecalibrationDifference(NamedTuple):
     difference: float
     standard_error: float
     pvalue: float
-    normal_pvalue: float
+    difference_pvalue: float
     own_pvalues: tuple[float, float]
 
 
 def recalibration_difference(
-    seen: tuple[Sample, Sample], paired: bool, n_resamples: int, rng: np.random.Generator
+    seen: tuple[Sample, Sample], cells: tuple[Ints, Ints], paired: bool, n_resamples: int, rng: np.random.Generator
 ) -> RecalibrationDifference | None:
-    """Compare the gains of two models; return None for more than two outcomes or weighted rows.
+    """Compare the gains of two models; return None for more than two outcomes.
 
-    The p-value is wrapped like that of the comparison: it is the larger of the normal one and of twice the smaller
-    exact p-value of a gain by itself.
+    The difference is tested as that of the squared errors is: against its noise where both gains are equal, with
+    chances that are fitted in `cells`, and wrapped by the exact p-value of each gain by itself.
     """
-    if seen[0].predictions.n_classes != 2 or any(each.predictions.weights is not None for each in seen):
+    if seen[0].predictions.n_classes != 2:
         return None
-    first, second = (_Gains.of(each) for each in seen)
-    difference = float(first.gains.mean() - second.gains.mean())
-    if paired:
-        variance = float(np.var(first.gains - second.gains)) / len(first.gains)
-        if first.others < FEW_OTHERS:
-            slope, share = first.slope - second.slope, np.full(len(first.gains), 1 / len(first.gains))
-            variance = max(variance, midway_variance(share, slope, *(each.predictions.components for each in seen)))
-    else:
-        variance = first.variance + second.variance
-    error = float(np.sqrt(variance))
-    normal = normal_pvalue(difference, error, max(float(np.abs(each.gains).mean()) for each in (first, second)))
-    own = tuple(_exact(each, n_resamples, rng) for each in seen)
-    return RecalibrationDifference(difference, error, wrapped_pvalue(normal, own), normal, (own[0], own[1]))
+    first, second = (_gaining(*each) for each in zip(seen, cells, strict=True))
+    gains = [float(each.error(each.outcomes)) for each in (first, second)]
+    difference = gains[0] - gains[1]
+    noise = Difference((first, second), paired).noise(n_resamples, rng)
+    single = pvalue_of_difference(difference, noise, max(gains))
+    own = _exact(first, n_resamples, rng), _exact(second, n_resamples, rng)
+    return RecalibrationDifference(difference, root_mean_square(noise), wrapped_pvalue(single, own), single, own)
 
 
-def _basis(seen: Sample) -> Floats:
-    """Return orthonormal columns (n, d) that span 1 and the prediction; d is 1 if all predictions are equal."""
-    event = seen.predictions.event
-    columns, lengths, _ = np.linalg.svd(np.column_stack([np.ones(len(event)), event]), full_matrices=False)
-    return columns[:, lengths > SAME * lengths[0]]
+def _gaining(seen: Sample, cells: Ints) -> Erring:
+    """Return a model with its gain: the squared length of the residuals along the columns 1 and prediction.
 
-
-@dataclass(frozen=True, eq=False)
-class _Gains:
-    """The gain (n,) of each row by a linear recalibration: its squared residual before, minus that after.
-
-    One more event adds `slope` (n, 1) to the sum of the gains: 2 (line - prediction), since the line is optimal.
-    `others` is the number of rows whose outcome is not the most frequent one.
+    Both are times the roots of the shares of the rows, so that the line is that of weighted least squares.
     """
+    weights, event = all_weights(seen.predictions, None), seen.predictions.event
+    root = np.sqrt(weights / weights.sum())
+    columns, lengths, _ = np.linalg.svd(
+        root[:, None] * np.column_stack([np.ones(len(event)), event]), full_matrices=False
+    )
+    basis = columns[:, lengths > SAME * lengths[0]]
 
-    gains: Floats
-    slope: Floats
-    others: int
+    def gain(events: Array) -> Floats:
+        return np.asarray(((((events - event) * root) @ basis) ** 2).sum(axis=-1))
 
-    @classmethod
-    def of(cls, seen: Sample) -> _Gains:
-        basis, residual = _basis(seen), seen.outcomes - seen.predictions.event
-        along = basis @ (basis.T @ residual)
-        events = int(seen.outcomes.sum())
-        return cls(residual**2 - (residual - along) ** 2, 2 * along[:, None], min(events, len(seen) - events))
+    def along(chances: Floats) -> Floats:
+        line = basis @ (basis.T @ (root * (chances[:, 1] - event))) / np.where(root > 0, root, 1.0)
+        return np.column_stack([-line, line])
 
-    @property
-    def variance(self) -> float:
-        """The variance of the mean, with what equal outcomes may hide."""
-        n = len(self.gains)
-        return float(np.var(self.gains)) / n + unseen_rows_variance(np.full(n, 1 / n), self.slope, self.others == 0)
+    announced = seen.predictions.chances
+    return Erring(announced, cells, weights, seen.outcomes, gain, lambda chances: float(gain(chances[:, 1])), along)
 
 
-def _exact(seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
-    """Return the exact p-value of the mean gain, with redrawn labels."""
-    law, basis, event, n = LabelLaw(seen.predictions.chances), _basis(seen), seen.predictions.event, len(seen)
-
-    def gain(labels: Array) -> Floats:
-        return (((labels - event) @ basis) ** 2).sum(axis=-1)
-
-    drawn = replicate(gain, law.draw, n_resamples, n, rng)
-    return EmpiricalNull(drawn, np.asarray).pvalue(float(gain(seen.outcomes)))
+def _exact(model: Erring, n_resamples: int, rng: np.random.Generator) -> float:
+    """Return the exact p-value of an error by itself, with redrawn labels."""
+    drawn = replicate(model.error, LabelLaw(model.announced).draw, n_resamples, len(model.outcomes), rng)
+    return EmpiricalNull(drawn, np.asarray).pvalue(float(model.error(model.outcomes)))

@@ -8,7 +8,7 @@ from itertools import combinations
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import ndtri
 
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, as_generator
@@ -18,9 +18,18 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import random_signs, replicate
 from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import behind, check_sample, look_through
-from calibstat.inference.compare import ENOUGH_ROWS, comparable, expanded, own_pvalue
+from calibstat.inference.compare import (
+    ENOUGH_ROWS,
+    comparable,
+    erring,
+    expanded,
+    own_pvalue,
+    pvalue_of_difference,
+    root_mean_square,
+)
 from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
-from calibstat.inference.intervals import standardized
+from calibstat.inference.equal_errors import Difference
+from calibstat.inference.intervals import normal_pvalue, standardized
 from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.multiplicity import (
     Adjust,
@@ -49,12 +58,12 @@ def compare_models(
 ) -> ModelComparison:
     """Test for each pair of models whether their squared calibration errors are equal, and find which may be the best.
 
-    Each pair is tested as by `comparison_test`: the p-value is the larger of a normal one and of twice the smaller
-    exact p-value of the two models by themselves, so that it holds whether or not both errors are zero. By default
-    these p-values are adjusted by Holm's method. With "max-t" the normal p-values are adjusted by the largest
-    difference of all pairs, whose joint law comes from random signs times the influences of the rows, and the exact
-    ones by Bonferroni over the models. If some models may all be calibrated while others share an error (four models
-    or more), each part gets half of the level.
+    Each pair is tested as by `comparison_test`: the p-value is the larger of that of the difference, by labels redrawn
+    where both errors are equal, and of twice the smaller exact p-value of the two models by themselves, so that it
+    holds whether or not both errors are zero. By default these p-values are adjusted by Holm's method. With "max-t" the
+    differences are adjusted by the largest one of all pairs, whose joint law comes from random signs times the
+    influences of the rows, and the exact p-values by Bonferroni over the models. If some models may all be calibrated
+    while others share an error (four models or more), each part gets half of the level.
 
     The model confidence set (Hansen, Lunde & Nason 2011) removes the worst model for as long as the errors of the
     remaining ones differ by the largest difference (range statistic), wrapped in the same way. For many rows it
@@ -109,40 +118,72 @@ def compare_models(
     names, worse = _checked(models, estimator, adjust), _worse(estimator)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    at_least_one("n_resamples", n_resamples)
     estimator, _ = with_large_cells(estimator, models.values())
     seen = [estimator.lens(models[name]) for name in names]
-    questions = tuple(look_through(models[name], estimator)[0] for name in names)
     values = [expanded(estimator, each, "compare_models") for each in seen]
+    pairs = list(combinations(range(len(names)), 2))
+    at_least_one("n_resamples", n_resamples)
     generator, squared = as_generator(rng), values[0].squared
     asked, size = n_resamples, len(seen) ** 2 * len(seen[0])
     n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
     own = np.zeros(len(seen))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
         own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
-    pairs = list(combinations(range(len(names)), 2))
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
-    errors = np.array([difference_error(values[a], values[b], paired=True) for a, b in pairs])
+    errors, single = _each_pair(estimator, values, seen, pairs, n_resamples, generator)
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
-    normal = 2 * ndtr(-np.abs(z))
-    wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(normal, pairs, strict=True)])
+    wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(single, pairs, strict=True)])
     drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
-    adjusted = _max_t(np.abs(z), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
-    columns = zip(pairs, differences, errors, z, normal, wrapped, adjusted, strict=True)
+    scores = _scores(z, single, n_resamples) if squared else z
+    adjusted = _max_t(np.abs(scores), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
+    columns = zip(pairs, differences, errors, z, single, wrapped, adjusted, strict=True)
     return ModelComparison(
         names=names,
         values=tuple(each.value for each in values),
         own_pvalues=tuple(map(float, own)) if squared else None,
         pairs=tuple(PairDifference(names[a], names[b], *map(float, rest)) for (a, b), *rest in columns),
-        set_pvalues=set_pvalues(worse * z, drawn, own, pairs),
+        set_pvalues=set_pvalues(worse * scores, drawn, own, pairs),
         confidence_level=confidence_level,
         adjust=adjust,
         n_resamples=n_resamples,
-        questions=questions,
+        questions=tuple(look_through(models[name], estimator)[0] for name in names),
         level=level,
         n_asked=asked,
     )
+
+
+def _each_pair(
+    estimator: Estimator,
+    values: Sequence[Expanded],
+    seen: Sequence[Sample],
+    pairs: list[tuple[int, int]],
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Return the standard error and the p-value (P,) of each difference by itself, as `comparison_test` does."""
+    if not values[0].squared:
+        errors = np.array([difference_error(values[a], values[b], paired=True) for a, b in pairs])
+        differences = np.array([values[a].value - values[b].value for a, b in pairs])
+        sizes = [max(values[a].size, values[b].size) for a, b in pairs]
+        return errors, np.array([normal_pvalue(*each) for each in zip(differences, errors, sizes, strict=True)])
+    models = [erring(estimator, *each) for each in zip(values, seen, strict=True)]
+    found = []
+    for a, b in pairs:
+        noise = Difference((models[a], models[b]), True).noise(n_resamples, rng)
+        size = max(values[a].size, values[b].size)
+        found.append((root_mean_square(noise), pvalue_of_difference(values[a].value - values[b].value, noise, size)))
+    errors, single = np.array(found).T
+    return errors, single
+
+
+def _scores(z: Floats, pvalues: Floats, n_resamples: int) -> Floats:
+    """Return differences in standard errors, or the normal scores of their p-values where these are smaller.
+
+    A p-value that no draw reaches, the smallest possible one, has no score.
+    """
+    known = pvalues > 1 / (1 + n_resamples)
+    return np.where(known, np.sign(z) * np.minimum(np.abs(z), -ndtri(pvalues / 2)), z)
 
 
 def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) -> tuple[str, ...]:
@@ -273,7 +314,7 @@ class PairDifference(Result):
     difference, standard_error : float
     statistic : float
         The ratio of the two.
-    normal_pvalue, pvalue, adjusted : float
+    difference_pvalue, pvalue, adjusted : float
         The p-value without the wrap, the one with it, and this one adjusted for all pairs.
     """
 
@@ -282,7 +323,7 @@ class PairDifference(Result):
     difference: float
     standard_error: float
     statistic: float
-    normal_pvalue: float
+    difference_pvalue: float
     pvalue: float
     adjusted: float
 
@@ -392,7 +433,7 @@ class ModelComparison(Result):
         merged = merging_note(self.questions[0].estimator)
         found = [merged] if merged else []
         if self.questions[0].n < ENOUGH_ROWS:
-            found.append(f"fewer than {ENOUGH_ROWS} rows: the normal approximation needs at least as many")
+            found.append(f"fewer than {ENOUGH_ROWS} rows: the p-value of a difference is only about right")
         return (*found, *more_note(self.n_resamples, self.n_asked or self.n_resamples, self.level))
 
     @property
@@ -453,7 +494,9 @@ class ModelComparison(Result):
         about = [("value", estimator.quantity)]
         if self.own_pvalues is not None:
             best = "smallest error"
-            method = f"{_METHODS[self.adjust]}; p is the larger of a normal one and of twice the smaller own p"
+            method = (
+                f"{_METHODS[self.adjust]}; p is the larger of that of the difference and of twice the smaller own p"
+            )
             own = "own p: exact, of the test of each model by itself"
             about = [("errors", f"unbiased squared errors, binned by each model's own cells; {own}")]
         percent = f"{100 * self.confidence_level:g} %"

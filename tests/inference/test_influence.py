@@ -255,7 +255,7 @@ def test_words_of_a_comparison_of_scores(paired):
     assert found.verdict.endswith("that of raw is smaller.")
     assert found.own_pvalues is None
     assert found.root_values is None
-    assert found.pvalue == found.normal_pvalue
+    assert found.pvalue == found.difference_pvalue
     assert "squared calibration" not in str(found)
     same = comparison_test(a, a, cs.BrierScore(), rng=0)
     assert (same.difference, same.pvalue) == (0, 1)

@@ -63,9 +63,10 @@ def test_total_variance_of_a_difference_is_a_sum_over_pairs(rows):
     degenerate = 2 * (pairs**2).sum() / len(p) ** 2
     variance = max(((linear - difference) ** 2).mean() / len(p) - degenerate, degenerate)
     assert found.difference == pytest.approx(difference, abs=1e-12)
-    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=1e-9)
-    assert found.normal_pvalue == pytest.approx(2 * stats.norm.sf(abs(difference) / np.sqrt(variance)), rel=1e-6)
-    assert found.pvalue >= max(found.normal_pvalue, min(1, 2 * min(found.own_pvalues)))
+    # labels redrawn where both errors are equal show about the same noise
+    assert found.standard_error == pytest.approx(np.sqrt(variance), rel=0.15)
+    assert found.difference_pvalue == pytest.approx(2 * stats.norm.sf(abs(difference) / np.sqrt(variance)), abs=0.05)
+    assert found.pvalue >= max(found.difference_pvalue, min(1, 2 * min(found.own_pvalues)))
 
 
 def test_dimitriadis_2023_band_is_the_best_bound_of_all_runs():

@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 import calibstat as cs
 from calibstat.inference import compare as comparison
 from calibstat.inference import compare_models as several_models
-from calibstat.inference.differences import difference_variance
+from calibstat.inference.differences import Expanded, difference_variance
+from calibstat.inference.intervals import NoInterval
 
 SEED = 20261121
 RUNS = 400
@@ -41,24 +44,84 @@ def compared(expected):
 @pytest.mark.slow
 @pytest.mark.parametrize("expected", [2, 4, 6])
 def test_size_where_events_are_rare(expected):
-    """Of all four p-values, the wrapped one and the normal ones of difference, Brier scores and line."""
+    """Of all four p-values, the wrapped one and those of difference, Brier scores and line alone."""
     found = compared(expected)
     for pvalues in (
         [each.pvalue for each in found],
-        [each.normal_pvalue for each in found],
+        [each.difference_pvalue for each in found],
         [each.score_difference.pvalue for each in found],
-        [each.recalibration_difference.normal_pvalue for each in found],
+        [each.recalibration_difference.difference_pvalue for each in found],
     ):
         assert np.mean(np.array(pvalues) <= 0.05) <= 0.05 + share_error(0.05, RUNS)
 
 
+def normal_pvalue(first, second, paired=True):
+    """By the standard error that the observed labels show, without a floor."""
+    values = [Expanded.of(L2, each) for each in (first, second)]
+    error = np.sqrt(difference_variance(*values, paired))
+    return 2 * norm.sf(abs(values[0].value - values[1].value) / error)
+
+
 @pytest.mark.slow
-def test_negative_control_the_noise_that_outcomes_show_is_too_small(monkeypatch):
-    """Without the floor samples with few events pass for certainty."""
-    monkeypatch.setattr(comparison, "difference_error", lambda *cells: float(np.sqrt(difference_variance(*cells))))
+def test_negative_control_the_noise_that_outcomes_show_is_too_small():
+    """Without redrawn labels samples with few events pass for certainty."""
     rng = np.random.default_rng([SEED, 4])
-    found = [comparison.comparison_test(*two_models(4, rng), L2, n_resamples=99, rng=rng) for _ in range(600)]
-    assert np.mean([each.normal_pvalue <= 0.05 for each in found]) > 0.05 + share_error(0.05, 600)
+    found = [normal_pvalue(*two_models(4, rng)) for _ in range(600)]
+    assert np.mean(np.array(found) <= 0.05) > 0.05 + share_error(0.05, 600)
+
+
+def announced(n, factors, rng, weights=None):
+    """Samples of the same rows, whose models announce the chance, uniform from 2 to 10 %, times each factor."""
+    chance = rng.uniform(0.02, 0.1, n)
+    y, w = (rng.random(n) < chance).astype(int), None if weights is None else weights(n)
+    return [cs.Sample(y, factor * chance, labels=[0, 1], sample_weight=w) for factor in factors]
+
+
+def unequal(kind, rng):
+    """Two models with equal errors in opposite directions; and whether their rows are the same."""
+    if kind == "different rows":
+        (a,), (b,) = announced(1500, [0.1], rng), announced(300, [1.9], rng)
+        return a, b, False
+    laws = {"lognormal(1.5)": lambda n: rng.lognormal(0, 1.5, n), "Pareto(1.5)": lambda n: 1 + rng.pareto(1.5, n)}
+    return (*announced(1000, [0.1, 1.9], rng, laws[kind]), True)
+
+
+UNEQUAL = ["lognormal(1.5)", "Pareto(1.5)", "different rows"]
+
+
+def fresh(kind, rng):
+    """A comparison of two models; cells that hold too few rows in effect are drawn again."""
+    while True:
+        *models, paired = unequal(kind, rng)
+        try:
+            return comparison.comparison_test(*models, L2, paired=paired, n_resamples=99, rng=rng)
+        except ValueError as reason:
+            assert "too few for its variance" in str(reason)  # noqa: PT017
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", UNEQUAL)
+def test_size_with_weights_and_with_different_rows(kind):
+    """Of the p-value and of that of the linear gain; the interval leaves zero out as rarely."""
+    rng = np.random.default_rng([SEED, len(kind)])
+    found = [fresh(kind, rng) for _ in range(200)]
+    excluded = [not each.confidence_interval.low <= 0 <= each.confidence_interval.high for each in found]
+    for wrong in (
+        [each.pvalue <= 0.05 for each in found],
+        [each.recalibration_difference.pvalue <= 0.05 for each in found],
+        excluded,
+    ):
+        assert np.mean(wrong) <= 0.05 + share_error(0.05, 200)
+
+
+@pytest.mark.slow
+def test_negative_control_normal_pvalues_with_weights():
+    rng = np.random.default_rng([SEED, 5])
+    found = []
+    for _ in range(600):
+        with suppress(NoInterval):  # a cell holds too few rows in effect
+            found.append(normal_pvalue(*unequal("lognormal(1.5)", rng)))
+    assert np.mean(np.array(found) <= 0.05) > 0.05 + share_error(0.05, len(found))
 
 
 @pytest.mark.slow

@@ -82,7 +82,7 @@ def errors(regime, runs, n=500, n_resamples=199):
         adjusted = holm_by_loops([pair.pvalue for pair in found.pairs])
         wrong["max-t"] += any(pair.adjusted <= 0.05 for pair in pairs)
         wrong["holm"] += any(adjusted[pair.pvalue] <= 0.05 for pair in pairs)
-        wrong["unadjusted"] += any(pair.normal_pvalue <= 0.05 for pair in pairs)
+        wrong["unadjusted"] += any(pair.difference_pvalue <= 0.05 for pair in pairs)
         best = {"m0", "m1"} if len(models) == 4 else set(models)
         wrong["set"] += not best <= set(found.confidence_set)
     return {method: count / runs for method, count in wrong.items()}

@@ -38,7 +38,7 @@ class Job:
         ]
         pvalues = {
             "wrapped": [each.pvalue for each in found],
-            "normal": [each.normal_pvalue for each in found],
+            "normal": [each.difference_pvalue for each in found],
             "linear gain": [each.recalibration_difference.pvalue for each in found],
             "Brier score": [each.score_difference.pvalue for each in found],
         }

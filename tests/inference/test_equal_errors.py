@@ -1,0 +1,103 @@
+"""Chances at which two errors are equal, and the noise of their difference there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import calibstat as cs
+from calibstat.inference.compare import comparison_test, erring
+from calibstat.inference.differences import Expanded
+from calibstat.inference.equal_errors import Difference
+
+L2 = cs.DebiasedL2(cs.EqualMass(3))
+
+
+def models(n=60, n_classes=2, seed=0, weighted=False, sizes=None):
+    """Two models of the same rows, or of as many as `sizes` say, with labels that suit neither."""
+    rng, found = np.random.default_rng(seed), []
+    y, w = rng.integers(0, n_classes, n), rng.gamma(4, 1, n) if weighted else None
+    estimator = cs.DebiasedL2(cs.SimplexGrid(1)) if n_classes > 2 else L2
+    for k in range(2):
+        if sizes:
+            y, w = rng.integers(0, n_classes, sizes[k]), rng.gamma(4, 1, sizes[k]) if weighted else None
+        p = rng.dirichlet(np.arange(1, n_classes + 1) + 2 * k, len(y))
+        sample = cs.Sample(y, p, labels=range(n_classes), sample_weight=w)
+        found.append(erring(estimator, Expanded.of(estimator, sample), sample))
+    return tuple(found)
+
+
+def truth_by_loops(model, chances):
+    """The mean over cells of products of mean residuals of two different rows."""
+    w, total = model.weights, 0.0
+    residual = (chances - model.announced)[:, 1:] if chances.shape[1] == 2 else chances - model.announced
+    for cell in np.unique(model.cells):
+        rows = np.flatnonzero(model.cells == cell)
+        products = [w[i] * w[j] * (residual[i] @ residual[j]) for i in rows for j in rows if i != j]
+        masses = [w[i] * w[j] for i in rows for j in rows if i != j]
+        total += w[rows].sum() / w.sum() * sum(products) / sum(masses)
+    return total
+
+
+@pytest.mark.parametrize("difference", [0.0, 0.01])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("n_classes", "paired"), [(2, True), (3, True), (2, False)])
+def test_errors_differ_as_asked_at_the_chances(n_classes, paired, weighted, difference):
+    both = models(120, n_classes, 3, weighted, None if paired else (120, 90))
+    chances = Difference(both, paired).chances(difference)
+    for each in chances:
+        np.testing.assert_allclose(each.sum(axis=1), 1)
+        assert each.min() >= 0
+    assert (chances[0] is chances[1]) == paired
+    found = [truth_by_loops(model, each) for model, each in zip(both, chances, strict=True)]
+    assert found[0] - found[1] == pytest.approx(difference, abs=1e-5)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_noise_is_that_of_drawn_labels_and_rows(weighted):
+    """Variance over 4000 draws against labels drawn and evaluated one by one, by the estimator itself."""
+    both = models(60, 2, 1, weighted)
+    law = Difference(both, True)
+    known, w = law.chances()[0], both[0].weights
+    rng, drawn = np.random.default_rng(0), []
+    samples = [cs.Sample(m.outcomes, m.announced, labels=[0, 1], sample_weight=w) for m in both]
+    for _ in range(1000):
+        y = (rng.random(60) < known[:, 1]).astype(int)
+        errors = [L2(cs.Sample(y, s.y_prob, labels=[0, 1], sample_weight=w)) for s in samples]
+        drawn.append(errors[0] - errors[1])
+    rows = 0.0
+    move = []
+    for i in range(60):
+        each = 0.0
+        for model, sign in zip(both, (1, -1), strict=True):
+            near = model.cells == model.cells[i]
+            mean = np.average((known - model.announced)[near, 1], weights=w[near])
+            each += sign * (2 * mean * (known - model.announced)[i, 1] - mean**2)
+        move.append(each)
+    share = w / w.sum()
+    rows = float((share**2 * (np.array(move) - share @ np.array(move)) ** 2).sum())
+    noise = law.noise(4000, np.random.default_rng(1))
+    assert noise.mean() == pytest.approx(0, abs=4 * noise.std() / np.sqrt(4000))
+    assert noise.var() == pytest.approx(np.var(drawn) + rows, rel=0.25)
+
+
+def test_few_events_are_drawn_midway():
+    """No event in 300 rows that were announced with 0.2 and 1.8 %: the errors are equal at the chance of 1 %."""
+    made = [cs.Sample(np.zeros(300), np.full(300, p), labels=[0, 1]) for p in (0.002, 0.018)]
+    one = cs.DebiasedL2(cs.EqualMass(1))
+    both = tuple(erring(one, Expanded.of(one, each), each) for each in made)
+    np.testing.assert_allclose(Difference(both, True).chances()[0][:, 1], 0.01, rtol=1e-4)
+    found = comparison_test(*made, one, n_resamples=999, rng=0)
+    assert found.difference_pvalue == pytest.approx(binom.cdf(0, 300, 0.01) + binom.sf(5, 300, 0.01), abs=0.03)
+
+
+def test_zero_is_left_out_of_the_interval_only_where_it_is_rejected():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        e = rng.uniform(0.02, 0.1, 300)
+        y, w = (rng.random(300) < e).astype(int), rng.lognormal(0, 1, 300)
+        a, b = (cs.Sample(y, k * e, labels=[0, 1], sample_weight=w) for k in (0.3, 1.7))
+        found = comparison_test(a, b, L2, n_resamples=99, rng=seed)
+        low, high = found.confidence_interval
+        assert low <= 0 <= high or found.difference_pvalue <= 0.05
