@@ -133,7 +133,7 @@ def test_draws_are_rademacher_signs_of_the_residuals():
 
 
 def test_centred_signs_sum_to_zero_over_the_rows():
-    sample = make_sample(2, weighted=True)
+    sample = make_sample(2)
     total = cs.ECE(cs.FixedEdges([0, 1]))
     constant = cs.Sample.of(replace(sample.predictions, rows=np.full((len(sample), 2), 0.5)), sample.outcomes)
     everywhere = replace(constant.predictions, rows=np.tile([0.5, 0.5], (len(sample), 1)))
