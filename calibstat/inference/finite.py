@@ -172,7 +172,7 @@ def most_variable(low: Floats, high: Floats) -> Floats:
     array([[0.6, 0.1, 0.3]])
     """
     if low.shape[1] == 2:
-        event = np.clip(0.5, low[:, 1], high[:, 1])
+        event = np.clip(0.5, np.maximum(low[:, 1], 1 - high[:, 0]), np.minimum(high[:, 1], 1 - low[:, 0]))
         return np.stack([1 - event, event], axis=1)
     below, above = np.zeros((len(low), 1)), np.ones((len(low), 1))
     for _ in range(50):
