@@ -61,6 +61,8 @@ def load(path: str | Path) -> Calibrator:
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or {"format", "checksum", "calibrator"} - set(content):
+            raise ValueError("it is not what save() writes: an object with format, checksum and calibrator")
         if content["format"] != FORMAT:
             raise ValueError(f"its format is {content['format']!r}, expected {FORMAT!r}: fit and save it again")
         if content["checksum"] != _checksum(content["calibrator"]):

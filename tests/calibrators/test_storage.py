@@ -225,3 +225,11 @@ def test_deep_files_are_refused(text, tmp_path):
     path.write_text(text)
     with pytest.raises(ValueError, match="does not hold a calibrator of this package: it is nested too deeply"):
         cal.load(path)
+
+
+@pytest.mark.parametrize("text", ["null", "[]", "3", "{}", '{"format": "calibstat calibrator"}'])
+def test_other_json_is_refused_in_words(text, tmp_path):
+    path = tmp_path / "other.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"it is not what save\(\) writes: an object with format, checksum"):
+        cal.load(path)
