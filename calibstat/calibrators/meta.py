@@ -183,8 +183,8 @@ class OneVsRest(Calibrator):
 
     A row for which all of them say 0 gets equal probabilities. Each class needs its own events: with five rows for each
     of 100 classes and right predictions, Platt() added 0.45 to the log loss and Beta() 1.1; Smooth(), which may leave a
-    class as it is, added 0.05 at most. It chooses for each class alone, before rows are divided by their sum: in two of
-    six samples of 500 predictions of ten classes, four in five of them above 0.99, it added 0.13 and 0.25, where
+    class as it is, added 0.05 at most. It chooses for each class alone, before rows are divided by their sum: in one of
+    six samples of 500 predictions of ten classes, four in five of them above 0.99, it added 0.13, where
     Temperature() took 0.03 away in each.
 
     Parameters

@@ -140,6 +140,9 @@ def first_good(
         design, matrix = natural_spline(scores, knots), penalty * roughness(knots)
         start = start if start is not None and len(start) == len(knots) else None
         start = fit_finite(design, goals, weights, event, matrix, start).coefficients[0]
+        if found and ((design @ start > 0) == targets)[weights > 0].all():
+            # Separated rows have no maximum, and one step of Newton says nothing of a row left out.
+            continue
         found.append((knots, penalty, start))
         left_out.append(losses_of_rows_left_out(design, start, matrix, targets, weights))
     return found[simplest(np.array(left_out), weights)]

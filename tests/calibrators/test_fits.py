@@ -287,3 +287,10 @@ def test_a_temperature_is_recovered():
     sample = world.sample(50_000, rng=5)
     found = cal.Temperature().fit(sample.y_prob, sample.outcomes).temperature_
     assert abs(found - 2) < 0.05
+
+
+@pytest.mark.parametrize("kind", [cal.Smooth, cal.Spline])
+def test_models_that_separate_the_rows_are_not_chosen(kind):
+    p = np.r_[np.linspace(0.05, 0.3, 60), np.linspace(0.4, 0.95, 60)]
+    fitted = kind().fit(p, p > 0.35)
+    np.testing.assert_allclose(fitted.predict_proba(p)[:, 1], p, rtol=1e-9)
