@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +25,7 @@ from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import RNG, Floats, Ints
+from calibstat.data.arrays import RNG, Floats, Ints, effective_rows
 from calibstat.data.parameters import LEVEL, Count, NotNegative, at_least_one, check_arguments, check_share
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
@@ -39,6 +40,8 @@ from calibstat.lenses.base import Lens
 
 # Events, and non-events, that a group must expect by default.
 MIN_EXPECTED = 10.0
+# Events, and non-events, for a standard error that large samples justify.
+_MIN_OBSERVED = 10
 
 
 def equal_curves_test(
@@ -73,6 +76,12 @@ def equal_curves_test(
     those of all redraws (min-p, Westfall & Young 1993). Redraws know small groups and rare events, which large-sample
     laws do not; asymptotic is only that the spline must follow the curve. With weights all sums are weighted, and the
     null says that the outcome does not depend on the weight either.
+
+    How much the odds of the event differ is reported beside the tests: one logistic regression on the spline and the
+    groups (statsmodels) gives for each group the ratio of its odds to those of the other groups at the same prediction
+    (their geometric mean, weighted by size). The standard errors come from the sandwich covariance of rows (White 1982)
+    or clusters (Liang & Zeger 1986), which large samples justify; no p-value is taken from them. A group with fewer
+    than ten events, or non-events, has no ratio.
 
     Parameters
     ----------
@@ -132,23 +141,14 @@ def equal_curves_test(
     seen, index = seen.take(rows), np.searchsorted(kept, levels.index[rows])
     curve = PooledCurve.fit(seen)
     compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, clusters)
-    values = compare(curve.residual[None])[0]
-    draws = replicate(compare, noise, n_resamples, len(rows), stream_of(rng, levels.variable))
-    evidence = np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]])
-    found = joint_test(np.array([values[:-1].max(), values[-1]]), [evidence], standardize="ranks")
-    each = single_step(values[:-1], draws[:, :-1])
+    names = [levels.names[code] for code in kept]
     return EqualCurvesTest(
         variable=levels.variable,
-        groups=tuple(levels.names[code] for code in kept),
+        groups=tuple(names),
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
-        group_pvalues=tuple(np.resize(each, len(kept)).tolist()),
-        covariance_statistic=float(values[:-1].max()),
-        covariance_pvalue=float(found.pvalues[0]),
-        regression_statistic=float(values[-1]),
-        regression_df=compare.roots.shape[1],
-        regression_pvalue=float(found.pvalues[1]),
-        pvalue=found.pvalue,
+        **_tested(compare, noise, n_resamples, stream_of(rng, levels.variable)),
+        **_odds([f"{levels.variable} {name}" for name in names], seen, index, clusters),
         left_out=tuple(left_out),
         lens=lens,
         n=len(index),
@@ -295,6 +295,85 @@ def _range(rows: Floats, stops: Ints) -> Floats:
     return np.maximum(sums.max(axis=-1), 0) - np.minimum(sums.min(axis=-1), 0)
 
 
+def _tested(compare: Comparison, noise: Any, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
+    """Return both statistics with their p-values, and those of the groups, from the same redraws."""
+    values = compare(compare.curve.residual[None])[0]
+    draws = replicate(compare, noise, n_resamples, len(compare.order), rng)
+    evidence = np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]])
+    found = joint_test(np.array([values[:-1].max(), values[-1]]), [evidence], standardize="ranks")
+    each = single_step(values[:-1], draws[:, :-1])
+    return {
+        "group_pvalues": tuple(np.resize(each, compare.columns.shape[1] // 2 + 1).tolist()),
+        "covariance_statistic": float(values[:-1].max()),
+        "covariance_pvalue": float(found.pvalues[0]),
+        "regression_statistic": float(values[-1]),
+        "regression_df": compare.roots.shape[1],
+        "regression_pvalue": float(found.pvalues[1]),
+        "pvalue": found.pvalue,
+    }
+
+
+def _odds(names: list[str], seen: Sample, index: Ints, by: str | None) -> dict[str, Any]:
+    """Return the odds ratios, the standard errors of their logarithms, and the groups that have none."""
+    codes = np.arange(len(index)) if by is None else cluster_codes(seen.predictions, by)
+    reasons = [_too_few(seen, rows, codes, by) for rows in (np.flatnonzero(index == g) for g in range(len(names)))]
+    used = np.flatnonzero([not reason for reason in reasons])
+    ratios, errors = np.full((2, len(names)), np.nan)
+    why = "has no other group of enough events and non-events beside it"
+    if len(used) > 1:
+        rows = np.flatnonzero(np.isin(index, used))
+        fitted = log_odds(seen.take(rows), np.searchsorted(used, index[rows]), codes[rows])
+        ratios[used], errors[used] = np.exp(fitted[0]), fitted[1]
+        why = "shares hardly any predictions with the others, or the prediction separates its outcomes"
+    return {
+        "odds_ratios": tuple(ratios.tolist()),
+        "standard_errors": tuple(errors.tolist()),
+        "without_odds": tuple(
+            LeftOut(names[g], int((index == g).sum()), reasons[g] or why) for g in np.flatnonzero(np.isnan(ratios))
+        ),
+    }
+
+
+def _too_few(seen: Sample, rows: Ints, codes: Ints, by: str | None) -> str:
+    """Say what a group has too few of: events or non-events, in effect, or clusters in which there are any."""
+    weights = all_weights(seen.predictions, None)[rows]
+    for what, outcome in (("events", 1), ("non-events", 0)):
+        count = effective_rows(np.bincount(codes[rows], weights * (seen.outcomes[rows] == outcome)))
+        if count < _MIN_OBSERVED:
+            has = f"{count:.3g} {what}" if by is None else f"{what} in as good as {count:.3g} clusters of equal size"
+            return f"has {has}, fewer than {_MIN_OBSERVED}"
+    return ""
+
+
+def log_odds(seen: Sample, index: Ints, codes: Ints) -> Floats:
+    """Return log odds ratios of groups and their standard errors (2, G), from one logistic regression.
+
+    Each group is held against the weighted mean of the others. `codes` (n,) are clusters, each row one of its own where
+    there are none. A ratio about which the regression knows less than one row of even odds (a standard error of 2) is
+    NaN.
+    """
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    curve = PooledCurve.fit(seen)
+    mass = np.bincount(index, curve.weights)
+    others = np.where(np.eye(len(mass)) > 0, 0, mass) / (mass.sum() - mass)[:, None]
+    columns = (index[:, None] == np.arange(1, len(mass))).astype(float)
+    columns -= curve.basis @ (curve.basis.T @ columns) / len(index)
+    if np.linalg.eigvalsh(columns.T @ columns)[0] <= SAME * len(index):
+        return np.full((2, len(mass)), np.nan)
+    design = np.column_stack([curve.basis, columns])
+    contrasts = np.zeros((len(mass), design.shape[1]))
+    contrasts[:, curve.basis.shape[1] :] = (np.eye(len(mass)) - others)[:, 1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about separated outcomes, which leave no information
+        model = GLM(seen.outcomes.astype(float), design, family=Binomial(), var_weights=curve.weights)
+        fit = model.fit(tol=1e-12, cov_type="cluster", cov_kwds={"groups": codes})
+    naive = np.einsum("gi,ij,gj->g", contrasts, fit.normalized_cov_params, contrasts)
+    errors = np.sqrt(np.einsum("gi,ij,gj->g", contrasts, fit.cov_params(), contrasts))
+    return np.where(naive < 4, [contrasts @ fit.params, errors], np.nan)
+
+
 _QUESTION = (
     "does as much happen in every group where the prediction is the same? (This is not about miscalibration: the model "
     "may be off in all groups alike.)"
@@ -322,6 +401,12 @@ class EqualCurvesTest(Result):
     regression_df : int
     pvalue : float
         Of the smaller of the two, among redraws.
+    odds_ratios : tuple of float
+        For each group, its odds of the event over those of the other groups at the same prediction; NaN without one.
+    standard_errors : tuple of float
+        Of the logarithms of the odds ratios, for large samples. No p-value comes from them.
+    without_odds : tuple of LeftOut
+        The groups that have no odds ratio, with the reason.
     left_out : tuple of LeftOut
     lens : Lens
     n, n_resamples : int
@@ -343,6 +428,9 @@ class EqualCurvesTest(Result):
     regression_df: int
     regression_pvalue: float
     pvalue: float
+    odds_ratios: tuple[float, ...]
+    standard_errors: tuple[float, ...]
+    without_odds: tuple[LeftOut, ...]
     left_out: tuple[LeftOut, ...]
     lens: Lens
     n: int
@@ -384,8 +472,13 @@ class EqualCurvesTest(Result):
         )
 
     def _rows(self) -> list[dict[str, Any]]:
-        groups = zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
-        return [{"group": name, "n": n, "gap": gap, "pvalue_adjusted": p} for name, n, gap, p in groups]
+        names = ("group", "n", "gap", "odds_ratio", "standard_error", "pvalue_adjusted")
+        return [dict(zip(names, each, strict=True)) for each in self._columns()]
+
+    def _columns(self) -> Iterator[tuple[str, int, float, float, float, float]]:
+        """Iterate over the groups."""
+        odds = (self.odds_ratios, self.standard_errors)
+        return zip(self.groups, self.sizes, self.gaps, *odds, self.group_pvalues, strict=True)
 
     def _values(self) -> dict[str, Any]:
         return {
@@ -394,21 +487,29 @@ class EqualCurvesTest(Result):
             **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source"),
             **({} if self.clusters is None else self.clusters.to_dict()),
             "groups": self._rows(),
+            "without_odds": self.without_odds,
             "left_out": self.left_out,
         }
 
     def _table(self) -> list[list[str]]:
         rows = [
-            [f"{self.variable} {name}", str(n), f"{gap:+.4f}", pvalue_cell(p)]
-            for name, n, gap, p in zip(self.groups, self.sizes, self.gaps, self.group_pvalues, strict=True)
+            [f"{self.variable} {name}", str(n), f"{gap:+.4f}", f"{odds:.3g}", f"{error:.2g}", pvalue_cell(p)]
+            for name, n, gap, odds, error, p in self._columns()
         ]
-        return [["group", "n", "more happens by", "adjusted p"], *rows]
+        return [["group", "n", "more happens by", "odds x", "se of log", "adjusted p"], *rows]
 
     def _details(self) -> list[tuple[str, str]]:
-        covariance = pvalue_cell(self.covariance_pvalue)
+        covariance, units = pvalue_cell(self.covariance_pvalue), "rows" if self.clusters is None else "clusters"
         details = [
             ("question", _QUESTION),
             ("more by", "mean of the outcome minus a logistic spline of the prediction in all rows"),
+            (
+                "odds x",
+                "odds of the event over those of the other groups at the same prediction, by a logistic regression; "
+                f"standard errors are for large samples, from the sandwich covariance of {units}, and no p-value is "
+                "taken from them",
+            ),
+            ("no odds", left_out_text(self.without_odds)),
             (
                 "adjusted p",
                 f"cumulated covariance of outcome and group given the prediction; the largest: p = {covariance}",

@@ -9,7 +9,7 @@ from statsmodels.genmod.generalized_linear_model import GLM
 
 import calibstat as cs
 from calibstat._logistic import clipped_logit
-from calibstat.auditing.curves import Comparison, PooledCurve, equal_curves_test, spline_basis
+from calibstat.auditing.curves import Comparison, PooledCurve, equal_curves_test, log_odds, spline_basis
 
 
 def world(n=1000, seed=0, levels=2, shift=0.0):
@@ -201,3 +201,121 @@ def test_few_clusters_are_refused():
     )
     with pytest.raises(ValueError, match="'patient' has 5 clusters in these groups, but a test by signs"):
         equal_curves_test(few, "g", clusters="patient", n_resamples=99, rng=0)
+
+
+def groups_of(sample):
+    return np.unique(sample.predictions.variables["g"].values, return_inverse=True)[1]
+
+
+@pytest.mark.parametrize("levels", [2, 4])
+def test_odds_ratios_are_those_of_a_regression_of_statsmodels(levels):
+    """The mean of the others' log-odds is a contrast; statsmodels gives its standard error."""
+    sample = world(1200, levels=levels, shift=0.8)
+    found, index = equal_curves_test(sample, "g", n_resamples=19, rng=0), groups_of(sample)
+    member = (index[:, None] == np.arange(levels)).astype(float)  # the basis holds the constant: leave one of it out
+    basis = PooledCurve.fit(sample).basis
+    assert np.ptp(basis[:, 0]) == pytest.approx(0, abs=1e-9)
+    fit = GLM(sample.outcomes.astype(float), np.column_stack([member, basis[:, 1:]]), family=Binomial()).fit(
+        tol=1e-12, cov_type="HC0"
+    )
+    correction = np.sqrt(1200 / (1200 - fit.params.size))
+    for g in range(levels):
+        others = np.where(np.arange(levels) == g, 0, found.sizes)
+        contrast = np.zeros(fit.params.size)
+        contrast[:levels] = np.eye(levels)[g] - others / others.sum()
+        tested = fit.t_test(contrast)
+        assert np.log(found.odds_ratios[g]) == pytest.approx(float(np.squeeze(tested.effect)), rel=1e-6)
+        assert found.standard_errors[g] == pytest.approx(correction * float(np.squeeze(tested.sd)), rel=1e-6)
+    if levels == 2:
+        assert found.odds_ratios[0] * found.odds_ratios[1] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("make", [lambda sample: sample, weighted], ids=["plain", "weighted"])
+@pytest.mark.parametrize("shift", [0.0, 0.8])
+def test_known_odds_ratios_are_estimated(make, shift):
+    """In the world the odds of group a are exp(shift) times those of all others, at every prediction."""
+    sample = make(world(8000, seed=3, levels=4, shift=shift))
+    estimate, error = log_odds(sample, groups_of(sample), np.arange(8000))
+    weights = np.ones(8000) if sample.predictions.weights is None else sample.predictions.weights
+    mass = np.bincount(groups_of(sample), weights)
+    truth = np.append(shift, -shift * mass[0] / (mass.sum() - mass[1:]))
+    assert (np.abs(estimate - truth) < 4 * error).all()
+    assert (error < 0.12).all()
+
+
+@pytest.mark.parametrize("clustered", [False, True], ids=["rows", "clusters"])
+def test_standard_errors_are_those_of_a_naive_sandwich(clustered):
+    """Bread from weights times variance, meat from the squared sums of weighted scores, of rows or of clusters."""
+    sample = weighted(world(600, shift=0.5))
+    index, y = groups_of(sample), sample.outcomes.astype(float)
+    codes = np.arange(600) // 10 if clustered else np.arange(600)
+    weights = sample.predictions.weights / sample.predictions.weights.mean()
+    design = np.column_stack([PooledCurve.fit(sample).basis, index == 1])
+    eta = GLM(y, design, family=Binomial(), var_weights=weights).fit(tol=1e-12).fittedvalues
+    bread, meat = np.zeros((2, design.shape[1], design.shape[1]))
+    for x, w, e in zip(design, weights, eta, strict=True):
+        bread += w * e * (1 - e) * np.outer(x, x)
+    for c in range(codes.max() + 1):
+        score = sum(weights[i] * (y[i] - eta[i]) * design[i] for i in np.flatnonzero(codes == c))
+        meat += np.outer(score, score)
+    inverse, n, k = np.linalg.inv(bread), 600, design.shape[1]
+    groups = codes.max() + 1
+    correction = groups / (groups - 1) * (n - 1) / (n - k)
+    error = np.sqrt(correction * (inverse @ meat @ inverse)[-1, -1])
+    found = log_odds(sample, index, codes)[1]
+    assert found == pytest.approx([error, error], rel=1e-6)
+
+
+def test_clusters_have_standard_errors_of_their_own():
+    """Rows ten times over say no more than rows: only clusters know it."""
+    sample, copies = world(400, shift=0.8), np.repeat(np.arange(400), 10)
+    once, many = equal_curves_test(sample, "g", n_resamples=19, rng=0), sample.take(copies)
+    patient = cs.Sample(
+        many.outcomes, many.predictions.event, variables={"g": groups_of(many), "patient": copies.astype(str)}
+    )
+    alone = equal_curves_test(patient, "g", n_resamples=19, rng=0)
+    found = equal_curves_test(patient, "g", clusters="patient", n_resamples=19, rng=0)
+    assert found.standard_errors == pytest.approx(once.standard_errors, rel=0.1)
+    assert alone.standard_errors[0] < 0.4 * found.standard_errors[0]
+    assert "sandwich covariance of clusters" in " ".join(str(found).split())
+
+
+def test_groups_without_odds_say_why():
+    rng = np.random.default_rng(0)
+    g, p = rng.choice(list("abc"), 900), rng.random(900)
+    never = cs.Sample((rng.random(900) < p) & ((g != "c") | (np.arange(900) < 9)), p, variables={"g": g})
+    found = equal_curves_test(never, "g", n_resamples=19, rng=0)
+    assert np.isnan(found.odds_ratios).tolist() == [False, False, True]
+    assert found.odds_ratios[0] * found.odds_ratios[1] == pytest.approx(1)  # what is left are two groups
+    (few,) = found.without_odds
+    assert (few.name, few.n) == ("g c", found.sizes[2])
+    assert few.reason.endswith("events, fewer than 10")
+    assert f"g c (n = {few.n}) {few.reason}" in " ".join(str(found).split())
+    json.dumps(found.to_dict(), allow_nan=False)
+    two = equal_curves_test(never, {"g": np.where(g == "c", "c", "ab")}, n_resamples=19, rng=0)
+    assert [each.reason[:18] for each in two.without_odds] == ["has no other group", few.reason[:18]]
+
+
+def test_events_of_few_clusters_are_few():
+    """A group of 300 rows whose events all stem from 3 patients has no standard error that large samples justify."""
+    rng = np.random.default_rng(0)
+    patient, p = np.arange(1200) // 10, rng.uniform(0.05, 0.3, 1200)
+    happened = np.where(patient < 30, patient % 10 == 0, rng.random(1200) < p)
+    variables = {"g": np.where(patient < 30, "few", "many"), "patient": patient}
+    sample = cs.Sample(happened, p, variables=variables)
+    found = equal_curves_test(sample, "g", clusters="patient", n_resamples=19, rng=0)
+    assert found.without_odds[0].reason == "has events in as good as 3 clusters of equal size, fewer than 10"
+    assert np.isfinite(equal_curves_test(sample, "g", n_resamples=19, rng=0).odds_ratios).all()
+
+
+def test_odds_that_the_prediction_hides_are_not_given():
+    """A group with a prediction of its own, and outcomes that follow from the prediction."""
+    rng = np.random.default_rng(0)
+    g = rng.choice(list("abc"), 900)
+    p = np.where(g == "c", 0.8, rng.choice([0.2, 0.4, 0.6], 900))
+    apart = equal_curves_test(cs.Sample(rng.random(900) < p, p, variables={"g": g}), "g", n_resamples=19, rng=0)
+    p = rng.random(900)
+    perfect = equal_curves_test(cs.Sample(p > 0.5, p, variables={"g": g}), "g", n_resamples=19, rng=0)
+    for found in (apart, perfect):
+        assert np.isnan(found.odds_ratios + found.standard_errors).all()
+        assert "shares hardly any predictions with the others" in found.without_odds[2].reason
