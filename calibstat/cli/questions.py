@@ -434,7 +434,7 @@ def increment_test(
         null="strong" if joint else "weak",
         n_resamples=n_resamples,
         level=level,
-        rng=stream_of(rng, repr(question.estimator)),
+        rng=stream_of(rng, question.estimator),
     )
     law = "redrawn labels" if joint else "the larger p-value of redrawn labels and of centred random signs"
     merged = re.search(r"; cells .* merged: (?!(\d+) of \1 ).*", found.hypothesis)

@@ -411,10 +411,8 @@ def _shares(prevalence: Any, classes: Classes) -> Floats:
 _BY_ACCIDENT = 1e-6
 
 
-def refuse_weights_of_labels(outcomes: Ints, weights: Floats | None, classes: Classes) -> None:
+def refuse_weights_of_labels(outcomes: Ints, weights: Floats, classes: Classes) -> None:
     """Raise if weights (n,) are constant within each class but not over classes, and that is no accident."""
-    if weights is None:
-        return
     of_class = np.full(len(classes), np.nan)
     of_class[outcomes] = weights
     if (of_class[outcomes] != weights).any():

@@ -39,13 +39,13 @@ class Streams:
         return self[crc32(_ADDRESS.sub("", name).encode())]
 
 
-def stream_of(rng: RNG, tested: str) -> np.random.Generator:
+def stream_of(rng: RNG, tested: object) -> np.random.Generator:
     """Return the stream of what is `tested`: with one integer, different tests have independent draws.
 
     A Generator is used as it is, and moves on.
     """
     generator = as_generator(rng)
-    return generator if generator is rng else Streams(generator).named(tested)
+    return generator if rng is None or generator is rng else Streams(generator).named(str(tested))
 
 
 def draw_blocks(

@@ -40,7 +40,8 @@ def check_sample(sample: Any) -> None:
     """Refuse anything but a sample, and one whose weights depend on the label alone."""
     if not isinstance(sample, Sample):
         raise TypeError(f"sample is {_kind_of(sample)}, but a Sample is expected: for example Sample(y_true, y_prob).")
-    refuse_weights_of_labels(sample.outcomes, sample.predictions.weights, sample.labels)
+    if sample.predictions.weights is not None:
+        refuse_weights_of_labels(sample.outcomes, sample.predictions.weights, sample.labels)
 
 
 def check_lens(lens: Any) -> Lens:

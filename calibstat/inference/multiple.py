@@ -372,7 +372,7 @@ def omnibus_test(
     _refuse_few(redraws, level, len(members) if (combine, standardize) == ("max-t", "ranks") else 1)
     family = family_of(members)
     evaluator, values = _evaluated(family, members, lens, seen)
-    stream = stream_of(rng, repr(lens)) if lens.parts else as_generator(rng)
+    stream = stream_of(rng, lens) if lens.parts else as_generator(rng)
     drawn = draw_together(redraws, family, seen, stream, evaluator)
     kinds = [family.evidences(each.samples) for each in drawn]
     found = joint_test(family.evidences(values), kinds, adjust, standardize, combine)

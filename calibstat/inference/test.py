@@ -121,11 +121,13 @@ many rows.
     if np.isnan(value):
         why = why_undefined(estimator)
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
-    generator = stream_of(rng, repr(estimator))
+    generator = stream_of(rng, estimator)
     null, distribution = _distribution(null, core, seen, generator, evaluator)
     interval = distribution.pvalue_interval(value)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
+    if null.groups is not None:
+        question = replace(question, clusters=ClusterCount.of(seen.predictions, null.groups))
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
@@ -133,7 +135,7 @@ many rows.
         pvalue_interval=interval,
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
-        question=replace(question, clusters=ClusterCount.of(seen.predictions, null.groups)),
+        question=question,
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
