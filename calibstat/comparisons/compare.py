@@ -37,9 +37,9 @@ from calibstat.estimators.squared import DebiasedL2
 from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
+from calibstat.inference.differences import with_large_cells
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval
-from calibstat.inference.large_cells import with_large_cells
 from calibstat.inference.multiplicity import (
     Adjust,
     adjust_pvalues,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator
@@ -21,18 +21,21 @@ from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
+    apart,
     difference_error,
+    error_of_rows,
     kept_rows,
+    merging_note,
     midway_variance,
     other_rows,
     same_labels,
     same_rows,
     unseen_rows_variance,
+    with_large_cells,
     wrapped_pvalue,
 )
 from calibstat.inference.equal_errors import Difference, Erring, means_of_cells
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
-from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws
 from calibstat.inference.results import (
     CalibrationTest,
@@ -72,7 +75,8 @@ def comparison_test(
     the smaller exact p-value of "this model is calibrated" (intersection-union of the two cases; Dimitriadis & Puke
     2026). It rejects only where the models differ and not both are calibrated. The ends of the interval are the
     differences that the noise there hardly reaches. Scores, the area under the ROC curve (DeLong et al. 1988) and the
-    slope have a normal p-value, from the influence of each row.
+    slope have a normal p-value, from the influence of each row; with weights one of Student's law, with a correction
+    for rows with a large share of the weight (CR2, Bell & McCaffrey 2002).
 
     For two outcomes the result also has the difference of what a linear recalibration would gain each model: more
     powerful against errors that a straight line removes, blind to others. It is a second test of the same rows: choose
@@ -111,7 +115,8 @@ def comparison_test(
     Raises
     ------
     ValueError
-        If paired rows are not the same, labels differ, the estimator has no expansion, or a cell holds too few rows.
+        If paired rows are not the same, labels differ, the estimator has no expansion, a cell holds too few rows, or
+        one row has more than half of the weight.
 
     Examples
     --------
@@ -214,9 +219,9 @@ def _compared(
     difference = values[0].value - values[1].value
     size = max(each.size for each in values)
     if own is None:
-        error = difference_error(*values, paired)
-        single = normal_pvalue(difference, error, size)
-        reach = float(ndtri(0.5 + confidence_level / 2)) * error
+        error, freedom = difference_error(*values, paired)
+        single = normal_pvalue(difference, error, size, freedom)
+        reach = float(stdtrit(freedom, 0.5 + confidence_level / 2)) * error
         ends = difference - reach, difference + reach
     else:
         first, second = (erring(estimator, *each) for each in zip(values, seen, strict=True))
@@ -504,14 +509,18 @@ def score_difference(a: Sample, b: Sample, estimator: Estimator, paired: bool) -
     first, second = (_Scored.of(each, estimator) for each in (a, b))
     difference = first.mean - second.mean
     if paired:
-        variance = float((first.share**2 * (first.score - second.score - difference) ** 2).sum())
+        error, freedom = error_of_rows(
+            first.share * (first.score - second.score - difference), first.share, np.zeros(len(first.share))
+        )
         if first.others < FEW_OTHERS:
             slope = first.slope - second.slope
-            variance = max(variance, midway_variance(first.share, slope, first.prediction, second.prediction))
+            midway = midway_variance(first.share, slope, first.prediction, second.prediction)
+            error = max(error, float(np.sqrt(midway)))
     else:
-        variance = first.variance + second.variance
-    error = float(np.sqrt(variance))
-    return ScoreDifference(difference, error, normal_pvalue(difference, error, max(first.mean, second.mean)))
+        error, freedom = apart(
+            *((each.influence, each.share, np.zeros(len(each.share)), each.unseen) for each in (first, second))
+        )
+    return ScoreDifference(difference, error, normal_pvalue(difference, error, max(first.mean, second.mean), freedom))
 
 
 @dataclass(frozen=True, eq=False)
@@ -543,10 +552,13 @@ class _Scored:
         return float(self.share @ self.score)
 
     @property
-    def variance(self) -> float:
-        """The variance of the mean, with what equal outcomes may hide."""
-        seen = float((self.share**2 * (self.score - self.mean) ** 2).sum())
-        return seen + unseen_rows_variance(self.share, self.slope, self.others == 0)
+    def influence(self) -> Floats:
+        return self.share * (self.score - self.mean)
+
+    @property
+    def unseen(self) -> float:
+        """The variance of the mean that equal outcomes may hide."""
+        return unseen_rows_variance(self.share, self.slope, self.others == 0)
 
 
 class RecalibrationDifference(NamedTuple):

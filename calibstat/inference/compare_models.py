@@ -15,7 +15,6 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import random_signs, replicate
 from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import behind, check_sample, look_through
 from calibstat.inference.compare import (
@@ -27,10 +26,17 @@ from calibstat.inference.compare import (
     pvalue_of_difference,
     root_mean_square,
 )
-from calibstat.inference.differences import Expanded, difference_error, same_labels, same_rows, wrapped_pvalue
+from calibstat.inference.differences import (
+    Expanded,
+    difference_error,
+    merging_note,
+    same_labels,
+    same_rows,
+    with_large_cells,
+    wrapped_pvalue,
+)
 from calibstat.inference.equal_errors import Difference
 from calibstat.inference.intervals import normal_pvalue, standardized
-from calibstat.inference.large_cells import merging_note, with_large_cells
 from calibstat.inference.multiplicity import (
     Adjust,
     adjust_pvalues,
@@ -61,7 +67,7 @@ def compare_models(
     Each pair is tested as by `comparison_test`: the p-value is the larger of that of the difference, by labels redrawn
     where both errors are equal, and of twice the smaller exact p-value of the two models by themselves, so that it
     holds whether or not both errors are zero. By default these p-values are adjusted by Holm's method. With "max-t" the
-    differences are adjusted by the largest one of all pairs, whose joint law comes from random signs times the
+    differences are adjusted by the largest one of all pairs, whose joint law is normal, with the covariance of the
     influences of the rows, and the exact p-values by Bonferroni over the models. If some models may all be calibrated
     while others share an error (four models or more), each part gets half of the level.
 
@@ -135,7 +141,7 @@ def compare_models(
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(single, pairs, strict=True)])
     drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
-    scores = _scores(z, single, n_resamples) if squared else z
+    scores = _scores(z, single, n_resamples if squared else np.inf)
     adjusted = _max_t(np.abs(scores), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
     columns = zip(pairs, differences, errors, z, single, wrapped, adjusted, strict=True)
     return ModelComparison(
@@ -162,22 +168,22 @@ def _each_pair(
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Return the standard error and the p-value (P,) of each difference by itself, as `comparison_test` does."""
-    if not values[0].squared:
-        errors = np.array([difference_error(values[a], values[b], paired=True) for a, b in pairs])
-        differences = np.array([values[a].value - values[b].value for a, b in pairs])
-        sizes = [max(values[a].size, values[b].size) for a, b in pairs]
-        return errors, np.array([normal_pvalue(*each) for each in zip(differences, errors, sizes, strict=True)])
-    models = [erring(estimator, *each) for each in zip(values, seen, strict=True)]
+    squared = values[0].squared
+    models = [erring(estimator, *each) for each in zip(values, seen, strict=True)] if squared else []
     found = []
     for a, b in pairs:
-        noise = Difference((models[a], models[b]), True).noise(n_resamples, rng)
-        size = max(values[a].size, values[b].size)
-        found.append((root_mean_square(noise), pvalue_of_difference(values[a].value - values[b].value, noise, size)))
+        difference, size = values[a].value - values[b].value, max(values[a].size, values[b].size)
+        if models:
+            noise = Difference((models[a], models[b]), True).noise(n_resamples, rng)
+            found.append((root_mean_square(noise), pvalue_of_difference(difference, noise, size)))
+        else:
+            error, freedom = difference_error(values[a], values[b], paired=True)
+            found.append((error, normal_pvalue(difference, error, size, freedom)))
     errors, single = np.array(found).T
     return errors, single
 
 
-def _scores(z: Floats, pvalues: Floats, n_resamples: int) -> Floats:
+def _scores(z: Floats, pvalues: Floats, n_resamples: float) -> Floats:
     """Return differences in standard errors, or the normal scores of their p-values where these are smaller.
 
     A p-value that no draw reaches, the smallest possible one, has no score.
@@ -229,14 +235,13 @@ def _worse(estimator: Estimator) -> int:
 def _joint_draws(
     values: Sequence[Expanded], pairs: list[tuple[int, int]], errors: Floats, n_resamples: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw standardised differences (R, P) under equal errors: influences of the rows, times random signs.
+    """Draw standardised differences (R, P) under equal errors, normal, with the covariance that influences show.
 
-    Where the standard error of a pair is larger than the influences show (`difference_error`), normal noise is added.
+    Where the standard error of a pair is larger than the influences show (`difference_error`), noise is added.
     """
     influence = np.stack([each.influence for each in values], axis=-1)
     influence = influence - values[0].share[:, None] * influence.sum(axis=0)
-    n = len(influence)
-    sums = replicate(lambda signs: signs @ influence, random_signs(n), n_resamples, n, rng)
+    sums = _normal_sums(influence, n_resamples, rng)
     first, second = np.array(pairs).T
     spread = np.sqrt(((influence[:, first] - influence[:, second]) ** 2).sum(axis=0))
     unseen = np.sqrt(np.maximum(errors**2 - spread**2, 0.0))
@@ -246,6 +251,12 @@ def _joint_draws(
     scale = np.maximum(errors, spread)
     known = scale > ROUNDING * np.abs(influence).max(initial=0.0)
     return np.where(known, noise / np.where(known, scale, 1.0), 0.0)
+
+
+def _normal_sums(rows: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:
+    """Draw sums (R, M) of the rows of (n, M), each times a normal number of its own."""
+    root = np.linalg.qr(rows, mode="r")
+    return np.asarray(rng.standard_normal((n_resamples, len(root))) @ root)
 
 
 def _max_t(size: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, int]]) -> Floats:
@@ -293,7 +304,7 @@ def set_pvalues(z: Floats, drawn: Floats, own: Floats, pairs: list[tuple[int, in
 
 _METHODS = {
     "holm": "Holm's method over pairs",
-    "max-t": "the largest difference of all pairs (random signs), Bonferroni over models",
+    "max-t": "the largest difference of all pairs (normal law), Bonferroni over models",
     "fdr_by": "Benjamini and Yekutieli's method over pairs (share of false discoveries)",
 }
 NOT_FOR_PAIRS = {

@@ -14,17 +14,21 @@ counts w_i w_j W_b / (W P_b) in the degenerate part: the same sums, with weights
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar, final
 
 import numpy as np
 
-from calibstat.data.arrays import Floats, Ints, effective_number, effective_rows
-from calibstat.data.sample import Sample
+from calibstat.binnings.base import Binning, Cells
+from calibstat.data.arrays import Array, Floats, Ints, effective_number, effective_rows
+from calibstat.data.rounding import ROUNDING
+from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Expansion, Headline, all_weights
 from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_error
+from calibstat.nulls.multiplier import join
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
 MINIMUM_ROWS = 8
@@ -86,6 +90,14 @@ class Expanded:
         """(n,) the first-order contribution of each row to the value."""
         return self.expansion.influence
 
+    @cached_property
+    def compared(self) -> Ints:
+        """(n,) numbers of the rows from whose mean each row deviates: of its outcome for AUC, else of all."""
+        event = self.happened[:, -1].astype(np.intp)
+        sums, sizes = (np.bincount(event, each, minlength=2) for each in (self.influence, np.abs(self.influence)))
+        within = bool((sizes > 0).all() and (np.abs(sums) <= ROUNDING * sizes).all())
+        return event if within else np.zeros_like(event)
+
     @property
     def squared(self) -> bool:
         """Whether it is a sum over pairs of rows, as squared errors are: all influences vanish where it is zero."""
@@ -107,12 +119,6 @@ class Expanded:
         return effective_number(self.mass, self._sums(self.weights**2))
 
     @property
-    def degenerate(self) -> float:
-        """The part of the variance that remains if all influences are zero."""
-        pairs = self.expansion.degenerate
-        return 0.0 if pairs is None else pairs.variance
-
-    @property
     def linear(self) -> float:
         """The variance of the linear part; with in-sample means of cells it holds the degenerate part twice."""
         return self.expansion.linear
@@ -121,11 +127,6 @@ class Expanded:
     def size(self) -> float:
         """The size of the value, or that of its noise if larger, against which rounding is judged."""
         return max(abs(self.value), float(np.sqrt(self.linear)))
-
-    @property
-    def variance(self) -> float:
-        """The sum of the linear and the degenerate part, without counting the latter twice."""
-        return max(self.linear - self.degenerate, self.degenerate)
 
     @cached_property
     def others(self) -> Ints:
@@ -154,32 +155,51 @@ def _best(slope: Floats) -> Ints:
     return (slope[:, 0] < 0).astype(np.intp) if slope.shape[1] == 1 else slope.argmin(axis=1)
 
 
-def difference_variance(first: Expanded, second: Expanded, paired: bool) -> float:
-    """Return the linear or the degenerate part of the variance of a difference, whichever is larger."""
-    if not paired:
-        return first.variance + second.variance
-    linear = float(((first.influence - second.influence) ** 2).sum())
-    one, other = first.expansion.degenerate, second.expansion.degenerate
-    if one is None or other is None:
-        return linear
-    degenerate = 2 * (one.cross(one) + other.cross(other) - 2 * one.cross(other))
-    return max(linear - degenerate, degenerate)
+def difference_error(first: Expanded, second: Expanded, paired: bool) -> tuple[float, float]:
+    """Return the standard error of a difference, with the noise that few other outcomes hide, and its freedom.
 
-
-def difference_error(first: Expanded, second: Expanded, paired: bool) -> float:
-    """Return the standard error of a difference, with the noise that outcomes do not show where few of them differ.
-
-    For the same rows, those of such cells add at least the variance of outcomes drawn midway between the two models;
-    for different rows, cells of equal outcomes add what the rule of three leaves possible.
+    The values are no squared errors. For the same rows, those of cells with few other outcomes add at least the
+    variance of outcomes drawn midway between the two models; for different rows, cells of equal outcomes add what the
+    rule of three leaves possible.
     """
-    seen = difference_variance(first, second, paired)
     if not paired:
-        return float(np.sqrt(seen + first.unseen + second.unseen))
+        return apart(*((each.influence, each.weights, each.compared, each.unseen) for each in (first, second)))
+    influence = first.influence - second.influence
     few = (first.others[first.index] < FEW_OTHERS) | (second.others[second.index] < FEW_OTHERS)
-    shown = float(((first.influence - second.influence) ** 2)[few].sum())
     slope = np.where(few[:, None], first.slope - second.slope, 0.0)
     midway = midway_variance(np.ones(len(few)), slope, first.prediction, second.prediction)
-    return float(np.sqrt(seen + max(0.0, midway - shown)))
+    error, freedom = error_of_rows(influence, first.weights, first.compared)
+    return math.hypot(error, math.sqrt(max(0.0, midway - float((influence[few] ** 2).sum())))), freedom
+
+
+def apart(*values: tuple[Floats, Floats, Array, float]) -> tuple[float, float]:
+    """Return the standard error and the degrees of freedom of a difference of values of different rows.
+
+    Each has what `error_of_rows` takes, and the variance that its rows hide.
+    """
+    error, freedom = _joined([error_of_rows(*rows) for *rows, _ in values])
+    return math.sqrt(error**2 + sum(hidden for *_, hidden in values)), freedom
+
+
+def error_of_rows(influence: Floats, weights: Floats, compared: Array) -> tuple[float, float]:
+    """Return the standard error of a value and its degrees of freedom, by the influence and the weights of rows (n,).
+
+    A row with a weight of its own is like a cluster of one row (`cluster_error`), among those of the same number in
+    `compared` (n,), from whose mean it deviates.
+    """
+    if weights.min() == weights.max():
+        return math.sqrt(float((influence**2).sum())), np.inf
+    parts = [compared == number for number in np.unique(compared)]
+    for rows in parts:
+        _refuse_one_heavy(weights[rows], "row" if len(parts) == 1 else "row of an outcome")
+    return _joined([cluster_error(influence[rows], weights[rows]) for rows in parts])
+
+
+def _joined(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return the standard error of a sum of independent values, and its degrees of freedom (Welch 1947)."""
+    variance = sum(error**2 for error, _ in parts)
+    lost = sum(error**4 / freedom for error, freedom in parts)
+    return math.sqrt(variance), variance**2 / lost if lost > 0 else np.inf
 
 
 def normal_interval(
@@ -191,14 +211,15 @@ def normal_interval(
     is the variable that names the cluster of each row.
     """
     found = Expanded.of(core, seen, expansion)
-    codes, each, many = np.arange(len(seen)), "row", ""
-    error, freedom = float(np.sqrt(found.linear)), np.inf
-    if groups is not None:
+    each, many = "row", ""
+    if groups is None:  # a row with a weight is like a cluster of one row
+        error, freedom = error_of_rows(found.influence, found.weights, found.compared)
+    else:
         codes, each = clusters(seen.predictions, groups), f"value of {groups!r}"
-    if groups is not None or seen.predictions.weights is not None:  # a row with a weight is like a cluster of one row
         influence, masses = (np.bincount(codes, of).astype(float) for of in (found.influence, found.weights))
         _refuse_one_heavy(masses, each)
         error, freedom = cluster_error(influence, masses)
+    if freedom < np.inf:
         many = f", with Student's law of {freedom:.3g} degrees of freedom"
     unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm
     return NormalInterval(
@@ -212,11 +233,11 @@ def normal_interval(
 
 
 def _refuse_one_heavy(masses: Floats, what: str) -> None:
-    """Refuse an interval where one row or cluster has most of the weight (G,): nothing shows its noise."""
+    """Refuse a normal law where one row or cluster has most of the weight (G,): nothing shows its noise."""
     largest = float(masses.max() / masses.sum())
     if largest > _MOST:
         raise NoInterval(
-            f"one {what} has {100 * largest:.3g} % of the weight, and nothing shows its noise: a normal interval needs "
+            f"one {what} has {100 * largest:.3g} % of the weight, and nothing shows its noise: a normal law needs "
             "weights of which none is more than half of all"
         )
 
@@ -331,3 +352,50 @@ def wrapped_pvalue(normal: float, own: Sequence[float]) -> float:
     (0.04, 0.3)
     """
     return max(normal, min(1.0, 2 * min(own)))
+
+
+# Cells that are large enough for a variance: neighbours are merged until they are.
+
+
+@final
+@dataclass(frozen=True)
+class LargeCells(Binning):
+    """Cells of another binning; neighbours are merged, without labels, until each has enough rows for a variance."""
+
+    binning: Binning
+    rows: float = MINIMUM_ROWS
+    columns: ClassVar[int | None] = None
+
+    def cut(self, predictions: Predictions) -> Cells:
+        """Cut, then go through the cells in order and close one when it holds enough."""
+        cells = self.binning.cut(predictions)
+        joined = join(_weight_sums(cells, predictions), lambda sums: bool(effective_number(*sums) >= self.rows))
+        return Cells(int(joined.max()) + 1, joined[cells.index], "data")
+
+
+def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[Estimator, str]:
+    """Return the estimator and a note; cells are merged where a cell of a sample is too small for a variance."""
+    core = estimator.core
+    binning = core.cut_by
+    if binning is None or all(_smallest(binning, estimator, each) >= MINIMUM_ROWS for each in samples):
+        return estimator, ""
+    merged = estimator.lens | core.recut(LargeCells(binning))
+    return merged, merging_note(merged)
+
+
+def merging_note(estimator: Estimator) -> str:
+    """Say that cells are merged, where they are; else nothing."""
+    merged = isinstance(estimator.core.cut_by, LargeCells)
+    return f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows" if merged else ""
+
+
+def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:
+    """(L, 2) sums of weights and of their squares."""
+    mass = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
+    return np.stack([np.bincount(cells.index, each, minlength=cells.size) for each in (mass, mass**2)], axis=-1)
+
+
+def _smallest(binning: Binning, estimator: Estimator, sample: Sample) -> float:
+    predictions = estimator.lens.look(sample.predictions).predictions
+    rows = effective_number(*_weight_sums(binning.cut(predictions), predictions).T)
+    return float(rows[rows > 0].min(initial=MINIMUM_ROWS))

@@ -263,15 +263,11 @@ def standardized(difference: float, error: float, size: float) -> float:
     return 0.0 if abs(difference) <= tie_slack(difference, size) or error == 0 else difference / error
 
 
-def normal_pvalue(difference: float, error: float, size: float) -> float:
-    """Return the two-sided p-value of a difference (see `standardized`); 1 if it is within rounding of zero."""
-    return 2 * _normal_probability(-abs(standardized(difference, error, size)))
+def normal_pvalue(difference: float, error: float, size: float, freedom: float = np.inf) -> float:
+    """Return the two-sided p-value of a difference (see `standardized`); 1 if it is within rounding of zero.
 
+    With few degrees of `freedom` behind the standard error the law is Student's.
+    """
+    from scipy.special import stdtr  # takes twice as long to import as numpy, and a test alone does not need it
 
-# scipy.special takes twice as long to import as numpy, and a test alone does not need it.
-
-
-def _normal_probability(z: float) -> float:
-    from scipy.special import ndtr
-
-    return float(ndtr(z))
+    return 2 * float(stdtr(freedom, -abs(standardized(difference, error, size))))

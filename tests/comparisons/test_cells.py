@@ -9,7 +9,7 @@ import pytest
 
 import calibstat as cs
 from calibstat.inference.compare import expanded
-from calibstat.inference.large_cells import LargeCells, with_large_cells
+from calibstat.inference.differences import LargeCells, with_large_cells
 
 
 def effective(weights):

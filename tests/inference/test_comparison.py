@@ -12,9 +12,9 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.inference import differences as tv
-from calibstat.inference import large_cells
 from calibstat.inference.compare import comparison_test
-from calibstat.inference.differences import Expanded, difference_variance
+from calibstat.inference.compare_models import compare_models
+from calibstat.inference.differences import Expanded
 from calibstat.inference.intervals import ConfidenceInterval
 
 L2 = cs.DebiasedL2(cs.EqualMass(15))
@@ -31,50 +31,12 @@ def pair(n=1000, seed=0, first=lambda p: p, second=lambda p: p**2):
 
 def test_ten_rows_worked_by_hand(monkeypatch):
     monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
-    monkeypatch.setattr(large_cells, "MINIMUM_ROWS", 2)
     a, b = cs.Sample(Y_TEN, TENTHS), cs.Sample(Y_TEN, 0.5 + 0.5 * (TENTHS - 0.5))
     found = comparison_test(a, b, cs.DebiasedL2(cs.EqualMass(5)), n_resamples=99, rng=0)
     assert found.difference == pytest.approx(-0.021875)
-    cells = [Expanded.of(cs.DebiasedL2(cs.EqualMass(5)), each) for each in (a, b)]
-    assert np.sqrt(difference_variance(*cells, paired=True)) == pytest.approx(0.024983, abs=5e-7)
     assert found.values == pytest.approx((-0.0325, -0.010625))
     assert found.statistic == pytest.approx(-0.021875 / found.standard_error)
     assert found.difference_pvalue > 0.05
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_variance_agrees_with_plain_loops(monkeypatch, n_classes, weighted):
-    monkeypatch.setattr(tv, "MINIMUM_ROWS", 1)
-    rng = np.random.default_rng(n_classes)
-    y = rng.integers(0, n_classes, 24)
-    w = rng.gamma(2, 1, 24) if weighted else np.ones(24)
-    estimator = cs.DebiasedL2(cs.SimplexGrid(2))
-    a, b = (
-        Expanded.of(
-            estimator,
-            cs.Sample(y, rng.dirichlet(np.ones(n_classes), 24), labels=range(n_classes), sample_weight=w),
-        )
-        for _ in range(2)
-    )
-    q = 0.0
-    for i in range(24):
-        for j in range(24):
-            parts = []
-            for each in (a, b):
-                near = each.index == each.index[i]
-                residual = each.happened - each.prediction
-                means = [
-                    np.average(residual[each.index == cell], axis=0, weights=w[each.index == cell])
-                    for cell in each.index
-                ]
-                centred = residual - means
-                fewer = (w[near].sum() ** 2 - (w[near] ** 2).sum()) / w[near].sum() or 1.0
-                parts.append(w[i] * w[j] * (centred[i] @ centred[j]) * near[j] / fewer)
-            q += (i != j) * (parts[0] - parts[1]) ** 2 * 2 / w.sum() ** 2
-    linear = ((a.influence - b.influence) ** 2).sum()
-    assert difference_variance(a, b, paired=True) == pytest.approx(max(linear - q, q))
-    assert difference_variance(a, b, paired=False) == pytest.approx(a.variance + b.variance)
 
 
 def least_squares_gain(sample, weights):
@@ -107,6 +69,43 @@ def test_weights():
     assert lines[2] == pytest.approx(gains[0] - gains[1])
     with pytest.raises(ValueError, match="their weights differ; use paired=False"):
         comparison_test(a, cs.Sample(a.outcomes, b.y_prob, labels=[0, 1], sample_weight=w), L2)
+
+
+def heavy(weights):
+    """Two models of 400 rows."""
+    rng = np.random.default_rng(3)
+    p = rng.random(400)
+    y = (rng.random(400) < p).astype(int)
+    other = np.sqrt(p * rng.random(400))
+    return [cs.Sample(y, each, labels=[0, 1], sample_weight=weights) for each in (p, other)]
+
+
+@pytest.mark.parametrize("score", [cs.BrierScore(), cs.AUC()])
+def test_heavy_rows_count_by_what_they_leave_unseen(score):
+    """The square of each influence is divided by one less the row's share; AUC has shares within an outcome."""
+    w = np.random.default_rng(1).lognormal(0, 1.5, 400)
+    models = heavy(w)
+    found = comparison_test(*models, score)
+    first, second = (Expanded.of(score, each).influence for each in models)
+    y = models[0].outcomes
+    inside = y[:, None] == y if isinstance(score, cs.AUC) else np.ones((400, 400))
+    h = w / (inside @ w)
+    assert found.standard_error == pytest.approx(np.sqrt(((first - second) ** 2 / (1 - h)).sum()))
+    assert found.pvalue > 2 * stats.norm.sf(abs(found.statistic))
+    (pair,) = compare_models(dict(zip("ab", models, strict=True)), score, rng=0).pairs
+    assert (pair.standard_error, pair.pvalue) == (found.standard_error, found.pvalue)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_one_row_with_most_of_the_weight_is_refused(paired):
+    y, w = heavy(None)[0].outcomes, np.ones(400)
+    w[y.argmax()] = 500
+    with pytest.raises(ValueError, match=r"one row has 55.6 % of the weight, and nothing shows its noise"):
+        comparison_test(*heavy(w), cs.BrierScore(), paired=paired)
+    w[y.argmax()] = 300
+    comparison_test(*heavy(w), cs.BrierScore(), paired=paired)
+    with pytest.raises(ValueError, match=r"one row of an outcome has .* % of the weight"):
+        comparison_test(*heavy(w), cs.AUC(), paired=paired)
 
 
 def test_identical_predictions_have_no_difference():
@@ -190,7 +189,6 @@ def test_gain_of_a_line_agrees_with_least_squares():
 def test_gain_of_ten_rows_worked_by_hand(monkeypatch):
     """Least squares of the ten outcomes on 1 and p, and on 1 and the halved p: the same line, other starting points."""
     monkeypatch.setattr(tv, "MINIMUM_ROWS", 2)
-    monkeypatch.setattr(large_cells, "MINIMUM_ROWS", 2)
     a, b = cs.Sample(Y_TEN, TENTHS), cs.Sample(Y_TEN, 0.5 + 0.5 * (TENTHS - 0.5))
     found = comparison_test(a, b, cs.DebiasedL2(cs.EqualMass(5)), n_resamples=99, rng=0).recalibration_difference
     briers = [np.mean((np.array(Y_TEN) - each.y_prob[:, 1]) ** 2) for each in (a, b)]

@@ -88,8 +88,7 @@ def test_value_and_variances_agree_with_plain_loops(monkeypatch, n_classes, weig
             if i != j:
                 pairs += 2 * (w[i] * w[j] * mass / w.sum() / both * (r[i] - mean) @ (r[j] - mean)) ** 2
     assert cells.linear == pytest.approx(linear)
-    assert cells.degenerate == pytest.approx(pairs)
-    assert cells.variance == pytest.approx(max(linear - pairs, pairs))
+    assert cells.expansion.degenerate.variance == pytest.approx(pairs)
 
 
 @pytest.mark.parametrize("estimator", SEMINORMS, ids=repr)

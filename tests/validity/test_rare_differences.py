@@ -10,12 +10,14 @@ from functools import cache
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
 from scipy.stats import norm
 
 import calibstat as cs
 from calibstat.inference import compare as comparison
 from calibstat.inference import compare_models as several_models
-from calibstat.inference.differences import Expanded, difference_variance
+from calibstat.inference import differences
+from calibstat.inference.differences import Expanded
 from calibstat.inference.intervals import NoInterval
 
 SEED = 20261121
@@ -55,10 +57,10 @@ def test_size_where_events_are_rare(expected):
         assert np.mean(np.array(pvalues) <= 0.05) <= 0.05 + share_error(0.05, RUNS)
 
 
-def normal_pvalue(first, second, paired=True):
+def normal_pvalue(first, second, _paired=True):
     """By the standard error that the observed labels show, without a floor."""
     values = [Expanded.of(L2, each) for each in (first, second)]
-    error = np.sqrt(difference_variance(*values, paired))
+    error = np.sqrt(np.square(values[0].influence - values[1].influence).sum())
     return 2 * norm.sf(abs(values[0].value - values[1].value) / error)
 
 
@@ -136,3 +138,59 @@ def test_size_of_the_largest_difference_where_events_are_rare():
         (pair,) = (each for each in found.pairs if (each.first, each.second) == ("low", "high"))
         rejected += pair.adjusted <= 0.05
     assert rejected / runs <= 0.05 + share_error(0.05, runs)
+
+
+def exchangeable(kind, events, rng, n=300):
+    """Samples of weighted rows, whose models see the chance with noise of the same law: their scores are equal."""
+    weights = rng.lognormal(0, 1.5, n) if kind == "lognormal(1.5)" else 1 + rng.pareto(1, n)
+    chance = np.clip(rng.uniform(0.1, 0.9, n) if events == "common" else rng.beta(1, 19, n), 1e-12, 1 - 1e-12)
+    y = (rng.random(n) < chance).astype(int)
+    seen = [expit(logit(chance) + rng.normal(0, 0.5, n)) for _ in range(3)]
+    return {
+        name: cs.Sample(y, each, labels=[0, 1], sample_weight=weights) for name, each in zip("abc", seen, strict=True)
+    }
+
+
+SCORES = {"Brier": cs.BrierScore(), "log": cs.LogScore(), "AUC": cs.AUC()}
+
+
+@cache
+def scored(kind, events, runs=200):
+    """Shares of runs in which p is at most 5 %, of those that are not refused: one row may have most of the weight."""
+    rng, found = np.random.default_rng([SEED, len(kind), len(events)]), {}
+    for _ in range(runs):
+        models, others = exchangeable(kind, events, rng), exchangeable(kind, events, rng)
+        for name, score in SCORES.items():
+            for second, paired in ((models["b"], True), (others["b"], False)):
+                with suppress(ValueError):
+                    pvalue = comparison.comparison_test(models["a"], second, score, paired=paired).pvalue
+                    found.setdefault((name, paired), []).append(pvalue <= 0.05)
+        for adjust in ("holm", "max-t"):
+            with suppress(ValueError):
+                several = several_models.compare_models(
+                    models, SCORES["Brier"], adjust=adjust, n_resamples=199, rng=rng
+                )
+                found.setdefault(adjust, []).append(min(pair.adjusted for pair in several.pairs) <= 0.05)
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("events", ["common", "rare"])
+@pytest.mark.parametrize("kind", ["lognormal(1.5)", "Pareto(1)"])
+def test_size_of_scores_with_weights(kind, events):
+    """Brier and log score and AUC, of the same and of different rows, and the pairs of three models."""
+    for wrong in scored(kind, events).values():
+        assert len(wrong) >= 60
+        assert np.mean(wrong) <= 0.05 + share_error(0.05, len(wrong))
+
+
+@pytest.mark.slow
+def test_negative_control_scores_by_the_plain_influence(monkeypatch):
+    """Rows of unequal weight taken for as good as others: far more than 5 %."""
+
+    def plain(influence, *_):
+        return float(np.sqrt((influence**2).sum())), np.inf
+
+    monkeypatch.setattr(differences, "error_of_rows", plain)
+    wrong = scored.__wrapped__("Pareto(1)", "common", 100)
+    assert np.mean(wrong["Brier", True]) > 0.05 + share_error(0.05, 100)
