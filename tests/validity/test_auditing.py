@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
-from calibstat.auditing.curves import equal_curves_test
+from calibstat.auditing.curves import equal_curves_test, log_odds
 from calibstat.auditing.groups import form_groups, look
 from calibstat.auditing.joint import InGroup
 from calibstat.auditing.learner import learner_audit
@@ -294,6 +294,28 @@ def test_size_of_the_comparison_of_curves_of_clusters():
 @pytest.mark.slow
 def test_negative_control_labels_of_clusters_cannot_be_redrawn():
     assert curves_in_clusters_rejected(None) > 0.05 + share_error(0.05, 400)
+
+
+def odds_held(by_cluster, runs=400):
+    """How often 1.96 standard errors of the first log odds ratio hold the truth, zero, where rows share a shift."""
+    rng, held = np.random.default_rng(SEED + 6), []
+    for _ in range(runs):
+        sample = curves_in_clusters(rng, clusters=150)
+        g, c = (np.asarray(sample.predictions.variables[name].values) for name in "gc")
+        codes = np.unique(c, return_inverse=True)[1] if by_cluster else np.arange(len(sample))
+        estimate, error = log_odds(sample, np.unique(g, return_inverse=True)[1], codes)
+        held.append(abs(estimate[0]) <= 1.96 * error[0])
+    return np.mean(held)
+
+
+@pytest.mark.slow
+def test_standard_errors_of_odds_ratios_know_clusters():
+    assert odds_held(True) >= 0.95 - share_error(0.95, 400)
+
+
+@pytest.mark.slow
+def test_negative_control_standard_errors_of_rows_do_not_know_clusters():
+    assert odds_held(False) < 0.95 - share_error(0.95, 400)
 
 
 def test_negative_control_permuting_groups_and_comparing_their_errors_has_not_the_size():
