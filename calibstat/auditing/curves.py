@@ -33,8 +33,8 @@ from calibstat.draws.streams import ClusterCount, how_many, random_signs, replic
 from calibstat.draws.streams import clusters as cluster_codes
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
-from calibstat.inference.multiplicity import joint_test, single_step
-from calibstat.inference.results import Result, not_rejected, picked, pvalue_cell, small_pvalue
+from calibstat.inference.multiplicity import cannot_reject, enough_redraws, joint_test, more_note, single_step
+from calibstat.inference.results import Result, not_rejected, noted, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS
 from calibstat.lenses.base import Lens
 
@@ -105,7 +105,7 @@ def equal_curves_test(
     level : float
         The level at which texts reject.
     n_resamples : int
-        Number of redraws.
+        Number of redraws; more are taken where so few could not reject and more cost little.
     rng : int, Generator or None
 
     Returns
@@ -142,20 +142,22 @@ def equal_curves_test(
     curve = PooledCurve.fit(seen)
     compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, clusters)
     names = [levels.names[code] for code in kept]
+    taken = enough_redraws(n_resamples, 1, level, len(rows) * len(kept))
     return EqualCurvesTest(
         variable=levels.variable,
         groups=tuple(names),
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
-        **_tested(compare, noise, n_resamples, stream_of(rng, levels.variable)),
+        **_tested(compare, noise, taken, stream_of(rng, levels.variable)),
         **_odds([f"{levels.variable} {name}" for name in names], seen, index, clusters),
         left_out=tuple(left_out),
         lens=lens,
         n=len(index),
-        n_resamples=n_resamples,
+        n_resamples=taken,
         source=seen.predictions.source,
         level=level,
         clusters=ClusterCount.of(seen.predictions, clusters),
+        notes=more_note(taken, n_resamples, level),
     )
 
 
@@ -415,6 +417,8 @@ class EqualCurvesTest(Result):
         Level of the test in texts.
     clusters : ClusterCount, optional
         Number of clusters, and how many of equal size would be as good, where the null names them.
+    notes : tuple of str
+        That more redraws were taken than asked for.
     """
 
     variable: str
@@ -438,6 +442,7 @@ class EqualCurvesTest(Result):
     source: str
     level: float = LEVEL
     clusters: ClusterCount | None = None
+    notes: tuple[str, ...] = ()
 
     _row: ClassVar[str] = "group"
     _indexed: ClassVar[bool] = True
@@ -463,7 +468,8 @@ class EqualCurvesTest(Result):
         where = f"through {self.lens!r} (n = {self.n}, p {small_pvalue(self.pvalue, level=self.level)})"
         curves = f"the calibration curves of the {len(self.groups)} groups of {self.variable!r}"
         if self.pvalue > self.level:
-            return f"{not_rejected(self.level, what=f'That {curves} are equal')} {where}."
+            none = cannot_reject(self.n_resamples, 1, self.level)
+            return f"{not_rejected(self.level, none, f'That {curves} are equal')} {where}."
         low, high = min(self.gaps), max(self.gaps)
         least, most = self.groups[self.gaps.index(low)], self.groups[self.gaps.index(high)]
         return (
@@ -484,7 +490,7 @@ class EqualCurvesTest(Result):
         return {
             "lens": repr(self.lens),
             **picked(self, "variable n n_resamples pvalue covariance_statistic covariance_pvalue"),
-            **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source"),
+            **picked(self, "regression_statistic regression_df regression_pvalue hypothesis source notes"),
             **({} if self.clusters is None else self.clusters.to_dict()),
             "groups": self._rows(),
             "without_odds": self.without_odds,
@@ -525,6 +531,7 @@ class EqualCurvesTest(Result):
             ("left out", left_out_text(self.left_out)),
             ("data", f"n = {self.n}; {self.source}"),
             ("clusters", "" if self.clusters is None else str(self.clusters)),
+            *noted(self.notes),
         ]
         return [(name, text) for name, text in details if text]
 

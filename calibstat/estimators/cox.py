@@ -282,7 +282,7 @@ class Ratio:
     ratio : float
         Observed over expected, without units.
     confidence_interval : (float, float)
-        Its two ends; (0, inf) without any event.
+        Its two ends; (0, inf) without any event, and (0, ratio) where every row has one.
     """
 
     ratio: float
@@ -303,7 +303,8 @@ class ObservedToExpected(Estimator):
     with the interval of Debray et al. (2017). Above 1 the event is more frequent than predicted. A test is two-sided
     in |O/E - 1|. Unbiased under calibration; with weights the sums are weighted and the standard error of log O is
     :math:`\sqrt{\sum w^2\, \bar y (1 - \bar y) / (1 - \sum w^2 / W^2)} / (W \bar y)`, with Student's law. O(n). Blind
-    to all errors that cancel in the mean; without any event the interval is (0, inf).
+    to all errors that cancel in the mean; without any event the interval is (0, inf), and with events only
+    (0, O/E), since the formula then knows no error.
 
     Parameters
     ----------
@@ -357,8 +358,8 @@ class _RatioEvaluator(Evaluator):
 
     def present(self, value: Floats) -> Any:
         found, error = float(value[0]), float(value[1])
-        if found == 0 or not np.isfinite(error):
-            return Ratio(found, (0.0, np.inf) if found == 0 else (np.nan, np.nan))
+        if found == 0 or error == 0 or not np.isfinite(error):
+            return Ratio(found, (0.0, np.inf) if found == 0 else (0.0, found) if error == 0 else (np.nan, np.nan))
         if self.predictions.weights is not None:  # outcomes vary about their weighted mean by too little
             error /= np.sqrt(max(1 - 1 / self.predictions.effective_rows, ROUNDING))
         reach = float(np.exp(min(_reach(self.estimator.confidence_level, self.predictions.weights) * error, 700.0)))

@@ -150,6 +150,11 @@ def _starts(ordered: Ordered, cutoffs: Sequence[float]) -> Ints:
     return np.searchsorted(ordered.values, np.array(cutoffs) * (1 - TIE_OF_PREDICTIONS))
 
 
+def _of_thousand(loss: float) -> str:
+    """Write the loss of 1000 decisions with three digits: "12.3", and "1000" where ``.3g`` says "1e+03"."""
+    return f"{float(f'{1000 * loss:.3g}'):g}"
+
+
 def _deviations(ordered: Ordered, start: int) -> Floats:
     """Return the standard deviation of the walk of residuals between a threshold and each block (L + 1,).
 
@@ -224,12 +229,12 @@ class _LossEvaluator(Evaluator):
 
     def _meaning(self, outcomes: Array, expected: float, interval: tuple[float, float] | None, level: float) -> str:
         """Say what is lost in 1000 decisions, at most, and which cutoff would be better."""
-        seen = f"{1000 * float(self(outcomes)):.3g} per 1000"
+        seen = f"{_of_thousand(float(self(outcomes)))} per 1000"
         if interval is not None:
-            ends = "at most" if interval[0] == 0 else f"{1000 * interval[0]:.3g} to"
-            seen = f"{ends} {1000 * interval[1]:.3g} per 1000 decisions ({100 * level:g} % confidence), {seen}"
+            ends = "at most" if interval[0] == 0 else f"{_of_thousand(interval[0])} to"
+            seen = f"{ends} {_of_thousand(interval[1])} per 1000 decisions ({100 * level:g} % confidence), {seen}"
         return (
-            f"What it costs ({self.parameters.decision}): {seen} in this sample, where {1000 * expected:.3g} is "
+            f"What it costs ({self.parameters.decision}): {seen} in this sample, where {_of_thousand(expected)} is "
             f"expected of a calibrated model, against the best other cutoff; here {self._remark(outcomes)}."
         )
 

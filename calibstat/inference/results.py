@@ -436,7 +436,7 @@ class Inquiry:
     @property
     def rows(self) -> str:
         """How many rows there are; with weights, how many in effect; and in how many clusters, where that is known."""
-        share = f"the heaviest has {100 * self.largest_share:.2g} % of the weight"
+        share = f"the heaviest has {percent(float(f'{self.largest_share:.2g}'))} of the weight"
         alike = self.effective_rows > self.n - 0.5
         weighted = "" if alike else f" (by weights as good as {self.effective_rows:.3g}; {share})"
         return f"n = {self.n}{weighted}" + ("" if self.clusters is None else f" in {self.clusters}")

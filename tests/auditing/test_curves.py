@@ -319,3 +319,12 @@ def test_odds_that_the_prediction_hides_are_not_given():
     for found in (apart, perfect):
         assert np.isnan(found.odds_ratios + found.standard_errors).all()
         assert "shares hardly any predictions with the others" in found.without_odds[2].reason
+
+
+def test_where_no_redraws_could_reject_more_are_taken_or_that_is_said():
+    taken = equal_curves_test(world(300), "g", n_resamples=1, rng=0)
+    assert taken.n_resamples == 99
+    assert "99 redraws were taken, since with 1" in " ".join(str(taken).split())
+    assert equal_curves_test(world(300), "g", n_resamples=19, rng=0).notes == ()
+    said = equal_curves_test(world(300), "g", n_resamples=19, level=1e-9, rng=0).verdict
+    assert said.startswith("No test could reject at 1e-07 %, whatever the data: with 19 redraws")

@@ -179,3 +179,9 @@ def test_a_variable_is_no_ground_for_decisions():
     sample = cs.Sample([0, 1], [0.2, 0.7], variables={"age": [1.0, 2.0]})
     with pytest.raises(ValueError, match="about decisions by the prediction, but 'age' is conditioned on; leave out"):
         (cs.Given("age") | cs.DecisionLoss(0.5))(sample)
+
+
+def test_what_a_thousand_decisions_cost_is_written_in_digits():
+    sample = cs.Sample([1, 1, 1], [0.0, 0.0, 0.0], labels=[0, 1])
+    said = cs.estimate(sample, cs.DecisionLoss(costs=(100, 400)), n_resamples=19, rng=0).verdict
+    assert "): 400000 per 1000 in this sample" in said

@@ -27,6 +27,12 @@ def test_ratio_without_events_has_an_interval_from_zero():
     assert cs.ObservedToExpected()(cs.Sample([0, 0], [0.0, 0.0], labels=[0, 1])).ratio == 1
 
 
+def test_ratio_with_events_only_has_no_interval_of_width_zero():
+    """The formula of Debray et al. has an error of zero there, which claimed that O/E is known."""
+    found = cs.ObservedToExpected()(cs.Sample([1] * 5, [0.8] * 5, labels=[0, 1]))
+    assert found.confidence_interval == (0.0, found.ratio) == (0.0, 1.25)
+
+
 def test_observed_to_expected_covers_the_ratio_of_a_calibrated_world():
     rng = np.random.Generator(np.random.PCG64(12))
     p = rng.uniform(0.1, 0.5, 300)

@@ -268,3 +268,8 @@ def test_results_say_how_many_rows_are_in_effect():
         assert "n = 40 (by weights as good as 3.81; the heaviest has 51 % of the weight)" in str(found)
         equal = verb(cs.Sample(np.arange(40) % 2, p, labels=[0, 1]), cs.Kuiper(), n_resamples=19, rng=0)
         assert (equal.to_dict()["effective_rows"], "by weights" in str(equal)) == (40, False)
+
+
+def test_all_of_the_weight_is_written_in_digits():
+    sample = cs.Sample([0, 1, 1], [0.2, 0.6, 0.7], sample_weight=[0, 1, 0])
+    assert "the heaviest has 100 % of the weight" in str(cs.estimate(sample, cs.BrierScore(), n_resamples=19, rng=0))
