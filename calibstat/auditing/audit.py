@@ -22,7 +22,8 @@ from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
-from calibstat.inference.results import number_cell, picked, plain, pvalue_cell
+from calibstat.inference.results import RowCounts, number_cell, picked, plain, pvalue_cell
+from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -144,6 +145,7 @@ def subgroup_audit(
         assumed=f"in every group, {null.hypothesis(whole.lens, seen.predictions.given)}; all groups on the same draws",
         notes=tuple(each for each in (measured.note, *more, few, "" if found is None else str(found)) if each),
         source=seen.predictions.source,
+        counts=RowCounts.of(seen, min(fewest_rows(seen.take(group.rows)) for group in groups)),
         clusters=found,
     )
 
@@ -269,7 +271,7 @@ class SubgroupAudit(Findings[GroupFinding]):
 
     Parameters
     ----------
-    adjust, level, confidence_level, n, n_resamples, left_out, notes, source
+    adjust, level, confidence_level, n, n_resamples, left_out, notes, source, counts
         As for all `Findings`.
     groups : tuple of GroupFinding
         All rows first, then the levels of each variable, then crossings.

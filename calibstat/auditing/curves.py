@@ -34,8 +34,8 @@ from calibstat.draws.streams import clusters as cluster_codes
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws, joint_test, more_note, single_step
-from calibstat.inference.results import Result, not_rejected, noted, picked, pvalue_cell, small_pvalue
-from calibstat.inference.test import MINIMUM_CLUSTERS
+from calibstat.inference.results import Result, RowCounts, not_rejected, noted, picked, pvalue_cell, small_pvalue
+from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
 
 # Events, and non-events, that a group must expect by default.
@@ -93,10 +93,10 @@ def equal_curves_test(
     binning : Binning
         How a numeric variable is cut; each value is a group if there are at most ten.
     min_size : int
-        Groups with fewer rows are left out.
+        Groups with fewer rows are left out; where there are weights, with fewer rows in effect (Kish 1965).
     min_expected : float
         Groups with fewer expected events, or non-events, are left out too; the expected number sums over the group a
-        spline fit of the outcome on the prediction in all rows, in effective rows where there are weights (Kish 1965).
+        spline fit of the outcome on the prediction in all rows, in effective rows too.
     missing : {"raise", "level"}
         Whether missing values raise an error or form a group.
     clusters : str, optional
@@ -155,6 +155,7 @@ def equal_curves_test(
         n=len(index),
         n_resamples=taken,
         source=seen.predictions.source,
+        counts=RowCounts.of(seen, min(fewest_rows(seen.take(index == g)) for g in range(len(kept)))),
         level=level,
         clusters=ClusterCount.of(seen.predictions, clusters),
         notes=more_note(taken, n_resamples, level),
@@ -413,6 +414,7 @@ class EqualCurvesTest(Result):
     lens : Lens
     n, n_resamples : int
     source : str
+    counts : RowCounts
     level : float
         Level of the test in texts.
     clusters : ClusterCount, optional
@@ -440,6 +442,7 @@ class EqualCurvesTest(Result):
     n: int
     n_resamples: int
     source: str
+    counts: RowCounts
     level: float = LEVEL
     clusters: ClusterCount | None = None
     notes: tuple[str, ...] = ()
@@ -562,6 +565,8 @@ def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: 
 def _reason(count: int, rows: float, expected: float, min_size: int, min_expected: float) -> str:
     if count < min_size:
         return f"has fewer than {min_size} rows"
+    if rows < min_size * (1 - SAME):
+        return f"is by weights as good as {rows:.3g} rows, fewer than {min_size}"
     for what, number in (("events", expected), ("non-events", rows - expected)):
         if number < min_expected:
             return f"expects {max(number, 0.0):.3g} {what}, fewer than {min_expected:g}"

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 from calibstat._text import percent
 from calibstat.auditing.groups import LeftOut
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
-from calibstat.inference.results import Result, not_rejected, noted, number_cell, picked, pvalue_cell
+from calibstat.inference.results import Result, RowCounts, not_rejected, noted, number_cell, picked, pvalue_cell
 
 _LEFT_OUT_SHOWN = 6
 
@@ -42,6 +42,7 @@ class Findings(Result, Generic[_Found]):
     left_out: tuple[LeftOut, ...]  # what was not looked at, and why
     notes: tuple[str, ...]
     source: str  # what was taken for what when the sample was made
+    counts: RowCounts
 
     _indexed: ClassVar[bool] = True
     _width: ClassVar[int | None] = 100
@@ -95,7 +96,7 @@ class Findings(Result, Generic[_Found]):
             ("adjusted p", f"{ADJUSTMENTS[self.adjust]}; * at most {percent(self.level)}"),
             ("null", self.hypothesis),
             ("left out", left_out_text(self.left_out)),
-            ("data", f"n = {self.n}; {self.source}"),
+            ("data", f"{self.counts.text(self.n)}; {self.source}"),
             *noted(self.notes),
         ]
         return [(name, text) for name, text in details if text]

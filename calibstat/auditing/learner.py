@@ -20,8 +20,8 @@ from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_we
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.finite import chance_bounds
-from calibstat.inference.results import Result, noted, picked, plain, pvalue_cell, small_pvalue
-from calibstat.inference.test import MINIMUM_CLUSTERS
+from calibstat.inference.results import Result, RowCounts, noted, picked, plain, pvalue_cell, small_pvalue
+from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency, Sequential
@@ -150,13 +150,15 @@ def learner_audit(
     features.append(_Feature(_LEARNED, learned))
     boxes += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
     tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
-    leaves = [_leaf(box, features, last, seen, is_top_label(lens, seen), tail) for box in boxes]
+    inside = (seen.take(_inside(box, features, last)) for box in boxes)
+    held = [(box, rows) for box, rows in zip(boxes, inside, strict=True) if len(rows)]
+    leaves = [_leaf(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held]
     found = ClusterCount.of(seen.predictions, groups)
     return LearnerAudit(
         statistic=statistic,
         pvalue=float(chdtrc(2 * n_blocks, statistic)),
         block_pvalues=pvalues,
-        leaves=tuple(sorted((leaf for leaf in leaves if leaf is not None), key=LeafFinding.rank)),
+        leaves=tuple(sorted(leaves, key=LeafFinding.rank)),
         variables=tuple(columns),
         learner=" ".join(repr(learner).split()),
         hypothesis=null.hypothesis(lens, (..., *columns)),
@@ -167,6 +169,7 @@ def learner_audit(
         lens=lens,
         notes=() if found is None else (str(found),),
         source=seen.predictions.source,
+        counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
         clusters=found,
     )
 
@@ -376,16 +379,16 @@ def _rounded(values: Floats, cut: float) -> float:
     return next((float(text) for text in texts if np.mean((values <= float(text)) != below) <= _MOVED), cut)
 
 
-def _leaf(
-    box: _Box, features: Sequence[_Feature], unseen: Bools, seen: Sample, top_label: bool, tail: float | None
-) -> LeafFinding | None:
-    """Describe the unseen rows of a leaf; None if there are none. Each end of the interval misses by `tail` at most."""
+def _inside(box: _Box, features: Sequence[_Feature], unseen: Bools) -> Bools:
+    """Return which of the unseen rows (n,) are in a leaf."""
     inside = unseen.copy()
     for feature, (low, high) in box.items():
         inside &= (features[feature].values > low) & (features[feature].values <= high)
-    if not inside.any():
-        return None
-    rows = seen.take(inside)
+    return inside
+
+
+def _leaf(box: _Box, features: Sequence[_Feature], rows: Sample, top_label: bool, tail: float | None) -> LeafFinding:
+    """Describe the unseen rows of a leaf. Each end of the interval misses by `tail` at most."""
     means = Means.of(rows)
     interval = None
     if tail is not None:
@@ -476,6 +479,7 @@ class LearnerAudit(Result):
     lens : Lens
     notes : tuple of str
     source : str
+    counts : RowCounts
     clusters : ClusterCount, optional
         Number of clusters, and how many of equal size would be as good, where the null names them.
     """
@@ -494,6 +498,7 @@ class LearnerAudit(Result):
     lens: Lens
     notes: tuple[str, ...]
     source: str
+    counts: RowCounts
     clusters: ClusterCount | None = None
 
     _row: ClassVar[str] = "leaf"

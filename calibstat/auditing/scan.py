@@ -22,7 +22,7 @@ from calibstat.estimators.base import Capabilities, Estimator, Evaluator, Residu
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
 from calibstat.inference.multiplicity import Adjust, Standardize, joint_test, with_enough
-from calibstat.inference.results import number_cell, picked, pvalue_cell
+from calibstat.inference.results import RowCounts, number_cell, picked, pvalue_cell
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -140,6 +140,7 @@ def scan_variables(
         left_out=tuple(left_out),
         notes=tuple(each for each in [*notes[:-1], note, notes[-1]] if each),
         source=seen.predictions.source,
+        counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each in kept)),
     )
 
 
@@ -219,7 +220,7 @@ def _measured(
 
 def _cell_findings(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
     """Describe each cell: what was predicted, what happened, and the total variation between the two."""
-    tally = TallyPlan(seen.predictions, Cells(levels.size, levels.index, "data"), ())(seen.outcomes)
+    tally = _plan(levels, seen)(seen.outcomes)
     predicted, happened = tally.mean_prediction, tally.mean_outcome
     two = predicted.shape[-1] == 1
     errors = np.abs(happened - predicted).sum(axis=-1) / (1 if two else 2)
@@ -234,6 +235,11 @@ def _cell_findings(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
         )
         for b, name in enumerate(levels.names)
     )
+
+
+def _plan(levels: Levels, seen: Sample) -> TallyPlan:
+    """Add up over the cells of a variable."""
+    return TallyPlan(seen.predictions, Cells(levels.size, levels.index, "data"), ())
 
 
 # The errors of all variables as one estimator, whose numbers a null draws together.
@@ -422,7 +428,7 @@ class VariableScan(Findings[VariableFinding]):
 
     Parameters
     ----------
-    adjust, level, confidence_level, n, n_resamples, left_out, notes, source
+    adjust, level, confidence_level, n, n_resamples, left_out, notes, source, counts
         As for all `Findings`.
     variables : tuple of VariableFinding
         In order of rank: the largest excess (or VECE) first.

@@ -45,6 +45,7 @@ class Answer:
         return {
             **self.question.to_dict(),
             **picked(found.question, "n n_classes"),
+            **found.question.counts._asdict(),
             "estimate": found.headline,
             "null_mean": found.headline_null_mean,
             **picked(found, "confidence_interval confidence_level interval_note notes"),
@@ -91,7 +92,7 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
         *each_beside("interval", each_once((each.question.name, each.found.interval_note) for each in answers)),
         *(line for note in notes for line in beside("note", note)),
         *(line for each in answers if each.found.meaning for line in beside("costs", each.found.meaning)),
-        *beside("data", f"n = {first.question.n}; {first.question.source}"),
+        *beside("data", f"{first.question.rows}; {first.question.source}"),
         *beside("caution", CAUTION.format(these="intervals")),
     ]
     return "\n".join(lines)

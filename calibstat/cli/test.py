@@ -229,6 +229,7 @@ class Record:
         return {
             **self.question.to_dict(),
             **picked(test.question, "n n_classes"),
+            **test.question.counts._asdict(),
             **picked(test, "statistic null_mean pvalue"),
             **picked(self, "pvalue_adjusted adjust"),
             "hypothesis": test.hypothesis,
@@ -338,7 +339,7 @@ def report(records: Sequence[Record], level: float, seed: int, *, named_null: bo
         *(beside("adjusted p", adjusted) if len(records) > 1 else ()),
         *each_beside("null", nulls),
         *each_beside("note", _notes(records)),
-        *beside("data", f"n = {first.n}; {first.source}"),
+        *beside("data", f"{first.rows}; {first.source}"),
         *beside("caution", CAUTION.format(these="p-values")),
     ]
     return "\n".join(lines)

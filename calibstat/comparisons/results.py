@@ -18,6 +18,7 @@ from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_f
 from calibstat.inference.results import (
     CalibrationTest,
     Result,
+    RowCounts,
     frame,
     interval_text,
     noted,
@@ -114,6 +115,9 @@ class CalibratorComparison(Result):
     def models_to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame with a row for each calibrator."""
         return frame([each.to_dict() for each in self.models])
+
+    def _counted(self) -> dict[str, Any]:
+        return RowCounts.least(test.question.counts for each in self.models for test in each.tests)._asdict()
 
     def _values(self) -> dict[str, Any]:
         own, pair = self.hypotheses
@@ -242,6 +246,9 @@ class CalibratorResult(Result):
         interval = f" ({_root_ends(self)})" if self.root_interval else ""
         return f"{self.name}: root calibration error {self.root:.3g}{interval}, p = {self.pvalue:.3g}"
 
+    def _counted(self) -> dict[str, Any]:
+        return RowCounts.least(test.question.counts for test in self.tests)._asdict()
+
     def _values(self) -> dict[str, Any]:
         return {
             **picked(self, "name calibrator value root root_interval pvalue"),
@@ -305,6 +312,9 @@ class PairResult(Result):
     def split_standard_error(self) -> float | None:
         """The standard error of the mean difference over several splits (Nadeau & Bengio 2003); no p-value uses it."""
         return corrected_standard_error([test.difference for test in self.tests], self.n_fit, self.n_test)
+
+    def _counted(self) -> dict[str, Any]:
+        return RowCounts.least(asked.counts for test in self.tests for asked in test.questions)._asdict()
 
     def _values(self) -> dict[str, Any]:
         return {

@@ -28,7 +28,7 @@ from calibstat.data.parameters import at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.miscalibration import VECE
 from calibstat.estimators.squared import ECE
-from calibstat.inference.results import Result
+from calibstat.inference.results import Result, RowCounts
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
@@ -122,12 +122,14 @@ def variable_based_protocol(
     }
     if convention == "kelly-smyth":
         errors = [as_published(each, given, seen, name, n_bins) for each, seen in samples.items()]
+        counts = RowCounts.of(given)
     else:
-        errors = [
+        used = [
             _as_used(each, seen, name, lens, n_bins, n_resamples, stream)
             for each, seen in track(samples.items(), len(samples))
         ]
-    return VariableBasedComparison(tuple(errors), name, split, n_bins, convention)
+        errors, counts = [each for each, _ in used], RowCounts.least(each for _, each in used)
+    return VariableBasedComparison(tuple(errors), name, split, n_bins, convention, counts)
 
 
 def _with_variable(
@@ -174,14 +176,15 @@ def quantile_cells(values: Floats, n_bins: int) -> Ints:
 
 def _as_used(
     name: str, sample: Sample, variable: str, lens: Lens | None, n_bins: int, n_resamples: int, rng: np.random.Generator
-) -> VariableBasedErrors:
-    """Measure a calibrator by the label and the confidence that it gives."""
+) -> tuple[VariableBasedErrors, RowCounts]:
+    """Measure a calibrator by the label and the confidence that it gives, and count rows."""
     null, binning = Consistency(n_resamples), EqualMass(n_bins)
     asked = (TopLabel() | ECE(binning), TopLabel() | VECE(variable, binning))
     over, along = (calibration_test(sample, each, lens=lens, null=null, rng=rng) for each in asked)
-    return VariableBasedErrors(
+    errors = VariableBasedErrors(
         name, over.statistic, along.statistic, over.null_mean, along.null_mean, over.pvalue, along.pvalue
     )
+    return errors, RowCounts.least((over.question.counts, along.question.counts))
 
 
 def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Generator) -> Split:
@@ -244,6 +247,8 @@ class VariableBasedComparison(Result):
     split : Split
     n_bins : int
     convention : str
+    counts : RowCounts
+        Of the test rows; the published convention does not count events in cells.
     """
 
     errors: tuple[VariableBasedErrors, ...]
@@ -251,6 +256,7 @@ class VariableBasedComparison(Result):
     split: Split
     n_bins: int
     convention: str
+    counts: RowCounts
 
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "name"

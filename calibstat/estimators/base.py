@@ -166,6 +166,7 @@ class Capabilities:
     - `remark`: takes outcomes (n,) to a sentence on where the observed value comes from, or an empty text.
     - `meaning`: takes outcomes (n,), the null mean, the interval (or None) and its level to a sentence on what the
       value means, which is then the verdict of an estimate.
+    - `fewest`: takes outcomes (n,) to the fewest rows of one outcome in a cell, for the record of a result.
     - `peaks`: takes outcomes (n,) to numbers (m,), of which the value is the largest, and to how far each moves at most
       while the noise form is one (m,), for intervals; without it that is one for the value.
     """
@@ -182,6 +183,7 @@ class Capabilities:
     remark: Callable[[Array], str] | None = None
     meaning: Callable[[Array, float, tuple[float, float] | None, float], str] | None = None
     peaks: Callable[[Array], tuple[Floats, Floats]] | None = None
+    fewest: Callable[[Array], float] | None = None
 
     @property
     def scale(self) -> float | None:
@@ -191,13 +193,14 @@ class Capabilities:
     def behind(self, view: View) -> Capabilities:
         """Return the capabilities behind a lens: all are kept; those that take rows take the rows before the lens."""
         signed, expansion, remark = self.signed, self.expansion, self.remark
-        meaning, peaks = self.meaning, self.peaks
+        meaning, peaks, fewest = self.meaning, self.peaks, self.fewest
         return replace(
             self,
             signed=signed and (lambda outcomes, signs: signed(view.outcomes(outcomes), view.weights(signs))),
             expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
             remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),
             peaks=peaks and (lambda outcomes: peaks(view.outcomes(outcomes))),
+            fewest=fewest and (lambda outcomes: fewest(view.outcomes(outcomes))),
             meaning=meaning and (lambda outcomes, *known: meaning(view.outcomes(outcomes), *known)),
         )
 
@@ -215,10 +218,12 @@ class Capabilities:
     def stacked(members: Sequence[Capabilities]) -> Capabilities:
         """Return the capabilities of several numbers evaluated on the same rows: `signed` if all members have it.
 
-        The batch size is the largest of theirs. Whether members share a tally is known only to the caller. The terms,
-        scale, law and expansion of a headline over members are not those of the members, and are left out.
+        The batch size is the largest of theirs, and `fewest` the smallest of those that have cells. Whether members
+        share a tally is known only to the caller. The terms, scale, law and expansion of a headline over members are
+        not those of the members, and are left out.
         """
         signed = [each.signed for each in members if each.signed is not None]
+        fewest = [each.fewest for each in members if each.fewest is not None]
 
         def all_signed(outcomes: Array, signs: Array) -> Floats:
             return np.stack([each(outcomes, signs) for each in signed], axis=-1)
@@ -226,6 +231,7 @@ class Capabilities:
         return Capabilities(
             signed=all_signed if members and len(signed) == len(members) else None,
             batch_size=max((each.batch_size for each in members), default=1),
+            fewest=(lambda outcomes: min(each(outcomes) for each in fewest)) if fewest else None,
         )
 
 

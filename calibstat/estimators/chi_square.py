@@ -219,6 +219,7 @@ class _CellChiSquares(Evaluator):
             tally=self.plan,
             from_tally=lambda outcome: self._statistics(self.plan.complete(outcome), self.fixed),
             terms=CellTerms(terms, "sum", np.positive),
+            fewest=self.plan.fewest,
             large_sample=(lambda _: chi_square_law(self.freedom)) if self.freedom > 0 or not self.uncertain else None,
         )
 

@@ -71,7 +71,11 @@ class _HistogramEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(tally=self.plan, from_tally=lambda outcome: _deviations(self.plan.complete(outcome)))
+        return Capabilities(
+            tally=self.plan,
+            from_tally=lambda outcome: _deviations(self.plan.complete(outcome)),
+            fewest=self.plan.fewest,
+        )
 
     def present(self, value: Floats) -> Any:
         """Label the cells: an xarray Dataset with dimensions cell and label."""
@@ -235,6 +239,11 @@ class _BrierPartsEvaluator(Evaluator):
         uncertainty, sharpness, calibration = self.parts(self.plan(outcomes, weights))
         residual = score - (uncertainty - sharpness + calibration)
         return np.stack([score, uncertainty, sharpness, calibration, residual], axis=-1)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The cells of two of the parts."""
+        return Capabilities(fewest=self.plan.fewest)
 
     def present(self, value: Floats) -> BrierParts:
         return BrierParts(*value.tolist())

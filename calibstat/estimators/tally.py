@@ -18,7 +18,7 @@ import numpy as np
 from calibstat._compiled import has_twin
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, effective_number
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import Capabilities, CellTerms, Estimator, Evaluator, Expansion, two_classes
 
@@ -187,6 +187,15 @@ class TallyPlan:
             square = self._sum(_weighted(distance, None if combined is None else combined**2))
         complement = self.complement if weights is None else self._complement(combined)
         return Tally(weight, prediction, outcome, self._weight2(weight, combined), square, complement)
+
+    def fewest(self, outcomes: Array) -> float:
+        """Return the fewest rows of one outcome (n,) in a cell; with weights, how many equal ones would be as good."""
+        weights = self.predictions.weights
+        found = self._count(outcomes, weights)
+        known = found.any(axis=-1)  # a cell may be empty
+        if weights is not None:
+            found = effective_number(found, self._count(outcomes, weights**2))
+        return float(found[known].min(initial=len(outcomes)))
 
     def signed(self, outcomes: Array, signs: Array) -> Tally:
         """Add up as if the residual outcome - prediction of each row were multiplied by its sign (..., n)."""
@@ -372,6 +381,7 @@ class _BinnedEvaluator(Evaluator):
             terms=self.estimator.cellwise(self.plan),
             signed=lambda outcomes, signs: functional(self.plan.signed(outcomes, signs)),
             expansion=self.estimator.expansion(self.plan),
+            fewest=self.plan.fewest,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from calibstat.data._classes import refuse_weights_of_labels
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.inference.results import Inquiry
+from calibstat.inference.results import Inquiry, RowCounts
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
 from calibstat.nulls.base import Null
@@ -27,7 +27,7 @@ def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple
     refuse_empty(seen, through)
     predictions = seen.predictions
     found = predictions.n_classes, predictions.given, predictions.source
-    return Inquiry(asked, len(seen), *found, predictions.effective_rows, predictions.largest_share), seen
+    return Inquiry(asked, len(seen), *found, RowCounts.of(seen)), seen
 
 
 def behind(lens: Lens | None, estimator: Any) -> Estimator:

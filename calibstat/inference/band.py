@@ -16,7 +16,7 @@ from calibstat.data.sample import Sample
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.intervals import ConfidenceInterval
-from calibstat.inference.results import Result, interval_text, not_rejected, number, picked, small_pvalue
+from calibstat.inference.results import Result, RowCounts, interval_text, not_rejected, number, picked, small_pvalue
 from calibstat.lenses.base import Lens, refuse_empty
 
 # More distinct predictions than this are grouped, since the work grows with the square of their number.
@@ -93,6 +93,7 @@ def calibration_band(
         lens=lens,
         n=len(seen),
         source=seen.predictions.source,
+        counts=RowCounts.of(seen),
     )
 
 
@@ -206,6 +207,7 @@ class CalibrationBand(Result):
     lens : Lens
     n : int
     source : str
+    counts : RowCounts
     """
 
     prediction: Floats
@@ -218,6 +220,7 @@ class CalibrationBand(Result):
     lens: Lens
     n: int
     source: str
+    counts: RowCounts
 
     _display: ClassVar[str] = "ReliabilityDisplay"
     _row: ClassVar[str] = "prediction"

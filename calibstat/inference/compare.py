@@ -41,6 +41,7 @@ from calibstat.inference.results import (
     CalibrationTest,
     Inquiry,
     Result,
+    RowCounts,
     interval_text,
     noted,
     number,
@@ -163,7 +164,7 @@ def comparison_test(
         generator,
         recalibration_difference=gains,
         score_difference=score_difference(a, b, estimator, paired) if own else None,
-        questions=(looked[0][0], looked[1][0]),
+        questions=tuple(asked.counted(each, estimator.core.prepare(each.predictions)) for asked, each in looked),
         paired=paired,
         names=names,
         level=level,
@@ -426,6 +427,10 @@ class ComparisonTest(Result):
                 "the interval excludes 0, but is not valid if both models may be calibrated: the p-value decides"
             )
         return tuple(found)
+
+    def _counted(self) -> dict[str, Any]:
+        both = zip(*(asked.counts for asked in self.questions), strict=True)
+        return dict(zip(RowCounts._fields, both, strict=True))
 
     def _values(self) -> dict[str, Any]:
         return {

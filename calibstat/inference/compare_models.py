@@ -47,7 +47,7 @@ from calibstat.inference.multiplicity import (
     more_note,
     single_step,
 )
-from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
+from calibstat.inference.results import Inquiry, Result, RowCounts, noted, number, picked, small_pvalue
 from calibstat.lenses.base import Lens
 
 
@@ -143,17 +143,22 @@ def compare_models(
     drawn = _joint_draws(values, pairs, errors, n_resamples, generator)
     scores = _scores(z, single, n_resamples if squared else np.inf)
     adjusted = _max_t(np.abs(scores), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
-    columns = zip(pairs, differences, errors, z, single, wrapped, adjusted, strict=True)
+    looked = (look_through(models[name], estimator) for name in names)
+    questions = tuple(asked.counted(each, estimator.core.prepare(each.predictions)) for asked, each in looked)
+    numbers = np.stack([differences, errors, z, single, wrapped, adjusted]).tolist()
+    counts = (RowCounts.least((questions[a].counts, questions[b].counts)) for a, b in pairs)
     return ModelComparison(
         names=names,
         values=tuple(each.value for each in values),
         own_pvalues=tuple(map(float, own)) if squared else None,
-        pairs=tuple(PairDifference(names[a], names[b], *map(float, rest)) for (a, b), *rest in columns),
+        pairs=tuple(
+            PairDifference(names[a], names[b], *rest) for (a, b), *rest in zip(pairs, *numbers, counts, strict=True)
+        ),
         set_pvalues=set_pvalues(worse * scores, drawn, own, pairs),
         confidence_level=confidence_level,
         adjust=adjust,
         n_resamples=n_resamples,
-        questions=tuple(look_through(models[name], estimator)[0] for name in names),
+        questions=questions,
         level=level,
         n_asked=asked,
     )
@@ -327,6 +332,7 @@ class PairDifference(Result):
         The ratio of the two.
     difference_pvalue, pvalue, adjusted : float
         The p-value without the wrap, the one with it, and this one adjusted for all pairs.
+    counts : RowCounts
     """
 
     first: str
@@ -337,6 +343,7 @@ class PairDifference(Result):
     difference_pvalue: float
     pvalue: float
     adjusted: float
+    counts: RowCounts
 
     @property
     def verdict(self) -> str:
@@ -348,7 +355,7 @@ class PairDifference(Result):
         )
 
     def _values(self) -> dict[str, Any]:
-        return vars(self)
+        return picked(self, "first second difference standard_error statistic difference_pvalue pvalue adjusted")
 
 
 @final
@@ -467,6 +474,9 @@ class ModelComparison(Result):
             "source": [question.source for question in self.questions],
         }
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+    def _counted(self) -> dict[str, Any]:
+        return RowCounts.least(asked.counts for asked in self.questions)._asdict()
 
     def _values(self) -> dict[str, Any]:
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -11,7 +11,6 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.inference.arguments import look_through
 from calibstat.inference.estimate import interval_of
@@ -186,7 +185,7 @@ def equivalence_test(
         upper_bound=upper,
         confidence_level=confidence_level,
         method=found.method,
-        question=replace(question, clusters=ClusterCount.of(seen.predictions, multiplier.groups)),
+        question=question.counted(seen, question.estimator.core.prepare(seen.predictions), multiplier.groups),
         multiplier=multiplier,
         fewest=fewest_rows(seen, multiplier.groups),
         level=level,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -131,7 +130,7 @@ def estimate(
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
-        question=replace(question, clusters=ClusterCount.of(seen.predictions, groups)),
+        question=question.counted(seen, evaluator, groups),
         notes=notes + undefined_note(core, shown, redraws.samples),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )

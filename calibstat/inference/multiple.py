@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -13,7 +13,7 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount, stream_of
+from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
@@ -30,7 +30,17 @@ from calibstat.inference.multiplicity import (
     least_factor,
     with_enough,
 )
-from calibstat.inference.results import Inquiry, Result, not_rejected, noted, number, picked, pvalue_cell, small_pvalue
+from calibstat.inference.results import (
+    Inquiry,
+    Result,
+    RowCounts,
+    not_rejected,
+    noted,
+    number,
+    picked,
+    pvalue_cell,
+    small_pvalue,
+)
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.nulls.base import EmpiricalNull, Null
 from calibstat.nulls.multiplier import Restating
@@ -128,7 +138,7 @@ def multiple_test(
         n_resamples=len(drawn[0].samples),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
         null=null,
-        question=replace(question, clusters=ClusterCount.of(seen.predictions, null.groups)),
+        question=question.counted(seen, evaluator, null.groups),
         level=level,
         notes=notes,
     )
@@ -374,7 +384,7 @@ def omnibus_test(
     evaluator, values = _evaluated(family, members, lens, seen)
     stream = stream_of(rng, lens) if lens.parts else as_generator(rng)
     drawn = draw_together(redraws, family, seen, stream, evaluator)
-    kinds = [family.evidences(each.samples) for each in drawn]
+    kinds, fewest = [family.evidences(each.samples) for each in drawn], evaluator.capabilities.fewest
     found = joint_test(family.evidences(values), kinds, adjust, standardize, combine)
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
@@ -392,6 +402,7 @@ def omnibus_test(
         n_resamples=len(drawn[0].samples),
         hypothesis=f"{redraws.hypothesis(lens, seen.predictions.given)}; the same draws for all statistics",
         source=seen.predictions.source,
+        counts=RowCounts.of(seen, None if fewest is None else fewest(seen.outcomes)),
         level=level,
         notes=notes,
     )
@@ -460,6 +471,7 @@ class OmnibusTest(Result):
     adjust : str
     n_resamples : int
     hypothesis, source : str
+    counts : RowCounts
     level : float
         Level of the test in texts.
     notes : tuple of str
@@ -481,6 +493,7 @@ class OmnibusTest(Result):
     n_resamples: int
     hypothesis: str
     source: str
+    counts: RowCounts
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
@@ -554,7 +567,7 @@ class OmnibusTest(Result):
     def _details(self) -> list[tuple[str, str]]:
         return [
             ("p", f"of the panel: {COMBINATIONS[self.combine]}, compared with that of each redraw"),
-            ("data", f"n = {self.n}; {self.source}"),
+            ("data", f"{self.counts.text(self.n)}; {self.source}"),
             ("null", self.hypothesis),
             *noted(self.notes),
         ]

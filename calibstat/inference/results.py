@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from html import escape
 from importlib import import_module
 from math import isfinite
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, ClassVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from calibstat._text import percent, safe, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
+from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
@@ -63,6 +64,11 @@ class Result(ABC):
     def _values(self) -> dict[str, Any]:
         """Return what `to_dict` holds, before it is made plain."""
 
+    def _counted(self) -> dict[str, Any]:
+        """Return the `RowCounts` that `to_dict` holds; nothing where a result is about no sample, as a plan is."""
+        counts = getattr(getattr(self, "question", self), "counts", None)
+        return {} if counts is None else counts._asdict()
+
     def _rows(self) -> Sequence[Mapping[str, Any]]:
         """Return the rows of `to_frame`; by default one, of all values."""
         return [self.to_dict()]
@@ -82,7 +88,7 @@ class Result(ABC):
     @final
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name, as JSON can hold them; a number that is not finite is None."""
-        return plain(self._values())
+        return plain(self._values() | self._counted())
 
     @final
     def to_frame(self) -> pd.DataFrame:
@@ -210,6 +216,35 @@ def frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(rows)
+
+
+class RowCounts(NamedTuple):
+    """What weights and cells leave of the rows of a sample.
+
+    `effective_rows` is how many equally weighted rows would be as good (Kish 1965), `largest_share` that of one row in
+    the weight, `smallest_cell_events` the fewest rows of one outcome in a cell or group; None where there are none.
+    """
+
+    effective_rows: float
+    largest_share: float
+    smallest_cell_events: float | None = None
+
+    @classmethod
+    def of(cls, seen: Sample, events: float | None = None) -> RowCounts:
+        """Count the rows of a sample."""
+        return cls(seen.predictions.effective_rows, seen.predictions.largest_share, events)
+
+    @classmethod
+    def least(cls, several: Iterable[RowCounts]) -> RowCounts:
+        """Return the worst of each count over several samples, or several estimators."""
+        rows, shares, events = zip(*several, strict=True)
+        return cls(min(rows), max(shares), min((each for each in events if each is not None), default=None))
+
+    def text(self, n: int) -> str:
+        """Say how many rows there are, and with weights how many in effect."""
+        share = f"the heaviest has {percent(float(f'{self.largest_share:.2g}'))} of the weight"
+        alike = self.effective_rows > n - 0.5
+        return f"n = {n}" + ("" if alike else f" (by weights as good as {self.effective_rows:.3g}; {share})")
 
 
 @final
@@ -421,7 +456,6 @@ class Inquiry:
 
     `given` is what was conditioned on, where ``...`` is the prediction; `source` says which class each column was taken
     for when the sample was made; `clusters` are those that the method drew whole, if there were any.
-    `effective_rows` is how many equally weighted rows would be as good (Kish 1965), `largest_share` that of one row.
     """
 
     estimator: Estimator
@@ -429,17 +463,20 @@ class Inquiry:
     n_classes: int
     given: tuple[Any, ...]
     source: str
-    effective_rows: float
-    largest_share: float
+    counts: RowCounts
     clusters: ClusterCount | None = None
 
     @property
     def rows(self) -> str:
         """How many rows there are; with weights, how many in effect; and in how many clusters, where that is known."""
-        share = f"the heaviest has {percent(float(f'{self.largest_share:.2g}'))} of the weight"
-        alike = self.effective_rows > self.n - 0.5
-        weighted = "" if alike else f" (by weights as good as {self.effective_rows:.3g}; {share})"
-        return f"n = {self.n}{weighted}" + ("" if self.clusters is None else f" in {self.clusters}")
+        return self.counts.text(self.n) + ("" if self.clusters is None else f" in {self.clusters}")
+
+    def counted(self, seen: Sample, evaluator: Evaluator, groups: str | None = None) -> Inquiry:
+        """Count the events in the cells of an evaluator that is prepared on what is seen, and clusters."""
+        fewest = evaluator.capabilities.fewest
+        counts = RowCounts.of(seen, None if fewest is None else fewest(seen.outcomes))
+        known = None if groups is None else ClusterCount.of(seen.predictions, groups)
+        return replace(self, counts=counts, clusters=known)
 
     @property
     def lens(self) -> Lens:
@@ -454,8 +491,6 @@ class Inquiry:
             "estimator": repr(self.estimator.core),
             "n": self.n,
             "n_classes": self.n_classes,
-            "effective_rows": self.effective_rows,
-            "largest_share": self.largest_share,
             "source": self.source,
             **({} if self.clusters is None else self.clusters.to_dict()),
         }

@@ -11,7 +11,7 @@ from calibstat._text import percent
 from calibstat.data.arrays import RNG, Floats, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
-from calibstat.draws.streams import ClusterCount, clusters, stream_of
+from calibstat.draws.streams import clusters, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
 from calibstat.inference.multiplicity import with_enough
@@ -126,8 +126,6 @@ many rows.
     interval = distribution.pvalue_interval(value)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
-    if null.groups is not None:
-        question = replace(question, clusters=ClusterCount.of(seen.predictions, null.groups))
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
@@ -135,7 +133,7 @@ many rows.
         pvalue_interval=interval,
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
-        question=question,
+        question=question.counted(seen, evaluator, null.groups),
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import cache
 
+import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
@@ -117,6 +118,64 @@ def test_its_values_are_plain(result):
     values = result.to_dict()
     assert values
     assert json.loads(json.dumps(values, allow_nan=False)) == values
+
+
+def test_it_says_how_many_rows_are_in_effect_and_how_many_events_the_smallest_cell_has(result, request):
+    name, values = request.node.callspec.params["result"], result.to_dict()
+    if name in ("RequiredN", "MinimumDetectable"):  # these are about no sample
+        assert "effective_rows" not in values
+        return
+    rows, share, events = (values[each] for each in ("effective_rows", "largest_share", "smallest_cell_events"))
+    if name == "ComparisonTest":  # of two samples
+        assert (rows, share) == ([300, 300], [1 / 300, 1 / 300])
+        assert all(0 <= each <= 30 for each in events)
+        return
+    assert rows == {"CalibratorComparison": 150, "CalibratorResult": 150, "PairResult": 150}.get(
+        name, values.get("n_test", 300)
+    )
+    assert share == 1 / rows
+    assert (events is None) == (name in ("CalibrationBand", "OmnibusTest", "Estimate of several"))  # without cells
+    assert events is None or 0 <= events <= 150
+
+
+WEIGHTS = np.where(np.arange(300) % 30 == 0, 20.0, 1.0)
+
+
+def weighted():
+    site, happened = np.array(["a", "b", "c"])[np.arange(300) % 3], np.arange(300) % 4 == 0
+    return cs.Sample(happened, np.repeat([0.2, 0.7], 150), sample_weight=WEIGHTS, variables={"site": site})
+
+
+# Where the cells are the two predictions, and where they are three groups.
+BY_PREDICTION, BY_SITE = np.repeat([0, 1], 150), np.arange(300) % 3
+UNIQUE = cs.DebiasedL2(cs.UniqueValues())
+
+
+@pytest.mark.parametrize(
+    ("ask", "cell"),
+    [
+        (lambda given: cs.calibration_test(given, cs.HosmerLemeshow(cs.UniqueValues()), rng=0), BY_PREDICTION),
+        (lambda given: cs.estimate(given, cs.ECE(cs.UniqueValues()), n_resamples=19, rng=0), BY_PREDICTION),
+        (lambda given: cs.estimate(given, cs.TopLabel() | cs.ECE(cs.UniqueValues()), n_resamples=19, rng=0), None),
+        (lambda given: cs.equivalence_test(given, UNIQUE, 0.2, rng=0), BY_PREDICTION),
+        (lambda given: cs.multiple_test(given, FAMILY, n_resamples=19, rng=0), BY_PREDICTION),
+        (lambda given: cs.omnibus_test(given, [UNIQUE, cs.Kuiper()], n_resamples=19, rng=0), BY_PREDICTION),
+        (lambda given: cs.subgroup_audit(given, "site", n_resamples=19, rng=0), BY_SITE),
+        (lambda given: cs.scan_variables(given, n_resamples=19, min_expected=0, rng=0), BY_SITE),
+        (lambda given: cs.equal_curves_test(given, "site", min_size=1, min_expected=1, n_resamples=19, rng=0), BY_SITE),
+        (lambda given: cs.compare_models({"a": given, "b": given}, UNIQUE, n_resamples=99, rng=0), BY_PREDICTION),
+    ],
+)
+def test_counts_are_in_effect_where_rows_have_weights(ask, cell):
+    given = weighted()
+    values = ask(given).to_dict()
+    assert values["effective_rows"] == pytest.approx(WEIGHTS.sum() ** 2 / (WEIGHTS**2).sum())
+    assert values["largest_share"] == pytest.approx(20 / WEIGHTS.sum())
+    outcome = given.outcomes
+    if cell is None:  # whether the top label is right
+        cell, outcome = BY_PREDICTION, given.outcomes == (given.y_prob[:, 1] > 0.5)
+    parts = [WEIGHTS[(cell == each) & (outcome == happened)] for each in np.unique(cell) for happened in (0, 1)]
+    assert values["smallest_cell_events"] == pytest.approx(min(part.sum() ** 2 / (part**2).sum() for part in parts))
 
 
 def test_it_gives_a_table_and_a_dataset(result, tmp_path):
