@@ -41,6 +41,20 @@ def test_groups_of_few_expected_events_are_left_out():
     assert len(equal_curves_test(sample, {"g": third}, min_expected=0, n_resamples=19, rng=0).groups) == 3
 
 
+def test_groups_of_few_rows_in_effect_are_left_out():
+    given = world(900, levels=3)
+    groups = np.array(list("abc"))[given.predictions.variables["g"].values.astype(int)]
+    in_a = groups == "a"
+    weights = np.where(np.arange(900) == np.flatnonzero(in_a)[0], 100.0, 1.0)
+    heavy = cs.Sample(given.outcomes, given.predictions.event, sample_weight=weights, variables={"g": groups})
+    rows = (99 + in_a.sum()) ** 2 / (9999 + in_a.sum())
+    options = {"min_expected": 0, "n_resamples": 19, "rng": 0}
+    found = equal_curves_test(heavy, "g", **options)
+    assert found.groups == ("b", "c")
+    assert found.left_out[0].reason == f"is by weights as good as {rows:.3g} rows, fewer than 50"
+    assert equal_curves_test(heavy, "g", min_size=int(rows), **options).groups == ("a", "b", "c")
+
+
 def weighted(sample, seed=0):
     weights = np.random.default_rng(seed).lognormal(0, 1, len(sample))
     return cs.Sample(

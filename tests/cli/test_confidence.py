@@ -35,7 +35,7 @@ def test_one_binary_lens(run, path):
     [
         (["--lens", "top-label"], "leave --lens out"),
         (["--lens", "class-wise"], "leave --lens out"),
-        (["--labels", "0,1"], "--labels names the classes of --probs"),
+        (["--labels", "0,1"], "--labels is about the classes of --probs"),
         (["--weights", "w"], "no column 'w'"),
     ],
 )

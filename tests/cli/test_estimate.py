@@ -10,7 +10,20 @@ import pytest
 
 import calibstat as cs
 
-KEYS = ["lens", "class", "given", "estimator", "n", "n_classes", "estimate", "null_mean", "confidence_interval"]
+KEYS = [
+    "lens",
+    "class",
+    "given",
+    "estimator",
+    "n",
+    "n_classes",
+    "effective_rows",
+    "largest_share",
+    "smallest_cell_events",
+    "estimate",
+    "null_mean",
+    "confidence_interval",
+]
 
 
 @pytest.fixture

@@ -10,7 +10,21 @@ import pytest
 import calibstat as cs
 from calibstat.cli.questions import recalibrated
 
-KEYS = ["lens", "class", "given", "estimator", "n", "n_classes", "statistic", "null_mean", "pvalue", "pvalue_adjusted"]
+KEYS = [
+    "lens",
+    "class",
+    "given",
+    "estimator",
+    "n",
+    "n_classes",
+    "effective_rows",
+    "largest_share",
+    "smallest_cell_events",
+    "statistic",
+    "null_mean",
+    "pvalue",
+    "pvalue_adjusted",
+]
 
 
 @pytest.fixture
