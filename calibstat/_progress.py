@@ -40,13 +40,23 @@ def listener_of_this_thread() -> Listener | None:
 
 @contextmanager
 def part(begin: float, end: float) -> Iterator[None]:
-    """Have what runs inside the ``with`` block fill the stretch from `begin` to `end`, fractions of the whole."""
+    """Have what runs inside the ``with`` block fill the stretch from `begin` to `end`, fractions of the whole.
+
+    Where several loops follow each other in it, those after the first say nothing new until they are further.
+    """
     before = _listener.get()
     if before is None:
         yield
         return
     before(begin)
-    _listener.set(lambda fraction: before(begin + fraction * (end - begin)))
+    furthest = 0.0
+
+    def tell(fraction: float) -> None:
+        nonlocal furthest
+        furthest = max(furthest, fraction)
+        before(begin + furthest * (end - begin))
+
+    _listener.set(tell)
     try:
         yield
     finally:
