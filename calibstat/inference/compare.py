@@ -228,11 +228,11 @@ def _compared(
         first, second = (erring(estimator, *each) for each in zip(values, seen, strict=True))
         law = Difference((first, second), paired)
         noise = law.noise(n_resamples, rng)
-        error, single = root_mean_square(noise), pvalue_of_difference(difference, noise, size)
-        reach = _reached(noise, confidence_level)
+        error, single = root_mean_square(noise), pvalue_of_difference(difference, noise, size, paired)
+        reaches = _reached(noise, confidence_level, paired)
         low, high = (  # with the noise at zero too, so that zero is left out only where it is rejected
-            max(reach, _reached(law.noise(n_resamples, rng, end), confidence_level))
-            for end in (difference - reach, difference + reach)
+            max(reach, _reached(law.noise(n_resamples, rng, difference + sign * reach), confidence_level, paired)[k])
+            for k, (reach, sign) in enumerate(zip(reaches, (-1, 1), strict=True))
         )
         ends = difference - low, difference + high
     smallest, largest = estimator.value_range(seen[0].predictions.n_classes)
@@ -271,10 +271,16 @@ def erring(estimator: Estimator, value: Expanded, seen: Sample) -> Erring:
     return Erring(announced, pairs.index, weights, seen.outcomes, error, truth, residual)
 
 
-def pvalue_of_difference(difference: float, noise: Floats, size: float) -> float:
-    """Return the share of noises (R,) as large as the difference of two numbers of such a size, and the data."""
-    reached = np.abs(noise) >= abs(difference) - tie_slack(difference, size)
-    return float(monte_carlo_pvalue(int(np.count_nonzero(reached)), len(noise)))
+def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: bool = True) -> float:
+    """Return the share of noises (R,) as large as the difference of two numbers of such a size, and the data.
+
+    Noise of the same rows is alike on both sides. That of different rows is not, since it grows with the error and the
+    smaller sample has more of it; so each side is compared with its own tail, and the smaller share doubled.
+    """
+    beyond = abs(difference) - tie_slack(difference, size)
+    reached = np.abs(noise) >= beyond if paired else noise * np.sign(difference) >= beyond
+    share = float(monte_carlo_pvalue(int(np.count_nonzero(reached)), len(noise)))
+    return share if paired else min(1.0, 2 * share)
 
 
 def root_mean_square(noise: Floats) -> float:
@@ -282,12 +288,20 @@ def root_mean_square(noise: Floats) -> float:
     return float(np.sqrt(np.mean(noise**2)))
 
 
-def _reached(noise: Floats, confidence_level: float) -> float:
-    """Return the size that noise (R,) exceeds with the rest of the confidence; of too few draws, by a normal law."""
-    rank = rounded_up(confidence_level * (len(noise) + 1))
+def _reached(noise: Floats, confidence_level: float, paired: bool) -> tuple[float, float]:
+    """Return the sizes that noise (R,) exceeds upwards and downwards with the rest of the confidence.
+
+    For the same rows both are that of its size. Too few draws are replaced by a normal law.
+    """
+    level = confidence_level if paired else 0.5 + confidence_level / 2
+    rank = rounded_up(level * (len(noise) + 1))
     if rank > len(noise):
-        return float(ndtri(0.5 + confidence_level / 2)) * root_mean_square(noise)
-    return float(np.partition(np.abs(noise), rank - 1)[rank - 1])
+        reach = float(ndtri(0.5 + confidence_level / 2)) * root_mean_square(noise)
+        return reach, reach
+    up, down = (
+        np.partition(each, rank - 1)[rank - 1] for each in ((np.abs(noise),) * 2 if paired else (noise, -noise))
+    )
+    return max(0.0, float(up)), max(0.0, float(down))
 
 
 def comparable(estimator: Estimator) -> Estimator:
@@ -595,7 +609,7 @@ def recalibration_difference(
     gains = [float(each.error(each.outcomes)) for each in (first, second)]
     difference = gains[0] - gains[1]
     noise = Difference((first, second), paired).noise(n_resamples, rng)
-    single = pvalue_of_difference(difference, noise, max(gains))
+    single = pvalue_of_difference(difference, noise, max(gains), paired)
     own = _exact(first, n_resamples, rng), _exact(second, n_resamples, rng)
     return RecalibrationDifference(difference, root_mean_square(noise), wrapped_pvalue(single, own), single, own)
 

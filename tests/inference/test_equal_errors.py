@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import calibstat as cs
-from calibstat.inference.compare import comparison_test, erring
+from calibstat.inference.compare import comparison_test, erring, pvalue_of_difference
 from calibstat.inference.differences import Expanded
 from calibstat.inference.equal_errors import Difference
 
@@ -100,4 +100,29 @@ def test_zero_is_left_out_of_the_interval_only_where_it_is_rejected():
         a, b = (cs.Sample(y, k * e, labels=[0, 1], sample_weight=w) for k in (0.3, 1.7))
         found = comparison_test(a, b, L2, n_resamples=99, rng=seed)
         low, high = found.confidence_interval
+        assert low <= 0 <= high or found.difference_pvalue <= 0.05
+
+
+def test_noise_of_different_rows_is_compared_on_its_own_side():
+    """99 numbers, skew: 5 of them are at least 2, and 20 at most -2."""
+    noise = np.repeat([3.0, -2.0, 0.5], [5, 20, 74])
+    assert pvalue_of_difference(2.0, noise, 1.0) == pytest.approx(26 / 100)
+    assert pvalue_of_difference(2.0, noise, 1.0, paired=False) == pytest.approx(2 * 6 / 100)
+    assert pvalue_of_difference(-2.0, noise, 1.0, paired=False) == pytest.approx(2 * 21 / 100)
+    assert pvalue_of_difference(0.0, noise, 1.0, paired=False) == 1
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_the_interval_of_different_rows_leaves_zero_out_only_where_it_is_rejected(swap):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        chances = [rng.uniform(0.1, 0.9, n) for n in (900, 200)]
+        a, b = (
+            cs.Sample((rng.random(len(c)) < c).astype(int), c**power, labels=[0, 1])
+            for c, power in zip(chances, (1 + seed / 4, 1), strict=True)
+        )
+        first, second = (b, a) if swap else (a, b)
+        found = cs.comparison_test(first, second, cs.DebiasedL2(cs.EqualMass(4)), paired=False, n_resamples=199, rng=1)
+        low, high = found.confidence_interval
+        assert low <= found.difference <= high
         assert low <= 0 <= high or found.difference_pvalue <= 0.05
