@@ -402,7 +402,7 @@ def _shares(prevalence: Any, classes: Classes) -> Floats:
         )
     if not ((shares > 0) & (shares < 1)).all() or abs(shares.sum() - 1) > _SHARES_SUM:
         raise ValueError(
-            f"prevalence is {prevalence!r}, but shares of classes in a population lie between 0 and 1, and add up to 1"
+            f"prevalence is {prevalence!r}, but shares of classes in a population are above 0, below 1, and add up to 1"
         )
     return shares / shares.sum()
 

@@ -76,7 +76,7 @@ def numbers(name: str, value: Any, n_dimensions: tuple[int, ...] = (1, 2)) -> Fl
     except (TypeError, ValueError):
         found = None
     if found is None or found.ndim not in n_dimensions:
-        shape = " or ".join("(n,)" if each == 1 else "(n, K)" for each in n_dimensions)
+        shape = " or ".join(("()", "(n,)", "(n, K)")[each] for each in n_dimensions)
         raise TypeError(f"{name} is {_found(value)}; it must be numbers of shape {shape}")
     return found
 

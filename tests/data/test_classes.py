@@ -256,3 +256,12 @@ def test_labels_that_start_at_zero(y_true, k):
 )
 def test_source(y_true, y_prob, source):
     assert examine(y_true, y_prob).source == source
+
+
+@pytest.mark.parametrize(
+    ("prevalence", "error", "expected"),
+    [(0, ValueError, "are above 0, below 1, and add up to 1"), ({0: 0.4}, TypeError, r"shape \(\) or \(n,\)")],
+)
+def test_a_prevalence_that_is_no_share_says_what_is_one(prevalence, error, expected):
+    with pytest.raises(error, match=expected):
+        examine([0, 1, 1], [0.2, 0.5, 0.7], prevalence=prevalence)
