@@ -190,11 +190,12 @@ class TallyPlan:
 
     def fewest(self, outcomes: Array) -> float:
         """Return the fewest rows of one outcome (n,) in a cell; with weights, how many equal ones would be as good."""
-        weights = self.predictions.weights
-        found = self._count(outcomes, weights)
+        weights, n_classes = self.predictions.weights, self.predictions.n_classes
+        place, shape = self.cells.index * n_classes + outcomes, (self.cells.size, n_classes)
+        found: Array = np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape)
         known = found.any(axis=-1)  # a cell may be empty
         if weights is not None:
-            found = effective_number(found, self._count(outcomes, weights**2))
+            found = effective_number(found, np.bincount(place, weights**2, minlength=found.size).reshape(shape))
         return float(found[known].min(initial=len(outcomes)))
 
     def signed(self, outcomes: Array, signs: Array) -> Tally:
@@ -371,7 +372,7 @@ class _BinnedEvaluator(Evaluator):
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self.estimator.functional(self.plan(outcomes, weights))
 
-    @property
+    @cached_property
     def capabilities(self) -> Capabilities:
         functional = self.estimator.functional
         return Capabilities(

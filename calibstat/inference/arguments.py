@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
 from calibstat.data._classes import refuse_weights_of_labels
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator
+from calibstat.draws.streams import ClusterCount
+from calibstat.estimators.base import Capabilities, Estimator
 from calibstat.inference.results import Inquiry, RowCounts
 from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
@@ -27,7 +29,14 @@ def look_through(sample: Any, estimator: Any, lens: Lens | None = None) -> tuple
     refuse_empty(seen, through)
     predictions = seen.predictions
     found = predictions.n_classes, predictions.given, predictions.source
-    return Inquiry(asked, len(seen), *found, RowCounts.of(seen)), seen
+    return Inquiry(asked, len(seen), *found, RowCounts(predictions.effective_rows, predictions.largest_share)), seen
+
+
+def with_counts(question: Inquiry, seen: Sample, offers: Capabilities, groups: str | None = None) -> Inquiry:
+    """Count the events in the cells of an evaluator that is prepared on what is seen, and clusters."""
+    fewest = None if offers.fewest is None else offers.fewest(seen.outcomes)
+    known = None if groups is None else ClusterCount.of(seen.predictions, groups)
+    return replace(question, counts=question.counts._replace(smallest_cell_events=fewest), clusters=known)
 
 
 def behind(lens: Lens | None, estimator: Any) -> Estimator:

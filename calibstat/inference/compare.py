@@ -17,7 +17,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Headline, all_weights
-from calibstat.inference.arguments import behind, check_sample, look_through
+from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.differences import (
     FEW_OTHERS,
     Expanded,
@@ -164,7 +164,9 @@ def comparison_test(
         generator,
         recalibration_difference=gains,
         score_difference=score_difference(a, b, estimator, paired) if own else None,
-        questions=tuple(asked.counted(each, estimator.core.prepare(each.predictions)) for asked, each in looked),
+        questions=tuple(
+            with_counts(asked, each, estimator.core.prepare(each.predictions).capabilities) for asked, each in looked
+        ),
         paired=paired,
         names=names,
         level=level,

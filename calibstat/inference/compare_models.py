@@ -16,7 +16,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, che
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.inference.arguments import behind, check_sample, look_through
+from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.compare import (
     ENOUGH_ROWS,
     comparable,
@@ -144,7 +144,9 @@ def compare_models(
     scores = _scores(z, single, n_resamples if squared else np.inf)
     adjusted = _max_t(np.abs(scores), drawn, own, pairs) if adjust == "max-t" else adjust_pvalues(wrapped, adjust)
     looked = (look_through(models[name], estimator) for name in names)
-    questions = tuple(asked.counted(each, estimator.core.prepare(each.predictions)) for asked, each in looked)
+    questions = tuple(
+        with_counts(asked, each, estimator.core.prepare(each.predictions).capabilities) for asked, each in looked
+    )
     numbers = np.stack([differences, errors, z, single, wrapped, adjusted]).tolist()
     counts = (RowCounts.least((questions[a].counts, questions[b].counts)) for a, b in pairs)
     return ModelComparison(

@@ -12,7 +12,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
-from calibstat.inference.arguments import look_through
+from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
@@ -185,7 +185,9 @@ def equivalence_test(
         upper_bound=upper,
         confidence_level=confidence_level,
         method=found.method,
-        question=question.counted(seen, question.estimator.core.prepare(seen.predictions), multiplier.groups),
+        question=with_counts(
+            question, seen, question.estimator.core.prepare(seen.predictions).capabilities, multiplier.groups
+        ),
         multiplier=multiplier,
         fewest=fewest_rows(seen, multiplier.groups),
         level=level,

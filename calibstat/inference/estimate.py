@@ -16,7 +16,7 @@ from calibstat.draws.streams import ClusterCount
 from calibstat.draws.whole_cells import sums_suffice
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.tally import Tally
-from calibstat.inference.arguments import look_through
+from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.finite import SquaredInterval, possible_noise
 from calibstat.inference.intervals import (
@@ -130,7 +130,7 @@ def estimate(
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
-        question=question.counted(seen, evaluator, groups),
+        question=with_counts(question, seen, evaluator.capabilities, groups),
         notes=notes + undefined_note(core, shown, redraws.samples),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )

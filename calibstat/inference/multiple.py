@@ -16,7 +16,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, why_undefined
 from calibstat.estimators.panels import Member, chosen_panel, default_panel, family_of
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, with_counts
 from calibstat.inference.finite import clopper_pearson
 from calibstat.inference.multiplicity import (
     ADJUSTMENTS,
@@ -138,7 +138,7 @@ def multiple_test(
         n_resamples=len(drawn[0].samples),
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given),
         null=null,
-        question=question.counted(seen, evaluator, null.groups),
+        question=with_counts(question, seen, evaluator.capabilities, null.groups),
         level=level,
         notes=notes,
     )

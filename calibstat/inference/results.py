@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass
 from html import escape
 from importlib import import_module
 from math import isfinite
@@ -20,7 +20,7 @@ from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
-from calibstat.estimators.base import Estimator, Evaluator
+from calibstat.estimators.base import Estimator
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
@@ -470,13 +470,6 @@ class Inquiry:
     def rows(self) -> str:
         """How many rows there are; with weights, how many in effect; and in how many clusters, where that is known."""
         return self.counts.text(self.n) + ("" if self.clusters is None else f" in {self.clusters}")
-
-    def counted(self, seen: Sample, evaluator: Evaluator, groups: str | None = None) -> Inquiry:
-        """Count the events in the cells of an evaluator that is prepared on what is seen, and clusters."""
-        fewest = evaluator.capabilities.fewest
-        counts = RowCounts.of(seen, None if fewest is None else fewest(seen.outcomes))
-        known = None if groups is None else ClusterCount.of(seen.predictions, groups)
-        return replace(self, counts=counts, clusters=known)
 
     @property
     def lens(self) -> Lens:

@@ -13,7 +13,7 @@ from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
-from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through
+from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, with_counts
 from calibstat.inference.multiplicity import with_enough
 from calibstat.inference.results import CalibrationTest, Estimate, picked
 from calibstat.lenses.base import Lens
@@ -133,7 +133,7 @@ many rows.
         pvalue_interval=interval,
         hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
         null=null,
-        question=question.counted(seen, evaluator, null.groups),
+        question=with_counts(question, seen, offers, null.groups),
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
