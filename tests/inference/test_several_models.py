@@ -150,7 +150,7 @@ def test_words_and_tables():
     assert compare_models(samples(), L2, adjust="max-t", n_resamples=99, rng=0).notes == ()
     fair = compare_models(samples(1000, 5, {"a": lambda p: p, "b": lambda p: p}), L2, rng=0)
     assert fair.verdict.startswith("The calibration errors of a, b cannot be told apart at 5 %")
-    assert found.to_frame().shape == (3, 8)
+    assert found.to_frame().shape == (3, 11)
     assert json.loads(json.dumps(found.to_dict(), allow_nan=False)) == found.to_dict()
     assert str(pickle.loads(pickle.dumps(found))) == text
 
