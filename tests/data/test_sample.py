@@ -207,12 +207,12 @@ def test_prevalence_moves_odds_by_the_ratio_of_shares():
 @pytest.mark.parametrize(
     ("prevalence", "match"),
     [
-        (0.0, "lie between 0 and 1"),
-        (1.5, "lie between 0 and 1"),
+        (0.0, "above 0, below 1"),
+        (1.5, "above 0, below 1"),
         ([0.3, 0.3], "add up to 1"),
         ([0.1, 0.2, 0.7], "there are 2 classes, no, yes"),
         ("much", "prevalence is 'much'"),
-        (np.nan, "lie between 0 and 1"),
+        (np.nan, "above 0, below 1"),
     ],
 )
 def test_what_is_no_prevalence_is_refused(prevalence, match):
