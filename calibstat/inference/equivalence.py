@@ -11,7 +11,7 @@ from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.estimate import interval_of
 from calibstat.inference.intervals import Interval, NoInterval
@@ -174,7 +174,9 @@ def equivalence_test(
     _check(margin, interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval
     try:
-        found = _interval_source(question.estimator.core, seen, multiplier, as_generator(rng))
+        core = question.estimator.core
+        evaluator = core.prepare(seen.predictions)
+        found = _interval_source(core, seen, evaluator, multiplier, as_generator(rng))
         upper = found.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
@@ -185,9 +187,7 @@ def equivalence_test(
         upper_bound=upper,
         confidence_level=confidence_level,
         method=found.method,
-        question=with_counts(
-            question, seen, question.estimator.core.prepare(seen.predictions).capabilities, multiplier.groups
-        ),
+        question=with_counts(question, seen, evaluator.capabilities, multiplier.groups),
         multiplier=multiplier,
         fewest=fewest_rows(seen, multiplier.groups),
         level=level,
@@ -204,9 +204,11 @@ def _check(margin: float, interval: Multiplier | None) -> None:
         raise TypeError(f"interval is {interval!r}, but Multiplier(...) is expected: Multiplier(groups='patient').")
 
 
-def _interval_source(core: Estimator, seen: Sample, multiplier: Multiplier, rng: np.random.Generator) -> Interval:
+def _interval_source(
+    core: Estimator, seen: Sample, evaluator: Evaluator, multiplier: Multiplier, rng: np.random.Generator
+) -> Interval:
     """Return the law behind the interval, which holds at every n except for rows in clusters."""
-    found = interval_of(core, seen, multiplier, None, rng, finite=multiplier.groups is None)
+    found = interval_of(core, seen, multiplier, None, rng, evaluator, finite=multiplier.groups is None)
     if not found.of_error:
         raise NoInterval(f"{core!r} is no error: zero does not mean that nothing is wrong; take ECE or DebiasedL2")
     return found
