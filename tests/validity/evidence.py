@@ -16,10 +16,16 @@ from pathlib import Path
 from types import ModuleType
 
 import calibstat
-from validity.tables import comparison, coverage, omnibus, size
+from validity.tables import comparison, coverage, hostile, omnibus, size
 from validity.tables.rows import Row, markdown, pooled, read, versions, write
 
-TABLES: dict[str, ModuleType] = {"size": size, "coverage": coverage, "comparison": comparison, "omnibus": omnibus}
+TABLES: dict[str, ModuleType] = {
+    "size": size,
+    "coverage": coverage,
+    "comparison": comparison,
+    "omnibus": omnibus,
+    "hostile": hostile,
+}
 SEED, OTHER_SEED = 20261121, 20261122
 RUNS_AT_ONCE = 50
 
@@ -38,9 +44,12 @@ def measure(table: str, runs: int, seed: int, pool: ProcessPoolExecutor) -> list
 
 
 def _parts(table: str, runs: int, seed: int) -> Iterator[tuple[int, int, int]]:
-    for job in range(len(list(TABLES[table].jobs()))):
-        for number, start in enumerate(range(0, runs, RUNS_AT_ONCE)):
-            yield job, min(RUNS_AT_ONCE, runs - start), seed * 1000 + number
+    """Yield job, runs and seed of each part; a whole table has more runs of its headline jobs, a repeated part not."""
+    whole = runs >= TABLES[table].RUNS
+    for job, each in enumerate(TABLES[table].jobs()):
+        own = runs * getattr(each, "times", 1) if whole else runs
+        for number, start in enumerate(range(0, own, RUNS_AT_ONCE)):
+            yield job, min(RUNS_AT_ONCE, own - start), seed * 1000 + number
 
 
 def _named(row: Row, seed: int) -> Row:
@@ -56,7 +65,9 @@ def store(table: str, rows: list[Row], folder: Path) -> None:
 
 def page(table: str, rows: list[Row], made_with: str) -> str:
     """Return a table for readers, with how it was made."""
-    made = f"{rows[0].runs} runs each, seed {rows[0].seed}, made by `.ci/evidence` with {made_with}."
+    least, most = (extreme(row.runs for row in rows) for extreme in (min, max))
+    each = f"{least} runs each" + (f" ({most} of headline rows)" if most > least else "")
+    made = f"{each}, seed {rows[0].seed}, made by `.ci/evidence` with {made_with}."
     text = f"{TABLES[table].TEXT}\n\n{made} The same numbers, machine-readable: `{table}.csv`."
     return markdown(TABLES[table].TITLE, text, rows)
 
