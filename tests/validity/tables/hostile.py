@@ -288,8 +288,8 @@ def jobs() -> Iterator[Job]:
     """Yield everything that the table holds."""
     yield from of_few_rows()
     yield from of_weights()
-    for first, second in ((3000, 600), (20_000, 1000)):
-        yield Job(f"rare, {second} other rows", first, "comparison", of_pair(apart(first, second, 0.3), False))
+    yield from of_clusters()
+    yield Job("rare, 600 other rows", 3000, "comparison", of_pair(apart(3000, 600, 0.3), False))
     groups = draws(1200, uniform, same, variables=numbered(20))
     yield Job("20 groups of 60 rows, calibrated", 1200, "equal_curves_test", rejected(groups, equal_curves))
     yield Job("60 rows of 0.001, chance 0.03", 1060, "subgroup_audit", of_audit(60, 1000))
@@ -300,12 +300,11 @@ def jobs() -> Iterator[Job]:
 def of_few_rows() -> Iterator[Job]:
     """Few predictions, rare events, rows that are almost certain."""
     unique = cs.UniqueValues()
-    squared = cs.DebiasedL2(unique)
     for n in (200, 500, 1000):
-        for estimator in (squared, cs.ECE(unique), cs.RMSCE(unique)):
+        for estimator in (cs.DebiasedL2(unique), cs.ECE(unique)):
             yield one_error("three predictions, shift 0.7", n, estimator, scores, shift(0.7), times=times(estimator))
     for name, chances in {"wiggle": wiggle, "shift 0.3": shift(0.3)}.items():
-        for estimator in (DEBIASED, CELLS, cs.Kuiper()):
+        for estimator in (DEBIASED, CELLS):
             yield one_error(f"rare, {name}", 2000, estimator, rare, chances, times=times(estimator))
     yield one_error("predictions of 1 - 1e-7, chance 0.95", 10, CELLS, almost_certain, always(0.95), times=HEADLINE)
     for estimator in (CELLS, cs.MaximumMiscalibration(unique), cs.Kuiper(), cs.SmoothCE()):
@@ -315,15 +314,59 @@ def of_few_rows() -> Iterator[Job]:
 def of_weights() -> Iterator[Job]:
     """A few rows have most of the weight."""
     for name, weights in {"Pareto(1)": pareto, "lognormal(1.5)": lognormal}.items():
-        for n in (300, 1000):
-            for estimator in (CELLS, DEBIASED, cs.Kuiper(), cs.ObservedToExpected()):
-                yield one_error(f"{name} weights, shift 0.3", n, estimator, uniform, shift(0.3), weights)
+        for estimator in (CELLS, DEBIASED, cs.Kuiper(), cs.ObservedToExpected()):
+            yield one_error(f"{name} weights, shift 0.3", 300, estimator, uniform, shift(0.3), weights)
+        yield one_error(f"{name} weights, shift 0.3", 1000, cs.ObservedToExpected(), uniform, shift(0.3), weights)
         calibrated = draws(500, uniform, same, weights, numbered(1))
         yield Job(f"{name} weights, calibrated", 500, "weak null of VECE", rejected(calibrated, weak_null))
         yield Job(f"{name} weights, calibrated", 500, "VECE", of_error(calibrated, cs.VECE("v")))
-        yield Job(f"{name} weights, equal errors", 1000, "comparison", of_pair(opposite(1000, weights)), HEADLINE)
+        yield Job(f"{name} weights, equal errors", 1000, "comparison", of_pair(opposite(1000, weights)))
     for estimator in (CELLS, DEBIASED):
         yield one_error("20 heavy rows, 0.03 for 0.001", 2000, estimator, one_in_1000, always(0.03), twenty_heavy)
+
+
+def of_clusters() -> Iterator[Job]:
+    """Few clusters of unequal size, whose rows are alike."""
+    for n, predictions in ((60, uniform), (60, rare)):
+        draw = in_clusters(n, predictions)
+        world = f"{n} clusters of Pareto(2) sizes, {predictions.__name__}, calibrated"
+        for name, estimator in {"ECE": CELLS, "Kuiper": cs.Kuiper()}.items():
+            yield Job(world, n, f"signs, {name}", rejected(draw, by_signs(estimator)))
+        yield Job(world, n, "interval of ECE", of_signs(draw, CELLS))
+
+
+def in_clusters(n_clusters: int, predictions: Callable[[int, np.random.Generator], np.ndarray]) -> Draw:
+    """All rows of a cluster have the same prediction and the same outcome."""
+
+    def draw(rng: np.random.Generator) -> tuple[cs.Sample, np.ndarray]:
+        cluster = np.repeat(np.arange(n_clusters), np.ceil(2 * (1 + rng.pareto(2, n_clusters))).astype(int))
+        p, level = predictions(n_clusters, rng), rng.random(n_clusters)
+        happened = (level < p)[cluster]
+        return cs.Sample(happened, p[cluster], labels=[False, True], variables={"c": cluster}), p[cluster]
+
+    return draw
+
+
+def by_signs(estimator: cs.Estimator):
+    """The test of calibration for rows in clusters."""
+    null = cs.Multiplier(N_RESAMPLES, groups="c")
+    return lambda sample, rng: cs.calibration_test(sample, estimator, null=null, rng=rng).pvalue
+
+
+def of_signs(draw: Draw, estimator: cs.Estimator):
+    """The interval for rows in clusters; none where too few are in effect, which counts as right."""
+
+    def wrong(rng: np.random.Generator) -> dict[str, bool]:
+        sample, chance = draw(rng)
+        try:
+            found = cs.estimate(sample, estimator, interval=cs.Multiplier(N_RESAMPLES, groups="c"), rng=rng)
+        except ValueError as reason:
+            if "clusters" not in str(reason):
+                raise
+            return of_interval(0.0, 1.0, 0.0)
+        return of_interval(*found.confidence_interval, truth(estimator, sample, chance))
+
+    return wrong
 
 
 def one_error(world, n, estimator, predictions, chances, weights=lambda n, rng: None, times=1) -> Job:
