@@ -133,10 +133,10 @@ def intervals_that_miss(weights, scores, runs, n=300):
 @pytest.mark.parametrize("scores", ["common", "rare"])
 @pytest.mark.parametrize("weights", ["pareto", "lognormal"])
 def test_intervals_of_means_ranks_and_coefficients(weights, scores):
-    found, given = intervals_that_miss(weights, scores, 250)
+    found, given = intervals_that_miss(weights, scores, 500)
     assert min(given.values()) > 200
     for missed in found.values():
-        assert_at_most(missed, 0.05, 250)
+        assert_at_most(missed, 0.05, 500)
 
 
 @pytest.mark.slow
