@@ -1,0 +1,94 @@
+"""How pictures look: colours, the answer above the axes, the legend below them, and what every display can do."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Self
+
+from matplotlib import pyplot as plt
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure, SubFigure
+
+# Colour-blind readers tell these apart, and they differ in lightness when they are printed in grey.
+NOISE = "#c9d6e3"
+"""What noise alone gives."""
+BEYOND = "#c8501e"
+"""What is more than noise."""
+CURVE = "#1f5a94"
+"""An estimated curve."""
+INK = "#333333"
+"""Points, words and lines that mark perfect calibration."""
+FAINT = "#8c98a4"
+"""Counts, and whatever stands in the background."""
+MODELS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A5195", "#4D4D4D")
+"""Several models in one picture, in this order (Okabe & Ito 2008, without yellow, which is too pale on white)."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Their markers, since colour alone must not carry the difference."""
+COLUMN = (3.4, 3.4)
+"""Width and height of a figure of one column, in inches."""
+
+
+class Display(ABC):
+    """A picture: its numbers are computed before, `plot` only draws them, and `caption` says what is seen."""
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+
+    @abstractmethod
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the picture, by default in a new figure, and return the display itself."""
+
+    @property
+    @abstractmethod
+    def caption(self) -> str:
+        """The long sentences that belong below the picture: what is drawn, from how many rows, and how to read it."""
+
+    def save(self, path: str | PathLike[str], **options: Any) -> Self:
+        """Write the picture to a file; its suffix (png, pdf, svg) says the format. It is drawn if it was not."""
+        if not hasattr(self, "figure_"):
+            self.plot()
+        figure = self.figure_.figure if isinstance(self.figure_, SubFigure) else self.figure_
+        figure.savefig(path, **{"bbox_inches": "tight", "dpi": 200, **options})
+        return self
+
+
+def new_axes(ax: Axes | None, size: tuple[float, float] = COLUMN) -> Axes:
+    """Return the axes given, or those of a new figure whose layout keeps everything inside; no window opens."""
+    if ax is None:
+        _, ax = plt.subplots(figsize=size, layout="constrained")
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(labelsize=8)
+    return ax
+
+
+def answer(ax: Axes, title: str | None, lines: Sequence[str] = ()) -> None:
+    """Write the title above the axes, and below it the answer in at most two short lines; both begin at the left."""
+    text = "\n".join(lines)
+    if text:
+        ax.annotate(
+            text, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
+            fontsize=7.5, color=INK, va="bottom", linespacing=1.3,
+        )  # fmt: skip
+    if title is not None:
+        ax.set_title(title, fontsize=9.5, loc="left", fontweight="bold", pad=6 + 11 * len(lines))
+
+
+def label_axes(ax: Axes, x: str | None = None, y: str | None = None) -> None:
+    """Write short labels at the axes; the long sentence belongs to the caption."""
+    if x is not None:
+        ax.set_xlabel(x, fontsize=8.5)
+    if y is not None:
+        ax.set_ylabel(y, fontsize=8.5)
+
+
+def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: float = 0.2) -> None:
+    """Write the legend below the axes, never on data; `gap` is its distance in heights of the axes."""
+    if handles:
+        ax.legend(
+            handles=list(handles), loc="upper center", bbox_to_anchor=(0.5, -gap), ncols=columns,
+            frameon=False, fontsize=7.5, borderaxespad=0, handlelength=1.4, columnspacing=1.2,
+        )  # fmt: skip
