@@ -21,7 +21,7 @@ from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
-from calibstat.displays.reliability import SampleDisplay, rank_of_limit
+from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
@@ -132,6 +132,15 @@ class SimplexDisplay(SampleDisplay):
         ax.set_title(seen if title is None else f"{title}\n{seen}", fontsize="medium")
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+    @property
+    def caption(self) -> str:
+        """What the diagram shows, and how to read it."""
+        return (
+            f"Each of {len(self.proportion)} arrows leads from the mean prediction of a cell to the frequencies of "
+            f"its outcomes, seen through {self.lens!r}. One in the second colour is longer than "
+            f"{100 * self.coverage:g} % of those of a calibrated model."
+        )
 
     @classmethod
     def _of(
