@@ -21,7 +21,7 @@ _MODULES = {
     "scaling": ["Platt", "Beta", "AugmentedBeta"],
     "softmax": ["Temperature", "VectorScaling", "MatrixScaling", "Dirichlet"],
     "isotonic": ["Isotonic", "CenteredIsotonic", "VennAbers"],
-    "binned": ["HistogramBinning", "Binned", "ScalingBinning", "BBQ"],
+    "binned": ["HistogramBinning", "AverageLabels", "Binned", "ScalingBinning", "BBQ"],
     "spline": ["Spline", "Smooth"],
     "meta": ["OneVsRest", "Calibrated"],
     "trees": ["DecisionTree", "CalibrationTree", "VariableBased"],

@@ -2,6 +2,7 @@ from calibstat.calibrators._storage import load as load
 from calibstat.calibrators._storage import save as save
 from calibstat.calibrators.base import Calibrator as Calibrator
 from calibstat.calibrators.binned import BBQ as BBQ
+from calibstat.calibrators.binned import AverageLabels as AverageLabels
 from calibstat.calibrators.binned import Binned as Binned
 from calibstat.calibrators.binned import HistogramBinning as HistogramBinning
 from calibstat.calibrators.binned import ScalingBinning as ScalingBinning

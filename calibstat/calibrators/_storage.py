@@ -178,6 +178,8 @@ def _check(found: Any) -> None:
         _check_tree(found.tree_, found.n_features_in_)
         if len(state.get("values_", found.tree_["left"])) != len(found.tree_["left"]):
             raise ValueError("its tree_ has not one of values_ for each node")
+    if "predictions_" in state and np.shape(found.predictions_) != np.shape(found.values_):
+        raise ValueError("its predictions_ have not one row of values_ each")
     if fitted:
         if not isinstance(found.classes_, np.ndarray) or found.classes_.shape != np.unique(found.classes_).shape:
             raise ValueError("its classes_ are not an array of distinct labels")

@@ -1,4 +1,4 @@
-"""Histogram binning."""
+"""Calibrators that give each cell of the predictions a number: mean labels, or mean predictions."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ from abc import abstractmethod
 from typing import Any, ClassVar, final
 
 import numpy as np
+from scipy.spatial import KDTree
 from scipy.special import gammaln, softmax
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.calibrators.base import Calibrator, both, fit_part, part_says
+from calibstat.binnings.values import UniqueValues
+from calibstat.calibrators.base import Calibrator, both, fit_part, part_says, refuse_more_than_two
 from calibstat.calibrators.isotonic import pool_ties
 from calibstat.calibrators.scaling import Platt
 from calibstat.data.arrays import Floats, Ints
-from calibstat.data.rounding import SMALLEST_PROBABILITY
+from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 
 
@@ -79,6 +81,56 @@ class HistogramBinning(CellAverages):
 
     def _averaged(self, _: Floats, targets: Ints) -> Floats:
         return targets.astype(np.float64)
+
+
+@final
+class AverageLabels(Calibrator):
+    """The mean label of each distinct prediction: average label assignment (Torabian and Urner 2024).
+
+    It suits predictions of few values, such as those of a decision tree, where a cell is all rows of one value. On the
+    population it makes the calibration error zero and increases neither the squared nor the 0/1 loss (Theorem 8). A
+    prediction that no row of the fit had is kept. Predictions of many values first need a binning; then this is
+    `HistogramBinning`.
+
+    Parameters
+    ----------
+    binning : Binning, optional
+        Intervals of the predictions of two classes; by default each distinct prediction, or row of predictions, is a
+        cell.
+
+    Attributes
+    ----------
+    predictions_ : (C, K) floats
+        The distinct predictions.
+    values_ : (C, K) floats
+        The mean labels there.
+    cells_ : HistogramBinning
+        With a binning, in place of these.
+    """
+
+    def __init__(self, binning: Binning | None = None) -> None:
+        self.binning = binning
+
+    def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
+        if self.binning not in (None, UniqueValues()):
+            refuse_more_than_two("AverageLabels", targets, probabilities.shape[1])
+            self.cells_ = HistogramBinning(self.binning).fit(probabilities, targets, weights)
+            return
+        size = probabilities.shape[1]
+        cells = UniqueValues().cut(Predictions(probabilities, tuple(range(size))))
+        sums = np.zeros((cells.size, size))
+        np.add.at(sums, (cells.index, targets), weights)
+        self.values_ = sums / sums.sum(axis=1, keepdims=True)
+        self.predictions_ = np.full((cells.size, size), np.inf)
+        np.minimum.at(self.predictions_, cells.index, probabilities)  # of those that are equal up to rounding
+
+    def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
+        if self.binning not in (None, UniqueValues()):
+            return self.cells_.predict_proba(probabilities)
+        distance, cell = KDTree(self.predictions_).query(probabilities, distance_upper_bound=ROUNDING)
+        known, said = np.isfinite(distance), probabilities.copy()
+        said[known] = self.values_[cell[known]]
+        return said
 
 
 @final

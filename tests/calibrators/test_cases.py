@@ -37,6 +37,7 @@ MANY = [
     cal.Dirichlet(),
     cal.OneVsRest(),
     cal.OneVsRest(cal.Isotonic()),
+    cal.AverageLabels(),
     cal.DecisionTree(),
     cal.CalibrationTree(),
 ]
@@ -198,6 +199,37 @@ def test_histogram_binning_by_hand():
     np.testing.assert_allclose(event(found, [0, 0.44, 0.46, 1]), [1 / 3, 1 / 3, 2 / 3, 2 / 3])
     found = cal.HistogramBinning(FixedEdges([0, 0.5, 0.55, 1])).fit(p, y)
     np.testing.assert_allclose(event(found, [0.4, 0.5, 0.55]), [1 / 3, 0.525, 2 / 3])  # the cell without rows: middle
+
+
+def test_average_labels_by_hand():
+    p, y = [0.2, 0.2, 0.1 + 0.2, 0.3, 0.3, 0.9], [0, 1, 1, 0, 0, 1]
+    found = cal.AverageLabels().fit(p, y)
+    # 0.1 + 0.2 is 0.3; a prediction that no row of the fit had is kept.
+    np.testing.assert_allclose(event(found, [0.2, 0.3, 0.1 + 0.2, 0.9, 0.25]), [1 / 2, 1 / 3, 1 / 3, 1, 0.25])
+    weighted = cal.AverageLabels().fit(p, y, [3, 1, 0, 1, 2, 1])
+    np.testing.assert_allclose(event(weighted, [0.2, 0.3]), [1 / 4, 0])
+    binning = FixedEdges([0, 0.25, 1])
+    cells = cal.AverageLabels(binning).fit(p, y)
+    np.testing.assert_array_equal(event(cells, p), event(cal.HistogramBinning(binning).fit(p, y), p))
+    np.testing.assert_allclose(event(cells, [0, 0.6]), [1 / 2, 2 / 4])
+
+
+def test_average_labels_of_three_classes_by_hand():
+    rows = np.array([[0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [0.5, 0.2, 0.3], [0.1, 0.1, 0.8]])
+    found = cal.AverageLabels().fit(rows, [0, 1, 1, 2])
+    said = found.predict_proba([*rows[1:], [0.4, 0.3, 0.3]])
+    np.testing.assert_allclose(said, [[0.5, 0.5, 0], [0, 1, 0], [0, 0, 1], [0.4, 0.3, 0.3]])
+    with pytest.raises(ValueError, match=r"AverageLabels\(\)"):
+        cal.AverageLabels(EqualMass(2)).fit(rows, [0, 1, 1, 2])
+
+
+def test_average_labels_of_the_leaves_of_a_tree_are_its_own_where_it_was_fitted():
+    rng = np.random.default_rng(12)
+    features = rng.normal(size=(600, 3))
+    y = (rng.random(600) < 1 / (1 + np.exp(-features[:, 0]))).astype(int)
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(features, y)
+    own = tree.predict_proba(features)
+    np.testing.assert_allclose(cal.AverageLabels().fit(own, y).predict_proba(own), own)
 
 
 def test_binned_predictions_by_hand():

@@ -46,6 +46,7 @@ ANY = [
     cal.Dirichlet(),
     cal.OneVsRest(),
     cal.OneVsRest(cal.Isotonic()),
+    cal.AverageLabels(),
     cal.DecisionTree(),
     cal.CalibrationTree(),
 ]

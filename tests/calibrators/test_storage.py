@@ -19,6 +19,7 @@ OTHERS = [
     cal.OneVsRest(cal.Isotonic()),
     cal.HistogramBinning(FixedEdges([0, 0.3, 1])),
     cal.ScalingBinning(cal.Beta()),
+    cal.AverageLabels(FixedEdges([0, 0.3, 1])),
 ]
 
 
@@ -206,6 +207,12 @@ def test_trees_without_an_end_are_refused(rows, tmp_path):
             "values_",
             {"is": "array", "type": "<f8", "values": [[0, 1]]},
             "not one of values_ for each node",
+        ),
+        (
+            cal.AverageLabels(),
+            "values_",
+            {"is": "array", "type": "<f8", "values": [[0, 1]]},
+            "predictions_ have not one row of values_ each",
         ),
     ],
 )
