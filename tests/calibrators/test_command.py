@@ -103,7 +103,7 @@ def test_every_calibrator_has_a_name():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--calibrator", "bета"], "choose one of augmented-beta, bbq, beta"),
+        (["--calibrator", "bета"], "choose one of augmented-beta, average-labels, bbq, beta"),
         (["--calibrator", "beta", "--share", "1"], "pass a share between 0 and 1"),
         (["--calibrator", "variable-based"], "needs --variables COL"),
         (["--calibrator", "beta", "--variable", "age"], "uses no variable"),
