@@ -72,7 +72,7 @@ def test_cross_fitting_is_marked(compare, binary):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--calibrators", "gamma"), "choose one of augmented-beta, bbq, beta"),
+        (("--calibrators", "gamma"), "choose one of augmented-beta, average-labels, bbq, beta"),
         (("--calibrators", "beta,beta"), "name each only once"),
         (("--calibrators", "variable-based"), "needs --variables COL"),
         (("--calibrators", "beta", "--variable", "age"), "--calibrators beta uses no variable"),
