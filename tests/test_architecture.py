@@ -110,6 +110,7 @@ INSIDE = {
     ("data/files.py", "pandas"),
     ("data/files.py", "pyarrow"),
     ("data/files.py", "xarray"),
+    ("estimators/_curves.py", "pandas"),
     ("estimators/histogram.py", "xarray"),
     ("inference/results.py", "pandas"),
     ("inference/test.py", "calibstat.estimators.panels"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from scipy.optimize import brentq
@@ -22,6 +22,7 @@ from calibstat._logistic import (
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Share
 from calibstat.data.sample import Predictions
+from calibstat.estimators._curves import CurveRecord
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, between, happened, two_classes, unweighted
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.large_sample import LargeSampleLaw, scaled_law
@@ -31,7 +32,7 @@ from calibstat.estimators.logistic_spline import over_the_prediction
 
 @final
 @dataclass(frozen=True, eq=False)
-class Belt:
+class Belt(CurveRecord):
     """A calibration belt; ``float`` gives the statistic.
 
     Parameters
@@ -64,6 +65,15 @@ class Belt:
 
     def __float__(self) -> float:
         return self.statistic
+
+    def _columns(self) -> dict[str, Any]:
+        """Predictions, the curve, and the ends of each belt, such as low_95 and high_95."""
+        ends = {
+            f"{name}_{100 * level:g}": end
+            for name, bounds in (("low", self.low), ("high", self.high))
+            for level, end in zip(self.levels, bounds, strict=True)
+        }
+        return {"x": self.x, "curve": self.curve, **ends}
 
     def __repr__(self) -> str:
         return f"Belt(statistic={self.statistic:.4g}, degree={self.degree}, pvalue={self.asymptotic_pvalue:.3g})"

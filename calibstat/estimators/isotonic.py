@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.optimize import isotonic_regression
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions
+from calibstat.estimators._curves import CurveRecord, picked
 from calibstat.estimators.base import Bounds, Capabilities, Estimator, Evaluator, between
 from calibstat.estimators.loess import Gaps
 from calibstat.estimators.logistic_spline import over_the_prediction
@@ -144,7 +145,7 @@ class _CORPEvaluator(Evaluator):
 
 @final
 @dataclass(frozen=True)
-class RecalibrationCurve:
+class RecalibrationCurve(CurveRecord):
     """A recalibration curve.
 
     Parameters
@@ -160,6 +161,9 @@ class RecalibrationCurve:
     prediction: Floats
     recalibrated: Floats
     weight: Floats
+
+    def _columns(self) -> dict[str, Any]:
+        return picked(self, "prediction recalibrated weight")
 
 
 @final

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
+from calibstat.estimators._curves import CurveRecord, picked
 from calibstat.estimators.base import (
     Estimator,
     Evaluator,
@@ -26,11 +27,13 @@ from calibstat.estimators.base import (
 from calibstat.estimators.combined import leading_shape
 from calibstat.estimators.squared import ECE
 from calibstat.estimators.tally import BinnedEstimator, Tally, TallyPlan, ratio
+from calibstat.lenses.base import Lens
+from calibstat.lenses.relabel import CANONICAL
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class ValidityCurve:
+class ValidityCurve(CurveRecord):
     """The share of rows whose prediction is off by no more than a tolerance; call it at tolerances.
 
     Parameters
@@ -59,6 +62,9 @@ class ValidityCurve:
     def area(self) -> float:
         """The area under the curve from 0 to 1."""
         return 1 - float(np.diff(self.share, prepend=0) @ self.deviation)
+
+    def _columns(self) -> dict[str, Any]:
+        return picked(self, "deviation share")
 
 
 @final
@@ -101,11 +107,12 @@ class AUCV(BinnedEstimator):
         """Subtract the mean deviation from one."""
         return 1 - ECE(self.binning).functional(tally)
 
-    def curve(self, sample: Sample) -> ValidityCurve:
-        """Return the validity curve of a sample; through a lens: ``AUCV().curve(TopLabel()(sample))``."""
-        tally = TallyPlan(sample.predictions, self.binning.cut(sample.predictions), ())(sample.outcomes)
+    def curve(self, sample: Sample, *, lens: Lens = CANONICAL) -> ValidityCurve:
+        """Return the validity curve of a sample, seen through a lens: ``AUCV().curve(sample, lens=TopLabel())``."""
+        seen = lens(sample)
+        tally = TallyPlan(seen.predictions, self.binning.cut(seen.predictions), ())(seen.outcomes)
         gaps = np.abs(tally.mean_outcome - tally.mean_prediction).sum(axis=-1)
-        if sample.predictions.n_classes > 2:
+        if seen.predictions.n_classes > 2:
             gaps = gaps / 2
         held = tally.weight > 0
         return ValidityCurve.of(gaps[held], tally.weight[held])
@@ -163,10 +170,11 @@ class NeighborAUCV(Estimator):
         two_classes(self, predictions)
         return _NeighborEvaluator(self, predictions)
 
-    def curve(self, sample: Sample) -> ValidityCurve:
-        """Return the validity curve of a sample; through a lens: ``NeighborAUCV(15).curve(TopLabel()(sample))``."""
-        two_classes(self, sample.predictions)
-        return ValidityCurve.of(*_NeighborEvaluator(self, sample.predictions).deviations(sample.outcomes, None))
+    def curve(self, sample: Sample, *, lens: Lens = CANONICAL) -> ValidityCurve:
+        """Return the validity curve of a sample, seen through a lens such as ``lens=TopLabel()``."""
+        seen = lens(sample)
+        two_classes(self, seen.predictions)
+        return ValidityCurve.of(*_NeighborEvaluator(self, seen.predictions).deviations(seen.outcomes, None))
 
 
 class _NeighborEvaluator(Evaluator):

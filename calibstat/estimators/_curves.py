@@ -1,0 +1,43 @@
+"""Curves as records: their arrays as values that JSON can hold, and as a table with a row for each place."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class CurveRecord(ABC):
+    """What every curve can do: a dataclass whose arrays have an entry for each place along the curve."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, as JSON can hold them; a number that is not finite is None."""
+        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a pandas DataFrame with a row for each place along the curve."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns())
+
+    @abstractmethod
+    def _columns(self) -> dict[str, Any]:
+        """Return the columns of the table."""
+
+
+def picked(record: object, names: str) -> dict[str, Any]:
+    """Return fields by name; names stand side by side in one text."""
+    return {name: getattr(record, name) for name in names.split()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, tuple)):
+        return [_plain(each) for each in np.asarray(value).tolist()] if len(value) else []
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value
