@@ -63,8 +63,9 @@ class LOESS(Estimator):
     the band counts rows in effect (Kish 1965). Weights that move (bootstrap) do not move the neighbourhoods.
 
     The record also has a pointwise band for the smooth of the mean prediction at x, from residuals that leave their row
-    out. Its levels are about 95 %: with predictions that scatter about a line it held that line in 94 to 95 % of the
-    samples of 100 and 500 rows (worst point 91 %; 200 runs), in 91 % of those of 30 (worst 84 %; with span 0.3, 87 % and 75 %).
+    out. Its level is about 95 %: with predictions that scatter about a line it held that line in 94 to 95 % of 200
+    samples of 100 and 500 rows (worst point 91 %; with lognormal weights 92 to 94 %, worst 86 %), and in 91 % of those
+    of 30 rows (worst 84 %; with span 0.3, 87 % and 75 %).
     Over the prediction itself it has hardly any width.
 
     Parameters
