@@ -14,6 +14,8 @@ from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 
+_ROWS_A_CLASS = 10  # with fewer of them a model of a leaf was worse than none
+
 
 @final
 class CalibrationTree(Calibrator):
@@ -157,8 +159,9 @@ def fit_leaves(
     targets: Ints,
     weights: Floats,
     known: dict[bytes, Any] | None = None,
+    least_rows: int = 0,
 ) -> dict[str, Any]:
-    """Fit a copy in each leaf, by its number; a leaf with too few classes gets the fit of all rows.
+    """Fit a copy in each leaf, by its number; a leaf with too few classes or rows gets the fit of all rows.
 
     Trees that are pruned from the same rows share leaves, so that `known` keeps fits by their rows.
     """
@@ -176,7 +179,7 @@ def fit_leaves(
         rows = leaves == leaf
         occur = len(np.unique(targets[rows]))
         every = getattr(calibrator, "needs_every_class", False)
-        enough = occur == probabilities.shape[1] if every else occur > 1
+        enough = (occur == probabilities.shape[1] if every else occur > 1) and rows.sum() >= least_rows
         fitted[str(leaf)] = fit(rows) if enough else everywhere
     return fitted
 
@@ -307,7 +310,8 @@ class VariableBased(Calibrator):
     """Beta calibration in each leaf of a tree that splits on one variable alone (Kelly and Smyth 2023).
 
     By default the model of each leaf is Beta(C=1), as in the authors' code, or Dirichlet() for more than two classes.
-    Without a split, and in leaves with too few classes, it is the model of all rows.
+    Without a split, and in leaves with too few classes or fewer than ten rows for each class, it is the model of all
+    rows.
 
     Parameters
     ----------
@@ -344,7 +348,8 @@ class VariableBased(Calibrator):
         each = self.calibrator
         if each is None:
             each = Beta(C=1) if probabilities.shape[1] == 2 else Dirichlet()
-        self.calibrators_ = fit_leaves(each, leaf_of(self.tree_, variables), probabilities, targets, weights)
+        leaves, few = leaf_of(self.tree_, variables), _ROWS_A_CLASS * probabilities.shape[1]
+        self.calibrators_ = fit_leaves(each, leaves, probabilities, targets, weights, least_rows=few)
 
     def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
         return calibrate_leaves(self.calibrators_, leaf_of(self.tree_, variables), probabilities)

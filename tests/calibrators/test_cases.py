@@ -388,6 +388,17 @@ def test_more_classes_have_dirichlet_in_the_leaves():
     assert {type(each).__name__ for each in found.calibrators_.values()} == {"Dirichlet"}
 
 
+def test_a_leaf_with_few_rows_for_its_classes_takes_the_fit_of_all_rows():
+    rng = np.random.default_rng(12)
+    truth = rng.dirichlet(np.full(10, 0.2), 300)
+    y = np.array([rng.choice(10, p=row) for row in truth])
+    X = np.column_stack([truth, rng.random(300)])
+    found = cal.VariableBased().fit(X, y)
+    assert len(found.calibrators_) > 3
+    everywhere = cal.Dirichlet().fit(truth, y)
+    np.testing.assert_array_equal(found.predict_proba(X), everywhere.predict_proba(truth))
+
+
 def test_decision_tree_says_shares():
     rng = np.random.default_rng(13)
     p = rng.random(1000)
