@@ -95,6 +95,8 @@ from calibstat.estimators.miscalibration import TotalVariation as TotalVariation
 from calibstat.estimators.panels import ACE as ACE
 from calibstat.estimators.panels import KS as KS
 from calibstat.estimators.panels import MCE as MCE
+from calibstat.estimators.ranks import KendallTau as KendallTau
+from calibstat.estimators.ranks import ProbabilisticCount as ProbabilisticCount
 from calibstat.estimators.recalibration_scores import CubicScore as CubicScore
 from calibstat.estimators.recalibration_scores import LogitScore as LogitScore
 from calibstat.estimators.recalibration_scores import VectorScalingScore as VectorScalingScore
@@ -162,6 +164,8 @@ from calibstat.inference.multiplicity import step_down as step_down
 from calibstat.inference.results import CalibrationTest as CalibrationTest
 from calibstat.inference.results import Estimate as Estimate
 from calibstat.inference.test import calibration_test as calibration_test
+from calibstat.interpretability.operations import average_labels as average_labels
+from calibstat.interpretability.operations import merge_cells as merge_cells
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling
 from calibstat.lenses.relabel import Canonical as Canonical

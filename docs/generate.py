@@ -75,6 +75,7 @@ KINDS = (
     Kind("Parts of estimators, and the records that they give", _in("estimators")),
     Kind("Nulls", lambda module, thing: _is(Null)(module, thing) or _in("nulls")(module, thing)),
     Kind("Resamplers", _is(Resampler)),
+    Kind("Cells, and what makes a classifier readable", _in("interpretability")),
     Kind("Tests and estimates", _function("inference", "auditing", "comparisons")),
     Kind("Results", _in("inference", "auditing", "comparisons")),
     Kind("Monitoring", _in("monitoring")),

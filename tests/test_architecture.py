@@ -61,9 +61,11 @@ LAYERS = {
     "sweeps": WORLDS,
     "comparisons": WORLDS,
     "planning": WORLDS,
+    "interpretability": WORLDS,
     "auditing": JUDGED,
     "monitoring": JUDGED,
-    "cli": WORLDS | {"displays", "reports", "sweeps", "comparisons", "planning", "auditing", "monitoring"},
+    "cli": WORLDS
+    | {"displays", "reports", "sweeps", "comparisons", "planning", "interpretability", "auditing", "monitoring"},
 }
 # These know estimators by their protocol only. A tally is part of the protocol (the sums that suffice), and so is a
 # panel of statistics under their names.

@@ -294,6 +294,10 @@ class Estimator(HasParameters, ABC):
     """Whether there is a single number for a test."""
     test_statistic: ClassVar[bool] = False
     """Whether the value grows with the number of rows where the model is miscalibrated: it has no true value."""
+    finite_range: ClassVar[bool] = False
+    """Whether only worlds with finitely many predictions have a true value."""
+    compares_labels: ClassVar[bool] = False
+    """Whether labels are compared with each other, so that the limit of its values is not that of chances."""
     by_rows: ClassVar[str] = ""
     """What depends on how many rows there are, or on how they are listed, so that there is no true value; in words."""
     undefined: ClassVar[str] = ""

@@ -10,7 +10,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -68,6 +68,11 @@ class SyntheticModel(HasParameters, ABC):
     @property
     def calibrated(self) -> bool:
         """Whether the chances of every row are its prediction, so that all errors are 0."""
+        return False
+
+    @property
+    def finite(self) -> bool:
+        """Whether predictions take finitely many values, so that they have cells of positive mass."""
         return False
 
     def known(self, lens: Lens) -> Mapping[str, float]:  # noqa: ARG002 (for those who know something)
@@ -157,6 +162,8 @@ class SyntheticModel(HasParameters, ABC):
             estimand = through_features(estimand, self.features, self)
         elif of != "calibration":
             raise ValueError(f"of is {of!r}, but it must be 'calibration' or 'ise'.")
+        if not self.finite:
+            refuse_without_cells(estimand, self)
         if n_samples is not None:
             return monte_carlo(self.rows, estimand, n_samples, as_generator(rng))
         value = self.known(estimand.lens).get(repr(estimand.core))
@@ -181,6 +188,10 @@ class SyntheticModel(HasParameters, ABC):
             If its cells depend on the number of rows, so that there is no limit, or if the population is not known.
         """
         fixed, binning = on_own_cells(estimator)
+        if not self.finite and binning is None:
+            refuse_without_cells(fixed, self)
+        if fixed.core.compares_labels:
+            return _on_labels(fixed, self.population(estimator.lens))
         return self.zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
 
     @final
@@ -201,6 +212,15 @@ class SyntheticModel(HasParameters, ABC):
             return None
         zero = np.zeros(values[0].shape) if values[0].ndim else 0.0
         return Truth(zero, method="the chances are the predictions")
+
+
+def _on_labels(estimator: Estimator, population: Population) -> Truth:
+    """Evaluate on each row once with each label, whose mass is the chance of the label."""
+    n, n_classes = population.chances.shape
+    rows, labels = np.repeat(np.arange(n), n_classes), np.tile(np.arange(n_classes), n)
+    mass = (all_weights(population.predictions, None)[:, None] * population.chances).ravel()
+    seen = replace(population.predictions.take(rows), weights=mass)
+    return _on_population(estimator, replace(population, predictions=seen, chances=np.eye(n_classes)[labels]))
 
 
 def _on_population(estimator: Estimator, population: Population) -> Truth:
@@ -363,6 +383,17 @@ def refuse_without_truth(estimand: Estimator, of_rows: bool = True) -> None:
         raise ValueError(f"{estimand!r} has no true value: {estimand.by_rows}.")
     for member in estimand.members:
         refuse_without_truth(member, of_rows)
+
+
+def refuse_without_cells(estimand: Estimator, model: object) -> None:
+    """Raise if the value needs finitely many predictions."""
+    if estimand.core.finite_range:
+        raise ValueError(
+            f"{estimand!r} has no true value in {model!r}, whose predictions take infinitely many values; it needs "
+            "finitely many: FinitePredictions(...), or Empirical(y_prob, recalibration) for those of a data set."
+        )
+    for member in estimand.members:
+        refuse_without_cells(member, model)
 
 
 def on_own_cells(estimator: Estimator) -> tuple[Estimator, Binning | None]:

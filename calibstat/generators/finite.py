@@ -98,6 +98,11 @@ class FinitePredictions(SyntheticModel):
         """The variables that are features of the world."""
         return self.feature_names
 
+    @property
+    def finite(self) -> bool:
+        """True."""
+        return True
+
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw rows by their masses."""
         reached = np.cumsum(np.array(self.mass) / np.sum(self.mass))
@@ -218,6 +223,11 @@ class Empirical(SyntheticModel):
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw rows of the data set, with replacement."""
         return take(self.table, rng.integers(0, len(self.table), n))
+
+    @property
+    def finite(self) -> bool:
+        """True."""
+        return True
 
     @property
     def calibrated(self) -> bool:

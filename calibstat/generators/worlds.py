@@ -120,6 +120,11 @@ class Classified(SyntheticModel):
         """The two features."""
         return ("x1", "x2")
 
+    @property
+    def finite(self) -> bool:
+        """Whether predictions are constant between the breaks."""
+        return self.breaks is not None and self._grid({}).pooled
+
     def predict(self, X: Floats) -> Floats:
         """Return the probability of the event, (n,)."""
         found = self.classifier.predict_proba(X) if hasattr(self.classifier, "predict_proba") else self.classifier(X)
@@ -206,6 +211,11 @@ class Conditioned(SyntheticModel):
     def features(self) -> tuple[str, ...]:
         """The features of the world."""
         return self.world.features
+
+    @property
+    def finite(self) -> bool:
+        """True: one prediction for each code."""
+        return True
 
     @cached_property
     def table(self) -> tuple[Array, Floats]:

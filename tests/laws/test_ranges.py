@@ -29,6 +29,7 @@ ENDLESS = {
     cs.AndersonDarling: "the stretches of the clock have no bound where variances vanish",
     cs.LOESS: "a local parabola may leave [0, 1] by any amount",
     cs.SKCE: "with several bandwidths, in standard deviations",
+    cs.ProbabilisticCount: "as many cells as there are rows",
     cs.Generic: "nothing is known of a function",
 }
 # Estimators that do not come near the upper end on these samples, and why.
@@ -39,6 +40,7 @@ LOOSE = {
     cs.UCME: "few rows are near a location of the user",
     cs.EachClass: "two classes are wrong at the most",
     cs.Within: "a lens inside leaves two of the classes that the range is for",
+    cs.KendallTau: "two labels tie with half of the others, which tau_a counts as one half",
     cs.AUC: "the labels of top labels are not in their order",
 }
 

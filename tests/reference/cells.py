@@ -204,6 +204,11 @@ def area(e: cs.AUCV, seen: Rows) -> float:
     return 1 - sum(c.share * sum(map(abs, event_gaps(c.gaps()))) / 2 for c in cells_of(e.binning, seen).values())
 
 
+@naive(cs.ProbabilisticCount)
+def count(e: cs.ProbabilisticCount, seen: Rows) -> float:
+    return 1 / sum(c.share**2 for c in cells_of(e.binning, seen).values())
+
+
 @naive(cs.NeighborAUCV)
 def neighbour_area(e: cs.NeighborAUCV, seen: Rows) -> float:
     """The nearest rows, and all that tie with the last of them; without weight they expect nothing."""

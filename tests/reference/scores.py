@@ -47,6 +47,23 @@ def auc(_: Any, seen: Rows) -> float:
     return won / pairs if pairs else math.nan
 
 
+@naive(cs.KendallTau)
+def kendall_tau(e: cs.KendallTau, seen: Rows) -> float:
+    value = pairs = 0.0
+    for a in seen.rows:
+        for b in seen.rows:
+            tied = same(min(a.p[1], b.p[1]), max(a.p[1], b.p[1]))
+            sign = (a.y - b.y) * (0 if tied else 1 if a.p[1] > b.p[1] else -1)
+            if e.ties == "tau_a":
+                agreement = float(sign)
+            else:
+                wrong = sign < 0 or (e.ties == "strict" and tied and a.y != b.y)
+                agreement = 1.0 - 2.0 * wrong
+            pairs += a.weight * b.weight
+            value += a.weight * b.weight * agreement
+    return value / pairs if pairs else math.nan
+
+
 def scores_of(row: Row, score: str) -> list[float]:
     chances = law(row)
     if score == "brier":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import calibstat as cs
-from registered.entries import ANY, Entry
+from registered.entries import ANY, TWO, Entry
 
 PERFORMANCE = [
     Entry(cs.BrierScore(), ANY, neutral=None),
@@ -13,6 +13,12 @@ PERFORMANCE = [
     Entry(cs.RMSE(), ANY, neutral=None),
     Entry(cs.AUC(), neutral=None),
     Entry(cs.TopLabel() | cs.AUC(), ANY, neutral=None),
+    Entry(cs.KendallTau(), neutral=1.0),
+    Entry(cs.KendallTau("tau_a"), signed=True, neutral=None),
+    Entry(cs.KendallTau("strict"), neutral=1.0),
+    Entry(cs.TopLabel() | cs.KendallTau(), ANY, neutral=1.0),
+    Entry(cs.ProbabilisticCount(), ANY, neutral=None),
+    Entry(cs.ProbabilisticCount(cs.EqualMass(4)), TWO, "weights", neutral=None),
 ]
 
 EXCESS = [

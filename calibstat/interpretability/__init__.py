@@ -1,0 +1,1 @@
+"""Calibration through the lens of interpretability: cells of predictions, what merging them does, and properties."""
