@@ -109,6 +109,7 @@ _MODULES = {
     "comparisons.variable_based": ["variable_based_protocol", "VariableBasedComparison"],
     "displays.reliability": ["ReliabilityDisplay"],
     "displays.simplex": ["SimplexDisplay"],
+    "displays.variable": ["VariableDisplay"],
     "sweeps.summary": ["summarise"],
     "sweeps.sweep": ["Sweep"],
 }

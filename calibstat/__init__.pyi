@@ -35,6 +35,7 @@ from calibstat.data.sample import Predictions as Predictions
 from calibstat.data.sample import Sample as Sample
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay
+from calibstat.displays.variable import VariableDisplay as VariableDisplay
 from calibstat.draws.bootstrap import Bootstrap as Bootstrap
 from calibstat.draws.bootstrap import Resampler as Resampler
 from calibstat.estimators.base import Estimator as Estimator

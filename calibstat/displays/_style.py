@@ -92,3 +92,15 @@ def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: flo
             handles=list(handles), loc="upper center", bbox_to_anchor=(0.5, -gap), ncols=columns,
             frameon=False, fontsize=7.5, borderaxespad=0, handlelength=1.4, columnspacing=1.2,
         )  # fmt: skip
+
+
+def shortened(name: str, most: int) -> str:
+    """Return a name as it is, or its beginning and its end where it has more than `most` letters.
+
+    >>> shortened("a name that is far too long", 16)
+    'a name t…oo long'
+    """
+    if len(name) <= most:
+        return name
+    end = (most - 1) // 2
+    return f"{name[: most - 1 - end]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
