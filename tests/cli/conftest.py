@@ -73,3 +73,21 @@ def run(capsys):
 def pets(run):
     """Run ``calibstat test`` on a file of pets."""
     return lambda path, *more: run("test", path, "--label", "pet", "--probs", "prob_*", *more)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """What was printed for the questions of a file of tests so far."""
+    return {}
+
+
+@pytest.fixture
+def asked(pets, answers):
+    """As ``pets``, but what was asked before is not computed again."""
+
+    def call(*question):
+        if question not in answers:
+            answers[question] = pets(*question)
+        return answers[question]
+
+    return call

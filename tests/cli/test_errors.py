@@ -180,7 +180,8 @@ def test_as_a_process_errors_are_one_line_and_two():
 
 
 def test_as_a_process_the_verdict_is_zero_and_standard_input_is_read():
-    done = call("test", "-", "--label", "pet", "--probs", "prob_*", input=GOOD, stdout=subprocess.PIPE)
+    command = ("test", "-", "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--n-resamples", "99")
+    done = call(*command, input=GOOD, stdout=subprocess.PIPE)
     assert done.returncode == 0
     assert "vidence of miscalibration" in done.stdout
     assert done.stderr == ""
@@ -193,7 +194,9 @@ def test_as_a_process_closed_standard_input_is_one_line():
 
 
 def test_as_a_process_closed_standard_output_is_no_error(off):
-    command = f"{sys.executable} -m calibstat test {off} --label pet --probs 'prob_*' --n-resamples 99 >&-"
+    command = (
+        f"{sys.executable} -m calibstat test {off} --label pet --probs 'prob_*' --lens top-label --n-resamples 99 >&-"
+    )
     done = subprocess.run(command, shell=True, stderr=subprocess.PIPE, text=True, check=False)
     assert "Traceback" not in done.stderr
     assert done.returncode == 0
@@ -202,7 +205,7 @@ def test_as_a_process_closed_standard_output_is_no_error(off):
 def test_as_a_process_ascii_output(file):
     path = file("pet,prob_café,prob_dog\n" + "café,0.7,0.3\ndog,0.4,0.6\n" * 200)
     done = call(
-        *("test", path, "--label", "pet", "--probs", "prob_*"),
+        *("test", path, "--label", "pet", "--probs", "prob_*", "--lens", "top-label", "--n-resamples", "99"),
         stdout=subprocess.PIPE,
         env=os.environ | {"PYTHONIOENCODING": "ascii"},
     )
@@ -223,6 +226,7 @@ def test_a_reader_that_has_left_is_no_error(off):
         read, write = os.pipe()
         os.close(read)
         command = [sys.executable, "-m", "calibstat", "test", {off!r}, "--label", "pet", "--probs", "prob_*"]
+        command += ["--lens", "top-label", "--n-resamples", "99"]
         done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
         print(done.returncode, repr(done.stderr))
     """

@@ -19,7 +19,6 @@ import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli.main import main
 from calibstat.monitoring.monitor import Monitor
-from suites import slow_but
 
 ROOT = Path(cs.__file__).parents[1]
 
@@ -262,7 +261,8 @@ def alive(group):
     return left
 
 
-@pytest.mark.parametrize("more", slow_but([[]], [[], ["--workers", "2"]]), ids=["threads", "processes"])
+@pytest.mark.slow
+@pytest.mark.parametrize("more", [[], ["--workers", "2"]], ids=["threads", "processes"])
 def test_a_sweep_on_a_terminal_is_interrupted_with_one_line(tmp_path, more):
     (tmp_path / "study.toml").write_text(STUDY)
     group, code, seconds, said = on_a_terminal(["sweep", "study.toml", *more], tmp_path, r"\| [1-9]\d*/\d+ blocks")

@@ -28,9 +28,9 @@ KEYS = [
 
 
 @pytest.fixture
-def records(pets):
+def records(asked):
     def call(path, *more):
-        code, out, err = pets(path, "--format", "json", *more)
+        code, out, err = asked(path, "--format", "json", *more)
         assert (code, err) == (0, "")
         return json.loads(out)
 
@@ -185,9 +185,10 @@ def test_rows_with_something_missing_can_be_left_out(run, folder):
 
 
 def test_the_same_seed_gives_the_same_output(pets, fair):
-    first, again = pets(fair, "--seed", "7"), pets(fair, "--seed", "7")
+    lenses = ("--lens", "top-label", "--lens", "canonical")
+    first, again = (pets(fair, *lenses, "--seed", "7") for _ in range(2))
     assert first == again
-    assert pets(fair, "--seed", "8")[1] != first[1]
+    assert pets(fair, *lenses, "--seed", "8")[1] != first[1]
 
 
 def test_asking_more_does_not_change_an_answer(records, fair):

@@ -11,6 +11,13 @@ import pytest
 from calibstat.cli.test import Record, _n_decimals, headline
 from calibstat.cli.text import narrow
 from calibstat.inference.multiplicity import benjamini_yekutieli
+from suites import slow_but
+
+
+@pytest.fixture
+def pets(asked):
+    """Commands give the same answer whenever they are asked (test_json.py)."""
+    return asked
 
 
 def table(out):
@@ -168,16 +175,22 @@ def test_one_test_and_one_redraw_are_singular_and_the_headline_says_that_no_data
     assert "Holm" not in out
 
 
-def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets, off):
+@pytest.mark.parametrize(
+    ("options", "taken"),
+    slow_but(
+        [(("--n-resamples", "19"), 499)],
+        [(("--n-resamples", "19"), 499), (("--n-resamples", "99", "--level", "0.01"), 2499)],
+    ),
+)
+def test_more_redraws_are_taken_where_none_of_those_asked_for_could_reject(pets, off, options, taken):
     """Five tests by Holm's method need 99 redraws at 5 %, and 499 at 1 %."""
-    for options, taken in ((("--n-resamples", "19"), 499), (("--n-resamples", "99", "--level", "0.01"), 2499)):
-        _, out, _ = pets(off, *options)
-        words = " ".join(out.split())
-        assert out.startswith("Evidence of miscalibration: ")
-        assert f"({taken} resamples, seed 0)" in words
-        assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
-        records = json.loads(pets(off, *options, "--format", "json")[1])
-        assert {record["n_resamples"] for record in records} == {taken}
+    _, out, _ = pets(off, *options)
+    words = " ".join(out.split())
+    assert out.startswith("Evidence of miscalibration: ")
+    assert f"({taken} resamples, seed 0)" in words
+    assert f"note {taken} redraws were taken, since with {options[1]} no adjusted p-value could be at most" in words
+    records = json.loads(pets(off, *options, "--format", "json")[1])
+    assert {record["n_resamples"] for record in records} == {taken}
 
 
 def test_an_object_that_draws_too_few_for_a_panel_is_refused(run, binary):

@@ -8,9 +8,17 @@ import pytest
 from calibstat import generators as gen
 from calibstat.generators.laws import chi_square_pvalue
 from registered.worlds import CANONICAL, TOP, WIDTH, WORLDS
+from suites import slow_but
 
 
-@pytest.mark.parametrize(("model", "lenses", "estimators"), WORLDS, ids=lambda each: type(each).__name__)
+def quick(case) -> bool:
+    """The top label of three classes has no closed form: its limits take longer than those of all other worlds."""
+    return not (isinstance(case[0], gen.DirichletPredictions) and TOP in case[1])
+
+
+@pytest.mark.parametrize(
+    ("model", "lenses", "estimators"), slow_but(quick, WORLDS), ids=lambda each: type(each).__name__
+)
 def test_every_world_keeps_the_laws(model, lenses, estimators):
     gen.check_generator(model, lenses, estimators, n=50_000, rng=4)
 

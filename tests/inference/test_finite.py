@@ -12,6 +12,7 @@ import calibstat as cs
 from calibstat.inference import finite
 from calibstat.inference.finite import Groups, Pieces, SquaredInterval, most_variable
 from calibstat.inference.intervals import SPENT
+from suites import slow_but
 
 ONE = cs.ECE(cs.EqualMass(1))
 RNG = np.random.default_rng(0)
@@ -23,7 +24,7 @@ def tied(events, rows, prediction):
     return cs.Sample(happened, np.repeat(prediction, rows), labels=[False, True])
 
 
-@pytest.mark.parametrize("n", [7, 9, 12])
+@pytest.mark.parametrize("n", slow_but([9], [7, 9, 12]))
 @pytest.mark.parametrize("prediction", [0.0, 0.1, 0.5])
 def test_enumerated_one_sided_coverage_of_one_cell(n, prediction):
     samples = [tied([k], [n], [prediction]) for k in range(n + 1)]
@@ -36,6 +37,7 @@ def test_enumerated_one_sided_coverage_of_one_cell(n, prediction):
         assert missed <= 0.05 + 0.005  # quantiles are drawn
 
 
+@pytest.mark.slow
 def test_enumerated_coverage_of_two_cells():
     rows, prediction, cells = (3, 4), (0.1, 0.7), cs.ECE(cs.UniqueValues())
     events = list(product(range(4), range(5)))

@@ -13,6 +13,7 @@ from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
 from calibstat.inference.arguments import NULLS, check_null
 from calibstat.inference.multiplicity import ADJUSTMENTS
 from calibstat.inference.results import Result
+from suites import slow_but
 
 VERBS = {
     name: inspect.signature(getattr(cs, name)).parameters
@@ -165,7 +166,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("verb", WAYS)
+@pytest.mark.parametrize("verb", slow_but(lambda verb: verb != "minimum_detectable", WAYS))
 def test_a_lens_beside_the_estimator_is_one_before_it(verb):
     core = cs.DebiasedL2(cs.EqualMass(5))
     beside = WAYS[verb](three_classes(), core, lens=TOP)
@@ -284,7 +285,7 @@ def test_every_verb_with_a_null_is_tried():
     assert set(ASKED) == {name for name in VERBS if "null" in VERBS[name] and name not in HELPERS}
 
 
-@pytest.mark.parametrize("verb", ASKED)
+@pytest.mark.parametrize("verb", slow_but(lambda verb: verb != "minimum_detectable", ASKED))
 def test_a_null_has_the_same_names_everywhere(verb):
     by_name = ASKED[verb](with_groups(), null="strong", n_resamples=39)
     assert answer(by_name) == answer(ASKED[verb](with_groups(), null=cs.Consistency(39)))

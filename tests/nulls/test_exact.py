@@ -21,6 +21,7 @@ from calibstat.nulls import exact
 from calibstat.nulls._exact_sums import Atoms, enumerate_sum, grid_sum, lattice_halves, maximum, pooled, reach
 from calibstat.nulls.exact import Exact, NotExact
 from registry import ESTIMATORS, make_sample
+from suites import slow_but
 
 pytestmark = pytest.mark.filterwarnings("ignore::calibstat.SmallCellsWarning")
 
@@ -168,7 +169,7 @@ def test_a_law_on_one_lattice_is_found_whatever_the_steps():
 
 
 @pytest.mark.parametrize("p", SCORES.values(), ids=SCORES)
-@pytest.mark.parametrize("tolerance", [1e-4, 1e-2])
+@pytest.mark.parametrize("tolerance", slow_but([1e-2], [1e-4, 1e-2]))
 def test_the_bounds_of_a_grid_hold(p, tolerance):
     cells, _ = cell_laws(p, 5, square)
     whole = enumerate_sum(cells)

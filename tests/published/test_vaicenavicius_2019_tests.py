@@ -11,6 +11,7 @@ from scipy.stats import binom
 
 import calibstat as cs
 from published.enumeration import law_of_labels, law_of_resamples, standard_error
+from suites import slow_but
 
 ONE_CELL = cs.ExpectedMiscalibration(cs.FixedEdges([0, 1]))
 TWO_CELLS = cs.ExpectedMiscalibration(cs.FixedEdges([0, 0.5, 1]))
@@ -82,10 +83,12 @@ def test_vaicenavicius_2019_consistency_resampling_pvalues_with_predictions_kept
     assert abs(found.pvalue - exact) <= 4 * standard_error(exact, 20_000) + 1 / 20_001
 
 
-@every_case
-def test_vaicenavicius_2019_consistency_resampling_pvalues_with_predictions_redrawn(
-    sample, estimator, statistic, kept, redrawn
-):
+REDRAWN_BY_DEFAULT = ["four at 1/4, three events", "two scores, 2 and 4 events", "two scores, 3 and 2 events"]
+
+
+@pytest.mark.parametrize("name", slow_but(REDRAWN_BY_DEFAULT, CASES))
+def test_vaicenavicius_2019_consistency_resampling_pvalues_with_predictions_redrawn(name):
+    sample, estimator, statistic, _, _ = CASES[name]
     exact = law_of_resamples(estimator, sample.y_prob[:, 1]).pvalue(statistic)
     null = cs.Consistency(3000, resample_predictions=True)
     found = cs.calibration_test(sample, estimator, null=null, rng=20190418)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 
 import pytest
 
@@ -37,6 +38,22 @@ def study(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "study.toml").write_text(STUDY)
     return tmp_path / "study.toml"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The store of the finished study."""
+    folder = tmp_path_factory.mktemp("finished")
+    (folder / "study.toml").write_text(STUDY)
+    read_study(folder / "study.toml").run(store=folder / "study.zarr", progress=False)
+    return folder / "study.zarr"
+
+
+@pytest.fixture
+def stored(study, finished):
+    """The study, and a finished store of one's own beside it."""
+    shutil.copytree(finished, study.parent / "study.zarr")
+    return study
 
 
 def call(capsys, *arguments):
@@ -85,8 +102,8 @@ def test_sweep_then_summarise(study, capsys):
     assert err == ""
 
 
-def test_a_store_that_is_there_needs_resume(study, capsys):
-    assert call(capsys, "sweep", study)[0] == 0
+def test_a_store_that_is_there_needs_resume(stored, capsys):
+    study = stored
     code, _, err = call(capsys, "sweep", study)
     assert code == 2
     assert "--resume" in err
@@ -97,10 +114,10 @@ def test_a_store_that_is_there_needs_resume(study, capsys):
     assert "another study" in err
 
 
-def test_what_is_missing_is_said(study, capsys):
+@pytest.mark.usefixtures("stored")
+def test_what_is_missing_is_said(capsys):
     import zarr
 
-    call(capsys, "sweep", study)
     group = zarr.open_group("study.zarr", mode="r+")
     group["status"][0, 0, 0] = 0
     group["status"][1, 0, 0] = 2
@@ -167,8 +184,8 @@ def test_summarise_wants_a_sweep(tmp_path, capsys):
     assert call(capsys, "summarise", tmp_path / "nothing")[0] == 2
 
 
-def test_the_table_says_what_its_names_and_columns_are(study, capsys):
-    assert call(capsys, "sweep", study)[0] == 0
+@pytest.mark.usefixtures("stored")
+def test_the_table_says_what_its_names_and_columns_are(capsys):
     out = call(capsys, "summarise", "study.zarr")[1]
     assert out.splitlines()[0].split()[4:7] == ["truth", "limit", "mean"]
     assert "estimator ECE: ECE(binning=EqualMass(n_bins=2)) at n_bins = 2" in out

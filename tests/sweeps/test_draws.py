@@ -213,7 +213,7 @@ def test_laws_of_cells_of_uniform_scores_in_closed_form(squares):
     assert between.other.mean == pytest.approx((mean - square) / (mass - mean), abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [40, 2000])
+@pytest.mark.parametrize("n", slow_but([40], [40, 2000]))
 def test_sums_have_the_means_and_covariances_of_samples(n):
     """4000 draws of cells against 4000 samples: each mean and each covariance of four sums in five cells of each kind.
 

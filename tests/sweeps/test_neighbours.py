@@ -12,6 +12,7 @@ import calibstat as cs
 from calibstat.estimators.tally import Tally
 from calibstat.generators import GaussianMixture
 from calibstat.sweeps.sweep import Sweep
+from suites import slow_but
 from sweeps.comparing import assert_same_bits
 
 N, BINS, REPEATS = 500, (3, 10, 20), 110
@@ -47,7 +48,7 @@ def busy():
         thread.join()
 
 
-@pytest.mark.parametrize("draws", ["rows", "sorted", "cells"])
+@pytest.mark.parametrize("draws", slow_but(["sorted"], ["rows", "sorted", "cells"]))
 def test_bits_do_not_depend_on_empty_and_full_neighbours(draws):
     """Of the groups that are evaluated together some have empty cells, others have none, and blocks mix them anew."""
     sweep = make(draws)

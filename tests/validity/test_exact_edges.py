@@ -12,6 +12,7 @@ import pytest
 import calibstat as cs
 from calibstat.estimators.base import Headline
 from calibstat.nulls.exact import Exact
+from suites import slow_but
 from validity.sizes import LEVEL, assert_not_above, assert_not_below
 
 SEED = 20261121
@@ -26,6 +27,7 @@ CASES = {
     "chi-square distance, certain rows": (CERTAIN, cs.PearsonCE(cs.EqualMass(6))),
     "sixth powers": (MIDDLE, cs.LpCE(cs.EqualMass(6), 6)),
 }
+QUICK = ["Pigeon-Heyse, almost certain rows"]
 
 
 def pvalues(name, mistakes=0.0):
@@ -40,7 +42,7 @@ def pvalues(name, mistakes=0.0):
     return np.array([distribution.pvalue(value) for value in values])
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_but(QUICK, CASES))
 def test_size_is_the_level(name):
     found = pvalues(name)
     for level in LEVELS:
@@ -48,7 +50,7 @@ def test_size_is_the_level(name):
         assert_not_below(found, level)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", slow_but(QUICK, CASES))
 def test_negative_control_mistakes_are_found_out(name):
     """Of certain rows one per cent is enough: what is impossible is seen in most samples."""
     with pytest.raises(AssertionError, match=r"size 0\.\d+ at level 0\.05"):

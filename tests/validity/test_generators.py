@@ -21,7 +21,7 @@ MODELS = [
 ]
 
 
-@pytest.mark.parametrize("model", slow_but(lambda model: model is not TEN_CLASSES, MODELS), ids=str)
+@pytest.mark.parametrize("model", slow_but([MODELS[0], MODELS[3], MODELS[6], MODELS[7]], MODELS), ids=str)
 def test_truth_within_four_standard_errors_of_a_million_draws(model):
     drawn = model.truth(cs.ECE(), n_samples=1_000_000, rng=11)
     assert drawn.standard_error < 1e-3

@@ -112,7 +112,7 @@ def size(make, n, null, runs=250):
 
 
 @pytest.mark.parametrize("n", slow_but([100], [100, 500]))
-@pytest.mark.parametrize("make", [weak_world, rare_world])
+@pytest.mark.parametrize("make", slow_but([rare_world], [weak_world, rare_world]))
 def test_size_of_the_weak_null(make, n):
     assert size(make, n, Weak(99)) <= 0.065 + share_error(0.065, 250)
 
@@ -270,17 +270,20 @@ def comparisons(kind, runs=250):
     return [comparison_test(*two_models(kind, 1000, rng), l2, n_resamples=99, rng=rng) for _ in range(runs)]
 
 
-@pytest.mark.parametrize("kind", slow_but(["different sharpness"], KINDS))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_size_of_the_comparison(kind):
     assert np.mean([each.pvalue <= 0.05 for each in comparisons(kind)]) <= 0.05 + share_error(0.05, 250)
 
 
-@pytest.mark.parametrize("kind", slow_but(["different sharpness"], KINDS))
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_size_of_the_difference_of_linear_gains(kind):
     found = [each.recalibration_difference.pvalue <= 0.05 for each in comparisons(kind)]
     assert np.mean(found) <= 0.065 + share_error(0.065, 250)
 
 
+@pytest.mark.slow
 def test_negative_control_brier_scores_differ_where_calibration_does_not():
     assert np.mean([each.score_difference.pvalue <= 0.05 for each in comparisons("different sharpness")]) > 0.9
 

@@ -52,6 +52,7 @@ def test_the_smallest_effect_gives_the_wanted_power():
     assert abs(fresh_power(found, 1000, family(found.effect)) - 0.8) < 0.05
 
 
+@pytest.mark.slow
 def test_intervals_cover_the_crossing():
     """The 95 % Monte Carlo interval covers the number that the known power curve asks for."""
     runs = 40

@@ -55,5 +55,6 @@ def test_size_is_the_level(world, estimator):
         assert abs((found <= level).mean() - level) <= 4 * np.sqrt(level * (1 - level) / RUNS)
 
 
+@pytest.mark.slow
 def test_a_bold_model_is_rejected():
     assert (pvalues(too_bold, EQUAL_MASS) <= 0.05).mean() > 0.5
