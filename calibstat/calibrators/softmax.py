@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import ClassVar, Literal, final
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import log_softmax, softmax
 
 from calibstat.calibrators.base import Calibrator, folds_of_equal_rows, simplest
 from calibstat.calibrators.scaling import SMALLEST, logarithms
@@ -35,39 +34,55 @@ class Design:
 
 def one_factor(logs: Floats) -> Design:
     """Return the design that multiplies all logarithms by one factor, the inverse temperature."""
+    return Design(
+        lambda theta: theta[0] * logs,
+        lambda rows: np.array([np.vdot(rows, logs)]),
+        lambda rows: np.array([np.vdot(rows, logs**2)]),
+    )
 
-    def pullback(rows: Floats, power: int = 1) -> Floats:
-        return np.array([np.vdot(rows, logs**power)])
 
-    return Design(lambda theta: theta[0] * logs, pullback, partial(pullback, power=2))
+# Below, the part of one factor of all logarithms is added up with the others, so that rows are passed through once.
 
 
-def factors(logs: Floats, features: Floats) -> Design:
-    """Return the design with one factor of all logarithms, K factors of the features, and K shifts."""
+def factors(features: Floats, spread: Floats, centre: Floats) -> Design:
+    """Return the design with one factor of ``features * spread + centre``, K factors of the features, and K shifts."""
 
     def logits(theta: Floats) -> Floats:
         scale, shift = theta[1:].reshape(2, -1)
-        return theta[0] * logs + features * scale + shift
+        found: Floats = features * (theta[0] * spread + scale)
+        found += theta[0] * centre + shift
+        return found
 
-    def pullback(rows: Floats, power: int = 1) -> Floats:
-        each = np.einsum("ik,ik->k", rows, features**power)
-        return np.concatenate([[np.vdot(rows, logs**power)], each, rows.sum(axis=0)])
+    def pullback(rows: Floats) -> Floats:
+        each, total = np.einsum("ik,ik->k", rows, features), rows.sum(axis=0)
+        return np.concatenate([[each @ spread + total @ centre], each, total])
 
-    return Design(logits, pullback, partial(pullback, power=2))
+    def squares(rows: Floats) -> Floats:
+        each, total = np.einsum("ik,ik,ik->k", rows, features, features), rows.sum(axis=0)
+        crossed = np.einsum("ik,ik->k", rows, features) @ (2 * spread * centre)
+        return np.concatenate([[each @ spread**2 + crossed + total @ centre**2], each, total])
+
+    return Design(logits, pullback, squares)
 
 
-def matrix(logs: Floats, features: Floats) -> Design:
-    """Return the design with one factor of all logarithms, a matrix (d, K) of the features, and K shifts."""
+def matrix(features: Floats, back: Floats, centre: Floats) -> Design:
+    """Return the design with one factor of ``features @ back + centre``, a matrix of the features, and K shifts."""
 
     def logits(theta: Floats) -> Floats:
-        table = theta[1:].reshape(-1, logs.shape[1])
-        return theta[0] * logs + features @ table[:-1] + table[-1]
+        table = theta[1:].reshape(-1, len(centre))
+        found: Floats = features @ (theta[0] * back + table[:-1])
+        found += theta[0] * centre + table[-1]
+        return found
 
-    def pullback(rows: Floats, power: int = 1) -> Floats:
-        each = (features**power).T @ rows
-        return np.concatenate([[np.vdot(rows, logs**power)], each.ravel(), rows.sum(axis=0)])
+    def pullback(rows: Floats) -> Floats:
+        each, total = features.T @ rows, rows.sum(axis=0)
+        return np.concatenate([[np.vdot(each, back) + total @ centre], each.ravel(), total])
 
-    return Design(logits, pullback, partial(pullback, power=2))
+    def squares(rows: Floats) -> Floats:
+        all_logs = np.vdot(rows, (features @ back + centre) ** 2)
+        return np.concatenate([[all_logs], ((features**2).T @ rows).ravel(), rows.sum(axis=0)])
+
+    return Design(logits, pullback, squares)
 
 
 def fit_softmax(
@@ -76,43 +91,46 @@ def fit_softmax(
     weights: Floats,
     start: Floats,
     ridge: Floats | float = 0.0,
-    precision: float = 1e-12,
+    enough: float = 0.0,
 ) -> Floats:
     """Return the parameters (d,) that minimise the mean cross-entropy plus ``ridge @ parameters**2``.
 
     Targets (n, K) are the shares of the classes. Start at equal chances: at chances of 0 and 1 the gradient is zero.
-    The search ends if no entry of the gradient is above `precision`.
+    The search ends after a step that gained at most `enough`, or if no entry of the gradient is above 1e-12.
     """
     mass, theta, penalty = weights / weights.sum(), start, np.broadcast_to(ridge, start.shape)
+
+    def value_of(logits: Floats, theta: Floats) -> tuple[Floats, float]:
+        chances, loss = chances_and_losses(logits, targets)
+        return chances, float(mass @ loss + penalty @ theta**2)
+
     logits = design.logits(theta)
-
-    def loss_of(logits: Floats, theta: Floats) -> float:
-        return float(mass @ losses(logits, targets) + penalty @ theta**2)
-
-    loss = loss_of(logits, theta)
+    chances, loss = value_of(logits, theta)
     for _ in range(100):
-        chances = softmax(logits, axis=1)
         gradient = design.pullback((chances - targets) * mass[:, None]) + 2 * penalty * theta
-        if np.abs(gradient).max() < precision:
+        if np.abs(gradient).max() < 1e-12:
             break
         step = _conjugate_gradients(design, chances, mass, penalty, gradient)
         moved = design.logits(step)
         for size in 0.5 ** np.arange(30):
-            value = loss_of(logits - size * moved, theta - size * step)
+            chances, value = value_of(logits - size * moved, theta - size * step)
             if value <= loss + 1e-15 * abs(loss):
                 break
         else:
             break  # rounding allows no further gain
         theta, logits, before, loss = theta - size * step, logits - size * moved, loss, value
-        if before - loss <= 1e-15 * before:
+        if before - loss <= max(enough, 1e-15 * before):
             break
     return theta
 
 
-def losses(logits: Floats, targets: Floats) -> Floats:
-    """Return the cross-entropy of each row (n,)."""
-    found: Floats = logsumexp(logits, axis=1) - np.einsum("ik,ik->i", targets, logits)
-    return found
+def chances_and_losses(logits: Floats, targets: Floats) -> tuple[Floats, Floats]:
+    """Return the softmax (n, K) and the cross-entropy of each row (n,); they share the exponentials."""
+    above = logits - logits.max(axis=1, keepdims=True)
+    chances = np.exp(above)
+    total = chances.sum(axis=1)
+    chances /= total[:, None]
+    return chances, np.log(total) - np.einsum("ik,ik->i", targets, above)
 
 
 def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty: Floats, gradient: Floats) -> Floats:
@@ -156,37 +174,58 @@ def goals(logs: Floats, targets: Ints, weights: Floats) -> Floats:
     return (total * hot + softmax(logs, axis=1)) / (total + 1)
 
 
-# 1 to 1e-5, the strongest first.
-PENALTIES = 10.0 ** np.arange(0, -6, -1)
+# Temperature scaling alone, then 1 to 1e-5, the strongest first.
+PENALTIES = (np.inf, *10.0 ** np.arange(0, -6, -1))
 N_FOLDS = 5
+# With so many rows for each parameter one fold may be left out, and not five.
+AMPLE = 100
+# From so many rows on, what one fold overlooks is too little to matter.
+LARGE = 100_000
+
+
+def one_fold_is_enough(weights: Floats, n_parameters: int) -> bool:
+    """Whether a choice by one fold overlooks less than what the parameters cost.
+
+    By the rule of one standard error, m unseen rows overlook a gain of up to 2 / m, and parameters cost half a row
+    each. Rows are counted by weights (Kish 1965).
+    """
+    rows = weights.sum() ** 2 / (weights @ weights)
+    costly = n_parameters / 2 >= 2 * N_FOLDS
+    return bool(rows >= AMPLE * n_parameters and (costly or rows >= LARGE))
 
 
 def choose_penalty(
     design: Callable[[Bools], Design], ridge: Floats, logs: Floats, shares: Floats, targets: Ints, weights: Floats
-) -> float:
-    """Return the penalty chosen by cross-validation, which is infinite for temperature scaling alone.
+) -> tuple[float, Floats]:
+    """Return the penalty chosen by cross-validation, infinite for temperature scaling alone, and a start for its fit.
 
     It is the largest strength whose log loss of unseen rows is within one standard error of the least. The search ends
-    two steps after the best one. `design` makes the design of some rows, `ridge` has the weights of the penalty, and
+    two steps after the best one. Where rows are ample for the parameters, only one fold is left out, and the standard
+    error is that of its rows. `design` makes the design of some rows, `ridge` has the weights of the penalty, and
     `shares` (n, K) are the targets.
     """
     # Rows that differ only by rounding share a fold; logarithms have size 1 here.
     fold = folds_of_equal_rows(targets, logs.round(9), N_FOLDS)
-    folds = [fold == number for number in range(N_FOLDS) if len(np.unique(targets[fold != number])) > 1]
-    starts, found = [np.zeros(len(ridge)) for _ in folds], []
-    for penalty in [np.inf, *PENALTIES]:
-        row = []
-        for number, test in enumerate(folds):
-            free, train = 1 if penalty == np.inf else len(ridge), ~test
+    ample = one_fold_is_enough(weights, len(ridge))
+    numbers = [each for each in range(1 if ample else N_FOLDS) if len(np.unique(targets[fold != each])) > 1]
+    path, found = [np.zeros(len(ridge))], []
+    for penalty in PENALTIES:
+        theta, row = path[-1].copy(), []
+        for number in numbers:
+            train, test = fold != number, fold == number
+            free = 1 if penalty == np.inf else len(ridge)
             made = one_factor(logs[train]) if free == 1 else design(train)
             strength = 0.0 if free == 1 else penalty * ridge
-            start = starts[number][:free]
-            starts[number][:free] = fit_softmax(made, shares[train], weights[train], start, strength, 1e-6)
-            row.append(weights[test] @ losses(design(test).logits(starts[number]), shares[test]))
-        found.append(row)
+            # A thousandth of a row is left to gain; a parameter costs half a row. The next fold starts where this ends.
+            theta[:free] = fit_softmax(made, shares[train], weights[train], theta[:free], strength, 1e-3 / train.sum())
+            lost = weights[test] * chances_and_losses(design(test).logits(theta), shares[test])[1]
+            row.append(lost if ample else lost.sum())
+        path.append(theta)
+        found.append(np.hstack(row))
         if len(found) - np.argmin(np.sum(found, axis=1)) > 2:
             break
-    return float([np.inf, *PENALTIES][simplest(np.array(found), np.ones(len(folds)))])
+    chosen = simplest(np.array(found), np.ones(len(found[0])))
+    return PENALTIES[chosen], path[chosen + 1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,19 +255,18 @@ def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | N
     if crossed:  # uncorrelated columns have the same penalty, and their equations are easier to solve
         turn = np.linalg.eigh((features * mass[:, None]).T @ features)[1]
         features = features @ turn
-    make = matrix if crossed else factors
     ridge = np.append(0.0, np.ones(n_classes * (n_classes + 1 if crossed else 2)))
 
     def design(rows: Bools) -> Design:
-        return make(logs[rows], features[rows])
+        return matrix(features[rows], turn.T * spread, centre) if crossed else factors(features[rows], spread, centre)
 
-    if penalty is None:
-        penalty = choose_penalty(design, ridge, logs, shares, targets, weights)
     theta = np.zeros(len(ridge))
+    if penalty is None:
+        penalty, theta = choose_penalty(design, ridge, logs, shares, targets, weights)
     if penalty == np.inf:
         theta[:1] = fit_softmax(one_factor(logs), shares, weights, theta[:1])
     else:
-        theta = fit_softmax(make(logs, features), shares, weights, theta, penalty * ridge)
+        theta = fit_softmax(design(np.ones(len(logs), bool)), shares, weights, theta, penalty * ridge)
     table, shift = theta[1:-n_classes], theta[-n_classes:]
     if not crossed:
         return Fitted((theta[0] + table / spread) / size, shift - centre * table / spread, penalty)
@@ -337,8 +375,9 @@ class VectorScaling(Shrunk):
         As for `Temperature`.
     penalty : float, optional
         The factor of the sum of squares of b and of the departures of w from one factor of all classes, for log p with
-        mean 0 and variance 1. By default five-fold cross-validation chooses it, with the rule of one standard error; 0
-        is the fit of the paper, without a penalty, which does harm if few rows are predicted wrongly.
+        mean 0 and variance 1. By default five-fold cross-validation chooses it, with the rule of one standard error;
+        where rows are ample for the parameters, one of the folds does. 0 is the fit of the paper, without a penalty,
+        which does harm if few rows are predicted wrongly.
 
     Attributes
     ----------
@@ -427,7 +466,8 @@ class Dirichlet(Softmax):
             self.coef_, self.intercept_ = found.coef, found.intercept
             return
         ridge = self._ridge(logs.shape[1])
-        theta = fit_softmax(matrix(logs, logs), goals(logs, targets, weights), weights, np.zeros(len(ridge)), ridge)
+        every = matrix(logs, np.eye(logs.shape[1]), np.zeros(logs.shape[1]))
+        theta = fit_softmax(every, goals(logs, targets, weights), weights, np.zeros(len(ridge)), ridge)
         table = theta[1:].reshape(-1, logs.shape[1])
         self.coef_, self.intercept_ = table[:-1] + theta[0] * np.eye(logs.shape[1]), table[-1]
 

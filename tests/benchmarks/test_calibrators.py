@@ -72,3 +72,19 @@ def test_a_hundred_classes(calibrator, hundred, ratios, benchmark):
         2,
         rounds=1,
     )
+
+
+@pytest.mark.parametrize("calibrator", [cal.VectorScaling(), cal.MatrixScaling()], ids=named)
+@pytest.mark.parametrize(("n", "goal"), [(2000, 5), (20_000, 3)])
+def test_ten_classes(calibrator, n, goal, hundred, ratios, benchmark):
+    P, y = (each[:n] for each in hundred)
+    P, y = P[:, :10] / P[:, :10].sum(axis=1, keepdims=True), y % 10
+    benchmark.pedantic(calibrator.fit, (P, y), rounds=1)
+    logs = np.log(P)
+    ratios.at_most(
+        f"{type(calibrator).__name__}().fit, n = {n}, K = 10, LogisticRegression",
+        lambda: calibrator.fit(P, y),
+        lambda: LogisticRegression().fit(logs, y),
+        goal,
+        rounds=3,
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 from scipy.optimize import minimize, root
-from scipy.special import expit, log_softmax, logit, softmax
+from scipy.special import expit, log_softmax, logit, rel_entr, softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +15,7 @@ from calibstat import calibrators as cal
 from calibstat import generators
 from calibstat._logistic import fit_logistic, natural_spline, roughness
 from calibstat.binnings.intervals import EqualMass
+from calibstat.calibrators import softmax as scaling
 from calibstat.calibrators.spline import log_losses, losses_of_rows_left_out
 from suites import slow_but
 
@@ -294,3 +295,28 @@ def test_models_that_separate_the_rows_are_not_chosen(kind):
     p = np.r_[np.linspace(0.05, 0.3, 60), np.linspace(0.4, 0.95, 60)]
     fitted = kind().fit(p, p > 0.35)
     np.testing.assert_allclose(fitted.predict_proba(p)[:, 1], p, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("n", "folds"), [(1000, 5), (3000, 1)])
+def test_where_rows_are_ample_the_penalty_is_chosen_with_few_fits(n, folds, monkeypatch):
+    """Ten classes have 21 parameters: five fits for each penalty below 2100 rows, one from there on."""
+    rng = np.random.default_rng(3)
+    P = rng.dirichlet(np.ones(10), n)
+    chance = softmax(0.7 * np.log(P) + np.linspace(-1, 1, 10), axis=1)
+    y = (chance.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+    rows = []
+    whole = scaling.fit_softmax
+    monkeypatch.setattr(scaling, "fit_softmax", lambda *given: (rows.append(len(given[1])), whole(*given))[1])
+    fitted = cal.VectorScaling().fit(P, y)
+    assert rows.count(n) == 1
+    assert len(rows) - 1 in range(3 * folds, len(scaling.PENALTIES) * folds + 1, folds)
+    assert rel_entr(chance, fitted.predict_proba(P)).sum(axis=1).mean() < 2 * 20 / (2 * n)
+
+
+def test_one_fold_is_enough_where_rows_are_many_by_their_weights():
+    equal, heavy = np.ones(10_000), np.where(np.arange(10_000) < 100, 1e6, 1.0)
+    assert scaling.one_fold_is_enough(equal, 21)
+    assert not scaling.one_fold_is_enough(heavy, 21)
+    assert not scaling.one_fold_is_enough(equal, 111)
+    assert not scaling.one_fold_is_enough(equal, 7)
+    assert scaling.one_fold_is_enough(np.ones(100_000), 7)
