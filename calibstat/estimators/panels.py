@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.simplex import VarianceTree
+from calibstat.data.arrays import Floats
+from calibstat.data.rounding import SAME
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.combined import EachClass, Family
 from calibstat.estimators.kernel import SKCE
@@ -22,16 +26,39 @@ from calibstat.lenses.relabel import TopLabel
 
 @dataclass(frozen=True)
 class Member:
-    """A statistic of a panel, with the kind of miscalibration that a value points to, or a `negative` value."""
+    """A statistic of a panel, with the kind of miscalibration that a value points to, or a `negative` value.
+
+    `of_equal` is what a value points to where all predictions are equal.
+    """
 
     name: str
     estimator: Estimator
     kind: str
     negative: str = ""
+    of_equal: str = ""
 
-    def says(self, value: float) -> str:
-        """Say what an extreme value means."""
-        return self.negative if value < 0 and self.negative else self.kind
+    def says(self, value: float, rows: Floats) -> str:
+        """Say what an extreme value means for predictions (n, K)."""
+        if self.of_equal and (np.ptp(rows, axis=0) <= SAME).all():
+            return self.of_equal
+        if not self.negative:
+            return self.kind
+        return (self.negative if value < 0 else self.kind) + _on_one_side(value, rows)
+
+
+def _on_one_side(value: float, rows: Floats) -> str:
+    """Say where predictions of two classes that are too extreme (a positive value) or too timid are too low or high."""
+    below, above = (rows[:, -1] < 0.5).all(), (rows[:, -1] > 0.5).all()
+    if rows.shape[1] > 2 or not (below or above):
+        return ""
+    return (
+        f", that is too {'low' if below == (value > 0) else 'high'}, since all are {'below' if below else 'above'} 1/2"
+    )
+
+
+def _describe_equal(members: Sequence[Member], of_equal: str) -> tuple[Member, ...]:
+    """Return members that know what all of them point to where predictions are equal."""
+    return tuple(replace(each, of_equal=of_equal) for each in members)
 
 
 # With more than two classes the kernel takes the square of the rows, so that a large panel does without.
@@ -40,7 +67,10 @@ _ROWS_FOR_PAIRS = 1000
 
 def default_panel(n_classes: int, n: int) -> tuple[Member, ...]:
     """Return the default panel for that number of classes and rows, neither of which depends on the labels."""
-    return _two() if n_classes == 2 else _many()[n > _ROWS_FOR_PAIRS :]
+    if n_classes == 2:
+        return _describe_equal(_two(), "a prediction, the same for all rows, that is too high or too low")
+    equal = "a prediction, the same for all rows, in which some classes are too probable and others not enough"
+    return _describe_equal(_many()[n > _ROWS_FOR_PAIRS :], equal)
 
 
 def default_size(n_classes: int, n: int) -> Estimator:

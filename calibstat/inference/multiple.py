@@ -394,7 +394,9 @@ def omnibus_test(
         values=tuple(map(float, values)),
         pvalues=tuple(map(float, found.pvalues)),
         adjusted=tuple(map(float, found.adjusted)),
-        kinds=tuple(member.says(value) for member, value in zip(members, values, strict=True)),
+        kinds=tuple(
+            member.says(value, seen.predictions.probabilities) for member, value in zip(members, values, strict=True)
+        ),
         lens=lens,
         n=len(seen),
         combine=combine,

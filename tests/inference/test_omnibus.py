@@ -194,6 +194,30 @@ def test_the_strongest_statistic_says_what_is_wrong(chance, strongest, kind):
     assert f"Strongest: {strongest}, which points to {kind}" in str(found)
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_where_all_predictions_are_equal_no_range_is_named(n_classes):
+    rng = np.random.default_rng(0)
+    rows = np.tile([0.2, 0.3, 0.5][-n_classes:] / np.sum([0.2, 0.3, 0.5][-n_classes:]), (300, 1))
+    found = omnibus_test(cs.Sample(rng.integers(0, n_classes, 300), rows), n_resamples=99, rng=0)
+    assert found.pvalue == 0.01
+    assert len(set(found.kinds)) == 1
+    assert found.kind.startswith("a prediction, the same for all rows, ")
+    named = omnibus_test(
+        cs.Sample(rng.integers(0, n_classes, 300), rows), [cs.SKCE(), cs.SKCE(kind="biased")], n_resamples=99, rng=0
+    )
+    assert all(each.startswith("large ") for each in named.kinds)
+
+
+@pytest.mark.parametrize(("factor", "side", "said"), [(2, 0, "low"), (0.3, 0, "high"), (2, 1, "high"), (0.3, 1, "low")])
+def test_too_extreme_on_one_side_of_one_half_is_too_low_or_too_high(factor, side, said):
+    rng = np.random.default_rng(1)
+    p = rng.uniform(0, 0.2, 1000)
+    event = (rng.random(1000) < factor * p).astype(int)
+    sample = cs.Sample(1 - event if side else event, 1 - p if side else p, labels=(0, 1))
+    kind = omnibus_test(sample, n_resamples=99, rng=0).kinds[0]
+    assert kind.endswith(f", that is too {said}, since all are {'above' if side else 'below'} 1/2")
+
+
 def test_oscillation_is_found_by_a_local_statistic():
     found = omnibus_test(
         world(lambda p: p + 0.25 * np.sin(12 * np.pi * p) * np.minimum(1, 4 * p * (1 - p)), n=1000), rng=0
