@@ -102,7 +102,7 @@ class VariableDisplay(Display):
     >>> y = rng.random(2000) < np.clip(p + (age - 50) / 200, 0, 1)
     >>> display = cs.VariableDisplay.compute(cs.Sample(y, p, variables={"age": age}), "age", lens=cs.Canonical(), rng=0)
     >>> round(display.worst), display.pvalue <= 0.001
-    (77, True)
+    (23, True)
     """
 
     curve: LocalCurve
