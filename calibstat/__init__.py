@@ -107,6 +107,8 @@ _MODULES = {
     "comparisons.compare": ["compare_calibrators"],
     "comparisons.results": ["CalibratorComparison"],
     "comparisons.variable_based": ["variable_based_protocol", "VariableBasedComparison"],
+    "displays.cumulative": ["CumulativeDisplay"],
+    "displays.null": ["NullDisplay"],
     "displays.reliability": ["ReliabilityDisplay"],
     "displays.simplex": ["SimplexDisplay"],
     "displays.variable": ["VariableDisplay"],

@@ -33,6 +33,8 @@ from calibstat.data.arrays import as_generator as as_generator
 from calibstat.data.parameters import SmallCellsWarning as SmallCellsWarning
 from calibstat.data.sample import Predictions as Predictions
 from calibstat.data.sample import Sample as Sample
+from calibstat.displays.cumulative import CumulativeDisplay as CumulativeDisplay
+from calibstat.displays.null import NullDisplay as NullDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay
 from calibstat.displays.variable import VariableDisplay as VariableDisplay

@@ -283,6 +283,8 @@ class CalibrationTest(Result):
         `null_distribution` are then about the size of the error.
     """
 
+    _display: ClassVar[str] = "NullDisplay"
+
     statistic: float
     pvalue: float
     null_distribution: NullDistribution

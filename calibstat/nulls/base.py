@@ -60,6 +60,10 @@ def strong_hypothesis(lens: Lens, given: GivenNames, how: str) -> str:
     return f"given the prediction{beside}, the outcome seen through {lens!r} follows the prediction; {how}"
 
 
+# A law in closed form is shown by so many quantiles, in the middles of equal shares.
+_QUANTILES = 500
+
+
 class NullDistribution(ABC):
     """The distribution of a statistic under a null hypothesis."""
 
@@ -89,6 +93,11 @@ class NullDistribution(ABC):
     @abstractmethod
     def description(self) -> str:
         """How the distribution was computed, for texts: "999 resamples", "exact"."""
+
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Return values (m,) and masses (m,) that stand for the law of one number in a picture."""
+        shares = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+        return np.array([self.quantile(q) for q in shares]), np.full(_QUANTILES, 1 / _QUANTILES)
 
     @property
     def replicates(self) -> tuple[EmpiricalNull, ...]:
@@ -126,6 +135,10 @@ class EmpiricalNull(NullDistribution):
     samples: Floats
     evidence: Callable[[Floats], Floats]
     typical: float | None = None
+
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Return the replicates, which are equally likely."""
+        return self.samples, np.full(len(self.samples), 1 / len(self.samples))
 
     @property
     def replicates(self) -> tuple[EmpiricalNull, ...]:

@@ -110,6 +110,10 @@ class StoppedNull(NullDistribution):
         fewer = replace(self.drawn, samples=self.samples[:-1], typical=self.drawn.typical_evidence)
         return low, fewer.pvalue_interval(value, confidence_level)[1]
 
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Return what was drawn."""
+        return self.drawn.atoms()
+
     def quantile(self, q: float) -> Floats:
         """Return the empirical quantile of what was drawn."""
         return self.drawn.quantile(q)

@@ -239,11 +239,15 @@ class ExactNull(NullDistribution):
             sums = np.maximum(sums - self.rounding / 2, self._ends[0])
         return np.asarray(masses[0] @ self.link(sums) @ masses[1])
 
+    def atoms(self, n_atoms: int = 512) -> tuple[Floats, Floats]:
+        """Return values and masses of the law; where it has many values, neighbours are merged."""
+        sums, masses = sum_of_two(self.first, self.second, n_atoms)
+        return self.link(sums).ravel(), np.outer(*masses).ravel()
+
     @cached_property
     def typical(self) -> float:
         """An approximate size of the statistic under the null, which sets the tolerance for ties."""
-        sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_SIZE)
-        return typical_size(self.link(sums).ravel(), np.outer(*masses).ravel())
+        return typical_size(*self.atoms(_ATOMS_FOR_SIZE))
 
     @property
     def description(self) -> str:

@@ -254,6 +254,10 @@ class LargerPValue(NullDistribution):
         """Return the Monte Carlo interval of the larger p-value."""
         return self._larger(value).pvalue_interval(value, confidence_level)
 
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Return the values under redrawn labels."""
+        return self.redraw.atoms()
+
     def quantile(self, q: float) -> Floats:
         """Return the larger quantile."""
         return np.maximum(self.redraw.quantile(q), self.multiplier.quantile(q))
