@@ -212,7 +212,7 @@ class CumulativeDisplay(Display):
         label_axes(ax, f"{self.axis} (rows equally spaced)", "cumulated error, %")
         answer(ax, self.name if name is None else name, self._answer)
         worst = "more than noise" if self.beyond else "largest rise or fall"
-        noise = Patch(color=NOISE, label=f"{percent(1 - self.test.level)} of walks, were it calibrated")
+        noise = Patch(color=NOISE, label=f"{percent(1 - self.test.level)} of walks by noise alone")
         legend_below(ax, [noise, Line2D([], [], color=strong, linewidth=2.2, label=worst)], gap=0.3)
         self.ax_, self.figure_ = ax, ax.figure
         return self

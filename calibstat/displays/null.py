@@ -27,7 +27,7 @@ _FEW_VALUES, _MOST_BARS, _SEEN = 30, 60, 1e-4
 @final
 @dataclass(eq=False, repr=False)
 class NullDisplay(Display):
-    """What a statistic would be if the model were calibrated, and what it is.
+    """What noise alone gives for a statistic, and what was observed.
 
     The bars are the law of the statistic under the null, drawn or computed; the line is the observed value. Bars at
     least as extreme are darker, and their share of the area is about the p-value. Make one by `from_sample`,
@@ -153,7 +153,7 @@ class NullDisplay(Display):
         label_axes(ax, self.test.question.estimator.quantity.split(" (")[0])
         answer(ax, self.name if name is None else name, self._answer)
         handles = [
-            Patch(color=NOISE, label="were the model calibrated"),
+            Patch(color=NOISE, label="noise alone"),
             Line2D([], [], color=strong, linewidth=2.2, label="observed"),
         ]
         legend_below(ax, handles, gap=0.3)
