@@ -55,12 +55,22 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests by examples belong to both suites: the slow one draws all of them."""
-    if without_slow(config):
-        return
+    """Tests by examples belong to both suites: the slow one draws all of them, for all estimators of a class."""
+    default = without_slow(config)
     for item in items:
-        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        by_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if by_examples and not (default and of_a_first_entry(item)):
             item.add_marker("slow")
+
+
+def of_a_first_entry(item: pytest.Item) -> bool:
+    """Whether a test runs over no registry, or over the first entry of a class."""
+    callspec = getattr(item, "callspec", None)
+    if callspec is None or "entry" not in callspec.params:
+        return True
+    from registry import first_of_its_class  # that the test itself has imported
+
+    return first_of_its_class(callspec.params["entry"])
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
@@ -68,10 +78,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     return 0 if config.getoption("benchmark_only", False) else None
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Leave what was collected, thousands of tests, out of every later collection of garbage."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect no garbage among thousands of tests that stay, neither while they are found nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.collect()
+        gc.freeze()
+        gc.enable()
 
 
 def process_state() -> dict[str, object]:

@@ -23,6 +23,7 @@ __all__ = [
     "VARIABLE_BINNINGS",
     "Entry",
     "every",
+    "first_of_its_class",
     "gap",
     "make_sample",
     "older",
@@ -87,6 +88,15 @@ VARIABLE_BINNINGS = [
 FAMILIES = [cells, walks, kernels, smooth, isotonic, scores, logistic, local, combined]
 ESTIMATORS = [entry for family in FAMILIES for entry in family.ENTRIES]
 # A region may leave no row, and then the value is NaN.
+_classes = [entry.core for entry in ESTIMATORS]
+_VARIANTS = {id(entry) for place, entry in enumerate(ESTIMATORS) if entry.core in _classes[:place]}
+
+
+def first_of_its_class(entry: Entry) -> bool:
+    """Whether no estimator of the same class stands before it; what is no estimator is the first."""
+    return id(entry) not in _VARIANTS
+
+
 REGIONAL = [
     Entry(cs.Region.between("age", 1, 6) | cs.ECE(cs.EqualWidth(3)), evaluable=False),
     Entry(cs.Region(older) | cs.TopLabel() | cs.MaximumMiscalibration(cs.EqualWidth(3)), ANY, evaluable=False),

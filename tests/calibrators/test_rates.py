@@ -149,7 +149,8 @@ def quick(case):
 
 @pytest.mark.parametrize(("rate", "world", "n"), slow_but(quick, cases(PARAMETRIC + OTHERS)), ids=str)
 def test_a_default_adds_at_most_its_rate(rate, world, n):
-    few = n >= 5000 or (world.startswith("ten") and n > 200)
+    trees = isinstance(rate.calibrator, (cal.CalibrationTree, cal.VariableBased))
+    few = trees or n >= 5000 or (world.startswith("ten") and n > 200)
     assert excess(rate, world, n, 8 if few else 20) < 4
 
 

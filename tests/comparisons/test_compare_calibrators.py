@@ -95,7 +95,8 @@ def test_refinement_is_the_brier_score_after_the_cells_are_corrected():
     rng = np.random.default_rng(0)
     p = rng.choice([0.2, 0.5, 0.8], 60_000)
     y = (rng.random(60_000) < p**2).astype(int)
-    found = compare_calibrators(TWO, y, p, estimator=cs.DebiasedL2(cs.UniqueValues()), n_resamples=9, rng=0)
+    models = {"platt": cal.Platt()}
+    found = compare_calibrators(models, y, p, estimator=cs.DebiasedL2(cs.UniqueValues()), n_resamples=9, rng=0)
     chance = np.array([0.04, 0.25, 0.64])
     gap = np.array([0.2, 0.5, 0.8]) - chance
     assert found["uncalibrated"].scores.calibration == pytest.approx((gap**2).mean(), rel=0.03)
@@ -131,9 +132,10 @@ def test_three_classes_with_names(three):
     found = compare_calibrators(models, rng=0, **three)
     assert found.estimator == cs.TopLabel() | cs.DebiasedL2(cs.EqualMass(15))
     assert "temperature is better calibrated than uncalibrated for the top label" in found.verdict
-    one = compare_calibrators(models, rng=0, lens=cs.ClassWise("dog"), **three)
+    one = compare_calibrators(models, rng=0, lens=cs.ClassWise("dog"), n_resamples=19, **three)
     assert one["uncalibrated"].value != found["uncalibrated"].value
-    whole = compare_calibrators(models, rng=0, estimator=cs.DebiasedL2(cs.SimplexGrid(4)), **three)
+    grid = cs.DebiasedL2(cs.SimplexGrid(4))
+    whole = compare_calibrators(models, rng=0, estimator=grid, n_resamples=19, **three)
     assert repr(whole.estimator.lens) == "Canonical()"
 
 
@@ -150,7 +152,7 @@ def test_frames_variables_and_weights(off):
         "tree": cal.CalibrationTree(["age"], ccp_alpha=0.0),
         "beta": cal.Beta(),
     }
-    found = compare_calibrators(models, names, frame, variables=variables, sample_weight=weights, rng=0)
+    found = compare_calibrators(models, names, frame, variables=variables, sample_weight=weights, n_resamples=99, rng=0)
     assert found["by name"].value == found["by place"].value
     assert models["by name"].variable == "age"
     assert not hasattr(models["beta"], "coef_")

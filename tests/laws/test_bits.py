@@ -10,7 +10,8 @@ import pytest
 
 import calibstat as cs
 from calibstat.estimators._kernel_sums import LineSums
-from registry import ESTIMATORS, every, make_sample, parts
+from registry import ESTIMATORS, first_of_its_class, make_sample, parts
+from suites import slow_but
 
 # Estimators that multiply all replicates by one matrix; SKCE and KCE do so unless two classes stand on a line.
 PRODUCTS = (cs.KDECE, cs.UCME, cs.CME, cs.LogitScore, cs.VectorScalingScore, cs.Cox, cs.LOESS)
@@ -73,7 +74,7 @@ def doors(entry, sample, evaluate):
         yield offers.from_tally, (np.asfortranarray(counts),)
 
 
-@every(ESTIMATORS)
+@pytest.mark.parametrize("entry", slow_but(first_of_its_class, ESTIMATORS), ids=lambda entry: entry.name)
 @pytest.mark.filterwarnings("ignore")
 def test_a_replicate_has_the_same_bits_alone_and_among_others(entry):
     for n_classes in sorted({entry.classes[0], entry.classes[-1]}):

@@ -44,7 +44,7 @@ def test_a_chunk_that_was_deleted_is_computed_again(store):
         ValueError, match=r"lacks values of 1 blocks that it had, first of \(model, n, block\) \(1, 0, 1\)"
     ):
         read(store)
-    assert_same_bits(whole, make().run(store=store, progress=False))
+    assert_same_bits(whole, make().run(store=store, progress=False, block=4))
     read(store)
 
 
@@ -52,17 +52,17 @@ def test_a_chunk_that_was_deleted_is_computed_again(store):
 def test_a_garbled_chunk_is_named_and_can_be_mended(store, chunk):
     whole = xr.open_zarr(store).load()
     (store / chunk).write_bytes(b"junk")
-    for look in (lambda: read(store), lambda: make().run(store=store, progress=False)):
+    for look in (lambda: read(store), lambda: make().run(store=store, progress=False, block=4)):
         with pytest.raises(ValueError, match=f"{chunk} is damaged .*: delete this file and run the sweep again"):
             look()
     (store / chunk).unlink()
-    assert_same_bits(whole, make().run(store=store, progress=False))
+    assert_same_bits(whole, make().run(store=store, progress=False, block=4))
 
 
 def test_what_is_written_once_is_not_mended(store):
     (store / "truth" / "0.0.0").write_bytes(b"junk")
     with pytest.raises(ValueError, match=r"truth/0.0.0 is damaged .*: delete .*/s and run the sweep again"):
-        make().run(store=store, progress=False)
+        make().run(store=store, progress=False, block=4)
 
 
 def damaged(path):
@@ -91,7 +91,7 @@ def test_no_damage_is_read_as_numbers(store):
 def test_what_is_written_once_and_gone_is_missed(store, name):
     (store / name).unlink()
     with pytest.raises(ValueError, match=rf"{name} is gone: delete .*/s and run the sweep again"):
-        make().run(store=store, progress=False)
+        make().run(store=store, progress=False, block=4)
 
 
 def test_a_status_that_is_gone_is_made_anew(store):
@@ -99,7 +99,7 @@ def test_a_status_that_is_gone_is_made_anew(store):
     (store / "status" / "0.0.0").unlink()
     with pytest.raises(ValueError, match=r"status/0.0.0 is gone: run the sweep again"):
         read(store)
-    assert_same_bits(whole, make().run(store=store, progress=False))
+    assert_same_bits(whole, make().run(store=store, progress=False, block=4))
     read(store)
 
 
@@ -108,7 +108,7 @@ def test_what_a_kill_leaves_is_no_damage(store):
     whole = xr.open_zarr(store).load()
     (store / "estimate" / "0.0.0.0.0b1c2d3e4f.partial").write_bytes(b"half")
     read(store)
-    assert_same_bits(whole, make().run(store=store, progress=False))
+    assert_same_bits(whole, make().run(store=store, progress=False, block=4))
 
 
 def test_a_store_of_an_earlier_version_is_read(tmp_path, monkeypatch):
@@ -132,7 +132,7 @@ def test_results_can_be_kept_in_other_formats(store, tmp_path):
 def test_a_block_of_nothing_is_not_computed_twice(store, monkeypatch):
     computed = []
     monkeypatch.setattr("calibstat.sweeps.sweep.on_threads", lambda *arguments: computed.append(arguments))
-    make().run(store=store, progress=False)
+    make().run(store=store, progress=False, block=4)
     assert not computed
 
 

@@ -136,7 +136,7 @@ def test_failed_blocks_are_tried_again(tmp_path, monkeypatch):
 )
 def test_a_store_of_another_study_is_refused(whole, stored, changes, what):
     with pytest.raises(ValueError, match=f"holds another study: {what}"):
-        make(**changes).run(store=stored, progress=False)
+        make(**changes).run(store=stored, progress=False, block=6)
     assert_same_bits(whole, xr.open_zarr(stored))
 
 
@@ -144,8 +144,8 @@ def test_models_with_equal_reprs_are_told_apart(tmp_path):
     def sweep(scores):
         return Sweep({"m": Empirical(scores)}, n=[10], estimators={"ECE": cs.ECE()}, n_repeats=2, rng=0)
 
-    sweep([0.2, 0.5]).run(store=tmp_path / "s", progress=False)
-    sweep([0.2, 0.5]).run(store=tmp_path / "s", progress=False)
+    sweep([0.2, 0.5]).run(store=tmp_path / "s", progress=False, block=2)
+    sweep([0.2, 0.5]).run(store=tmp_path / "s", progress=False, block=2)
     with pytest.raises(ValueError, match="another study: models"):
         sweep([0.2, 0.6]).run(store=tmp_path / "s", progress=False)
 
@@ -154,7 +154,7 @@ def test_what_is_no_store_is_left_alone(tmp_path):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "file").write_text("mine")
     with pytest.raises(ValueError, match="no store of a sweep"):
-        make().run(store=tmp_path / "notes", progress=False)
+        make().run(store=tmp_path / "notes", progress=False, block=6)
     assert (tmp_path / "notes" / "file").read_text() == "mine"
 
 
@@ -205,7 +205,7 @@ def test_what_was_left_by_a_kill_while_creating_is_taken_away(tmp_path):
     assert process.returncode == -signal.SIGKILL
     assert len(list(tmp_path.iterdir())) == 1
     assert not (tmp_path / "s").exists()
-    make().run(store=tmp_path / "s", progress=False)
+    make().run(store=tmp_path / "s", progress=False, block=6)
     assert [each.name for each in tmp_path.iterdir()] == ["s"]
 
 

@@ -57,7 +57,8 @@ def test_values_are_those_of_the_estimators_on_the_same_samples(found):
 def test_truths_and_limits(found):
     model = GaussianMixture(1, 1)
     assert found["truth"].sel(model="off", estimator="ECE", n_bins=3).item() == float(model.truth(cs.ECE()))
-    limit = Sweep(model, n=[10], estimators={"ECE": cs.ECE(cs.EqualWidth(2))}, n_repeats=1, rng=0).run(progress=False)
+    limit = Sweep(model, n=[10], estimators={"ECE": cs.ECE(cs.EqualWidth(2))}, n_repeats=1, rng=0)
+    limit = limit.run(progress=False, block=1)
     assert limit["limit"].item() == pytest.approx(0.50034612)
     assert found["miscalibration"].sel(model="calibrated").max() < 1e-12
     assert found["miscalibration"].sel(model="off").min() > 0.5
@@ -71,16 +72,16 @@ def test_blocks_change_nothing(found, block):
 
 
 def test_another_seed_changes_everything(found):
-    other = make(seed=6).run(progress=False)
+    other = make(seed=6).run(progress=False, block=6)
     assert (other["estimate"].sel(estimator="ECE") != found["estimate"].sel(estimator="ECE")).all()
 
 
 def test_generators_work_as_seeds(found):
-    assert_same_bits(found, make(seed=cs.as_generator(5)).run(progress=False))
+    assert_same_bits(found, make(seed=cs.as_generator(5)).run(progress=False, block=6))
 
 
 def test_a_larger_grid_keeps_the_numbers_of_a_smaller(found):
-    larger = make(n=[20, 40, 90], n_bins=[3, 4, 6], n_repeats=15).run(progress=False)
+    larger = make(n=[20, 40, 90], n_bins=[3, 4, 6], n_repeats=15).run(progress=False, block=5)
     part = larger.sel(n=[40, 90], n_bins=[3, 6], repeat=range(12))
     assert_same_bits(found[["estimate", "pvalue"]], part[["estimate", "pvalue"]])
 
@@ -356,7 +357,7 @@ def test_something_else_than_models_is_refused(models):
 
 def test_something_else_than_a_client_is_refused():
     with pytest.raises(TypeError, match=r"client is of type dict, but a Client .*distributed.Client\(cluster\)"):
-        make().run({}, progress=False)
+        make().run({}, progress=False, block=6)
 
 
 def test_threads_of_the_linear_algebra_change_no_bit():
@@ -365,5 +366,5 @@ def test_threads_of_the_linear_algebra_change_no_bit():
     found = []
     for threads in (1, 4):
         with threadpoolctl.threadpool_limits(threads, user_api="blas"):
-            found.append(sweep.run(progress=False))
+            found.append(sweep.run(progress=False, block=8))
     assert_same_bits(*found)
