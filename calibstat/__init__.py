@@ -28,6 +28,7 @@ _MODULES = {
     "binnings.values": ["Categories", "UniqueValues"],
     "binnings.intervals": ["EqualMass", "EqualWidth", "FixedEdges", "Quantiles"],
     "binnings.simplex": ["SimplexGrid", "VarianceTree"],
+    "binnings.tree_leaves": ["TreeLeaves"],
     "estimators.base": ["Estimator", "Evaluator"],
     "estimators.tally": ["BinnedEstimator", "CellwiseEstimator", "Tally"],
     "estimators.miscalibration": [

@@ -23,6 +23,7 @@ from calibstat.binnings.intervals import FixedEdges as FixedEdges
 from calibstat.binnings.intervals import Quantiles as Quantiles
 from calibstat.binnings.simplex import SimplexGrid as SimplexGrid
 from calibstat.binnings.simplex import VarianceTree as VarianceTree
+from calibstat.binnings.tree_leaves import TreeLeaves as TreeLeaves
 from calibstat.binnings.values import Categories as Categories
 from calibstat.binnings.values import UniqueValues as UniqueValues
 from calibstat.comparisons.compare import compare_calibrators as compare_calibrators

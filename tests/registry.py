@@ -7,7 +7,7 @@ import pytest
 import calibstat as cs
 from calibstat.nulls.multiplier import MergedCells
 from registered import cells, combined, isotonic, kernels, local, logistic, scores, smooth, walks
-from registered.entries import ANY, LABELS, MANY, TWO, Entry, gap, make_sample, older, parts
+from registered.entries import ANY, LABELS, MANY, TREE, TWO, Entry, gap, make_sample, older, parts
 
 __all__ = [
     "ANY",
@@ -79,6 +79,12 @@ VARIABLE_BINNINGS = [
     (cs.Given("age"), Entry(cs.Categories(), ANY)),
     (cs.Given("age"), Entry(cs.EqualWidth(3), ANY, empty_cells=True)),
     (cs.Given("age"), Entry(cs.EqualMass(3), ANY, "weights")),
+    (cs.Given("age"), Entry(cs.TreeLeaves(TREE, ("age", "age")), ANY, evaluable=False)),
+    (cs.Given("age", ...), Entry(cs.TreeLeaves(TREE, ("age", ...)), evaluable=False)),
+    (
+        cs.Given("age", "sex"),
+        Entry(cs.TreeLeaves(TREE, ("age", "age")) * cs.EqualMass(2) * cs.Categories(), ANY, "weights", evaluable=False),
+    ),
     (cs.Given("age", "sex"), Entry(cs.UniqueValues(), ANY)),
     (cs.Given("age", "sex"), Entry(cs.EqualMass(2) * cs.Categories(), ANY, "weights")),
     (cs.Given("sex", ...), Entry(cs.Categories() * cs.SimplexGrid(2), ANY)),

@@ -132,6 +132,7 @@ def subgroup_audit(
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
     measured = measure_groups(whole.core, groups, seen, null, adjust, standardize, confidence_level, as_generator(rng))
     found = ClusterCount.of(seen.predictions, null.groups)
+    known = whole.core.given(seen.predictions)
     return SubgroupAudit(
         groups=_group_findings(groups, seen, measured, whole.lens, level),
         pvalue=measured.found.pvalue,
@@ -142,7 +143,7 @@ def subgroup_audit(
         n=len(seen),
         n_resamples=measured.n_resamples,
         estimator=whole,
-        assumed=f"in every group, {null.hypothesis(whole.lens, seen.predictions.given)}; all groups on the same draws",
+        assumed=f"in every group, {null.hypothesis(whole.lens, known)}; all groups on the same draws",
         notes=tuple(each for each in (measured.note, *more, few, "" if found is None else str(found)) if each),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(fewest_rows(seen.take(group.rows)) for group in groups)),

@@ -77,6 +77,11 @@ class Binning(HasParameters, ABC):
 
     columns: ClassVar[int | None] = 1
 
+    @property
+    def reads(self) -> GivenNames:
+        """What it reads whatever is conditioned on: names of variables, and ``...`` for the prediction."""
+        return ()
+
     @abstractmethod
     def cut(self, predictions: Predictions) -> Cells:
         """Cut what `predictions` are conditioned on; called once for each set of predictions."""
@@ -99,6 +104,11 @@ class Product(Binning):
 
     factors: tuple[Binning, ...]
     columns: ClassVar[int | None] = None
+
+    @property
+    def reads(self) -> GivenNames:
+        """What its factors read."""
+        return tuple(name for factor in self.factors for name in factor.reads)
 
     def cut(self, predictions: Predictions) -> Cells:
         """Cut by each factor in turn and number the combinations that occur."""

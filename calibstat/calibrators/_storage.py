@@ -15,6 +15,7 @@ import calibstat.calibrators as calibrators
 from calibstat._files import written_whole
 from calibstat.binnings import intervals
 from calibstat.binnings.base import Binning
+from calibstat.binnings.tree_leaves import check_nodes
 from calibstat.calibrators.base import Calibrator, position_of
 
 FORMAT = "calibstat calibrator 2"
@@ -175,7 +176,7 @@ def _check(found: Any) -> None:
     if not all(isinstance(each, Calibrator) for each in (parts.values() if isinstance(parts, dict) else parts)):
         raise ValueError(f"calibrators_ of its {name} holds something else than calibrators")
     if "tree_" in state:
-        _check_tree(found.tree_, found.n_features_in_)
+        check_nodes(found.tree_, found.n_features_in_)
         if len(state.get("values_", found.tree_["left"])) != len(found.tree_["left"]):
             raise ValueError("its tree_ has not one of values_ for each node")
     if "predictions_" in state and np.shape(found.predictions_) != np.shape(found.values_):
@@ -202,15 +203,3 @@ def _few_rows(found: Any) -> Any:
     whole[:, :, np.delete(np.arange(n_columns), places)] = rows
     whole[:, :, places] = np.arange(2)[:, None, None]
     return whole.reshape(-1, n_columns)
-
-
-def _check_tree(tree: Any, n_columns: int) -> None:
-    left, right, feature, threshold = (np.asarray(tree[key]) for key in ("left", "right", "feature", "threshold"))
-    inner, number = left >= 0, np.arange(len(left))
-    children = np.stack([left, right])[:, inner]
-    sound = len(left) == len(right) == len(feature) == len(threshold) > 0
-    # A child comes after its parent, so that every path ends.
-    if not (sound and (children > number[inner]).all() and (children < len(left)).all()):
-        raise ValueError("its tree_ has a branch without an end")
-    if not ((feature[inner] >= 0) & (feature[inner] < n_columns)).all():
-        raise ValueError("its tree_ splits on columns that are not there")

@@ -8,11 +8,12 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from calibstat.binnings.tree_leaves import Tree, arrays_of, leaf_of
 from calibstat.calibrators.base import Calibrator, fit_part, folds_of_equal_rows, part_says, simplest, split_columns
 from calibstat.calibrators.meta import OneVsRest
 from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import Bools, Floats, Ints
 
 _ROWS_A_CLASS = 10  # with fewer of them a model of a leaf was worse than none
 
@@ -74,18 +75,12 @@ class CalibrationTree(Calibrator):
         model = self.calibrator
         if model is None:
             model = Platt() if probabilities.shape[1] == 2 else OneVsRest()
-        growth = {"max_depth": self.max_depth, "min_weight_fraction_leaf": self.min_share}
 
-        def says(tree: Tree, rows: Bools, known: dict[bytes, Any]) -> Floats:
-            leaves = leaf_of(tree, features)
+        def says(leaves: Ints, rows: Bools, known: dict[bytes, Any]) -> Floats:
             fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], weights[rows], known)
             return calibrate_leaves(fitted, leaves[~rows], probabilities[~rows])
 
-        if self.ccp_alpha is None:
-            self.ccp_alpha_ = choose_ccp_alpha(features, targets, weights, says, self.n_folds, **growth)
-        else:
-            self.ccp_alpha_ = self.ccp_alpha
-        self.tree_ = grow(features, targets, weights, ccp_alpha=self.ccp_alpha_, **growth)
+        self.ccp_alpha_, self.tree_ = grow_for(self, features, targets, weights, says)
         leaves = leaf_of(self.tree_, features)
         self.calibrators_ = fit_leaves(model, leaves, probabilities, targets, weights)
 
@@ -101,6 +96,8 @@ class CalibrationTree(Calibrator):
 class DecisionTree(Calibrator):
     """The shares of the classes in the leaves of a tree that splits on the probabilities and on variables.
 
+    Cross-validation prunes the tree as that of `CalibrationTree`, as Torabian & Urner (2024) do.
+
     Parameters
     ----------
     variables : sequence of int or str
@@ -108,11 +105,15 @@ class DecisionTree(Calibrator):
     max_depth : int, optional
     min_share : float
         The least share of the rows in a leaf, up to 0.5.
-    ccp_alpha : float
-        The cost of a leaf in cost-complexity pruning.
+    ccp_alpha : float, optional
+        The cost of a leaf in cost-complexity pruning; by default cross-validation chooses it, and 0 prunes nothing.
+    n_folds : int
+        Number of folds of the cross-validation. Equal rows share a fold, which is the same in every fit.
 
     Attributes
     ----------
+    ccp_alpha_ : float
+        The cost of a leaf.
     tree_ : dict of arrays
     values_ : (nodes, K) floats
         The calibrated probabilities in each leaf.
@@ -123,24 +124,27 @@ class DecisionTree(Calibrator):
         variables: Sequence[int | str] = (),
         max_depth: int | None = None,
         min_share: float = 0.05,
-        ccp_alpha: float = 0.0,
+        ccp_alpha: float | None = None,
+        n_folds: int = 5,
     ) -> None:
         self.variables = variables
         self.max_depth = max_depth
         self.min_share = min_share
         self.ccp_alpha = ccp_alpha
+        self.n_folds = n_folds
 
     def _split(self, X: Floats) -> tuple[Floats, Floats]:
         return split_columns(self, X, self.variables)
 
     def _fit(self, probabilities: Floats, variables: Floats, targets: Ints, weights: Floats) -> None:
         features = _features(probabilities, variables)
-        growth = {"max_depth": self.max_depth, "min_weight_fraction_leaf": self.min_share, "ccp_alpha": self.ccp_alpha}
-        self.tree_ = grow(features, targets, weights, **growth)
-        sums = np.zeros((len(self.tree_["left"]), probabilities.shape[1]))
-        np.add.at(sums, (leaf_of(self.tree_, features), targets), weights)
-        total = sums.sum(axis=1, keepdims=True)
-        self.values_ = np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
+        indicators = np.eye(probabilities.shape[1])[targets]
+
+        def says(leaves: Ints, rows: Bools, known: dict[bytes, Any]) -> Floats:  # noqa: ARG001
+            return shares(leaves[rows], indicators[rows], weights[rows])[leaves[~rows]]
+
+        self.ccp_alpha_, self.tree_ = grow_for(self, features, targets, weights, says)
+        self.values_ = shares(leaf_of(self.tree_, features), indicators, weights)
 
     def _calibrate(self, probabilities: Floats, variables: Floats) -> Floats:
         return self.values_[leaf_of(self.tree_, _features(probabilities, variables))]
@@ -150,6 +154,13 @@ def _features(probabilities: Floats, variables: Floats) -> Floats:
     """Return the columns that a tree may split on; of two columns of probabilities one suffices."""
     shown = probabilities[:, 1:] if probabilities.shape[1] == 2 else probabilities
     return np.hstack([shown, variables])
+
+
+def shares(leaves: Ints, indicators: Floats, weights: Floats) -> Floats:
+    """Return the shares of the classes in each node (nodes, K), by the leaf of each row (n,); 0 where no row ends."""
+    sums = np.stack([np.bincount(leaves, weights * column) for column in indicators.T], axis=1)
+    total = sums.sum(axis=1, keepdims=True)
+    return np.divide(sums, total, out=np.zeros_like(sums), where=total > 0)
 
 
 def fit_leaves(
@@ -193,36 +204,28 @@ def calibrate_leaves(fitted: dict[str, Any], leaves: Ints, probabilities: Floats
     return calibrated
 
 
-# Trees of scikit-learn as plain arrays, which can be written to a file and do not depend on its version.
-
-Tree: TypeAlias = dict[str, Array]
+# How trees are grown. They are kept as arrays, which can be written to a file.
 
 
 def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Tree:
     """Grow a tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
-    return _arrays_of(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
-
-
-def _arrays_of(nodes: Any) -> Tree:
-    names = {"left": "children_left", "right": "children_right", "feature": "feature", "threshold": "threshold"}
-    return {key: getattr(nodes, name) for key, name in names.items()}
-
-
-def leaf_of(tree: Tree, features: Floats) -> Ints:
-    """Return the node (n,) in which each row ends."""
-    rounded = features.astype(np.float32)  # as in scikit-learn
-    node = np.zeros(len(features), dtype=np.intp)
-    rows = np.arange(len(features))
-    while len(rows := rows[tree["left"][node[rows]] >= 0]):
-        here = node[rows]
-        goes_left = rounded[rows, tree["feature"][here]] <= tree["threshold"][here]
-        node[rows] = np.where(goes_left, tree["left"][here], tree["right"][here])
-    return node
+    return arrays_of(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
 
 
 # Pruning: cross-validation chooses the cost of a leaf.
 
-Says: TypeAlias = Callable[[Tree, Bools, dict[bytes, Any]], Floats]
+Says: TypeAlias = Callable[[Ints, Bools, dict[bytes, Any]], Floats]
+
+
+def grow_for(
+    fitted: CalibrationTree | DecisionTree, features: Floats, targets: Ints, weights: Floats, says: Says
+) -> tuple[float, Tree]:
+    """Return the cost of a leaf, its own or that of cross-validation, and the tree of a calibrator at this cost."""
+    growth = {"max_depth": fitted.max_depth, "min_weight_fraction_leaf": fitted.min_share}
+    cost = fitted.ccp_alpha
+    if cost is None:
+        cost = choose_ccp_alpha(features, targets, weights, says, fitted.n_folds, **growth)
+    return cost, grow(features, targets, weights, ccp_alpha=cost, **growth)
 
 
 def choose_ccp_alpha(
@@ -234,8 +237,9 @@ def choose_ccp_alpha(
     geometric mean represents them. Each is tried on folds, and the largest within one standard error of the best is
     taken; if classes are too rare for any fold, it is the largest of all.
 
-    `says` returns the probabilities (m, K) of the rows outside a mask, by a tree whose leaves are fitted to the rows
-    inside; a dictionary keeps what trees of the same rows share. The parameters are those of DecisionTreeClassifier.
+    `says` takes the leaf of each row and returns the probabilities (m, K) of the rows outside a mask, where leaves are
+    fitted to the rows inside; a dictionary keeps what trees of the same rows share. The parameters are those of
+    DecisionTreeClassifier.
     """
     if n_folds < 2:
         raise ValueError(
@@ -253,12 +257,13 @@ def choose_ccp_alpha(
         tried: dict[bytes, float] = {}
         known: dict[bytes, Any] = {}
         row = []
-        grown = weakest_links(features[train], targets[train], weights[train], **parameters)
+        tree, collapse = weakest_links(features[train], targets[train], weights[train], **parameters)
+        leaves = leaf_of(tree, features)
         for alpha in alphas:
-            tree = pruned(*grown, float(alpha))
-            key = tree["left"].tobytes()
+            end = ends(tree, collapse <= alpha)
+            key = end.tobytes()
             if key not in tried:
-                said = says(tree, train, known)
+                said = says(end[leaves], train, known)
                 squares = (said - np.eye(said.shape[1])[targets[~train]]) ** 2
                 tried[key] = float(weights[~train] @ squares.sum(axis=1))
             row.append(tried[key])
@@ -276,7 +281,7 @@ def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: A
 def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> tuple[Tree, Floats]:
     """Grow a tree, and find the cost at which each node becomes a leaf (infinite if a node above does before)."""
     nodes = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_
-    tree = _arrays_of(nodes)
+    tree = arrays_of(nodes)
     left, right = tree["left"], tree["right"]
     risk = nodes.weighted_n_node_samples * nodes.impurity / nodes.weighted_n_node_samples[0]
     below, leaves, parent = risk.copy(), np.ones(len(left)), np.full(len(left), -1)
@@ -300,9 +305,13 @@ def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters
     return tree, collapse
 
 
-def pruned(tree: Tree, collapse: Floats, ccp_alpha: float) -> Tree:
-    """Return the tree in which every node is a leaf that becomes one at this cost or less."""
-    return tree | {"left": np.where(collapse <= ccp_alpha, -1, tree["left"])}
+def ends(tree: Tree, cut: Bools) -> Ints:
+    """Return where a row of each node (nodes,) ends if some nodes are made leaves."""
+    end = np.arange(len(cut))
+    for node in np.flatnonzero(tree["left"] >= 0):  # parents come before their children
+        if cut[node] or end[node] < node:
+            end[[tree["left"][node], tree["right"][node]]] = end[node]
+    return end
 
 
 @final

@@ -21,7 +21,7 @@ from calibstat._progress import track
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import HasParameters
-from calibstat.data.sample import Predictions, Sample
+from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.lenses.base import Lens, View, refuse_empty
 from calibstat.lenses.relabel import CANONICAL
 
@@ -381,6 +381,16 @@ class Estimator(HasParameters, ABC):
     def cut_by(self) -> Binning | None:
         """The binning that cuts its cells: the field `binning`, if there is one."""
         return vars(self).get("binning")
+
+    @property
+    def reads(self) -> GivenNames:
+        """What its cells read whatever is conditioned on: a null that is tested with it is given that too."""
+        own = () if self.cut_by is None else self.cut_by.reads
+        return (*own, *(name for member in self.members for name in member.reads))
+
+    def given(self, predictions: Predictions) -> GivenNames:
+        """Return what is conditioned on, and what the cells read."""
+        return tuple(dict.fromkeys([*predictions.given, *self.reads]))
 
     def recut(self, binning: Binning) -> Estimator:
         """Return the same estimator on other cells."""

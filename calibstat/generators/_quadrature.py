@@ -136,6 +136,11 @@ def population_on_cells(build: Build, lens: Lens, binning: Binning | None, first
 def _axis_of_cut(view: View, binning: Binning | None) -> Axis:
     """Return the one column that is cut: the prediction or a variable."""
     given = view.predictions.given
+    if binning is not None and set(binning.reads) - set(given):
+        raise ValueError(
+            f"the limit on the cells of {binning!r} is known only where what they read is conditioned on, but given is "
+            f"{given!r}: look through Given({', '.join(map(repr, binning.reads))}) first."
+        )
     if len(given) != 1 or isinstance(given[0], int):
         raise ValueError(
             f"the limit on the cells of {binning!r} is known for one column only, but {given!r} is conditioned on: "

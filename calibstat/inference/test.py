@@ -131,7 +131,7 @@ many rows.
         pvalue=distribution.pvalue(value),
         null_distribution=distribution,
         pvalue_interval=interval,
-        hypothesis=null.hypothesis(estimator.lens, seen.predictions.given) + note,
+        hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions)) + note,
         null=null,
         question=with_counts(question, seen, offers, null.groups),
         level=level,

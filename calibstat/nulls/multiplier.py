@@ -180,6 +180,11 @@ class MergedCells(Binning):
     expected: float = 10  # least sum of the predictions, and of one minus them, in each cell, for every class
     columns: ClassVar[int | None] = None
 
+    @property
+    def reads(self) -> GivenNames:
+        """What the other binning reads."""
+        return self.binning.reads
+
     def cut(self, predictions: Predictions) -> Cells:
         """Cut, then go through the cells in order and close one when it expects enough."""
         cells = self.binning.cut(predictions)
@@ -328,9 +333,9 @@ class Weak(Restating):
 
     def restate(self, estimator: Estimator, sample: Sample) -> tuple[Estimator, str]:
         """Merge cells that expect too few events or non-events."""
-        if ... in sample.predictions.given:
+        if ... in estimator.given(sample.predictions):
             raise ValueError(
-                "Weak() is about the mean residual given a variable alone, but this lens conditions on the prediction, "
+                "Weak() is about the mean residual given a variable alone, but here the prediction is conditioned on, "
                 "where there is one null: use Consistency(), or look through Given('a variable')."
             )
         return merge_cells(estimator, sample, self.min_expected)

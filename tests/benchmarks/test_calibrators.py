@@ -22,7 +22,7 @@ BINARY = [
     (cal.Smooth(), 60),
     (cal.BBQ(), 8),
     (cal.VennAbers(), 20),
-    (cal.DecisionTree(), 10),
+    (cal.DecisionTree(ccp_alpha=0.0), 10),
     (cal.CalibrationTree(ccp_alpha=0.0), 15),
 ]
 

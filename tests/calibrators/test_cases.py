@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from calibstat import calibrators as cal
 from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges
 from calibstat.binnings.simplex import VarianceTree
-from calibstat.calibrators.trees import grow, leaf_of
+from calibstat.binnings.tree_leaves import leaf_of
+from calibstat.calibrators.trees import grow
 
 BINARY = [
     cal.Platt(),

@@ -7,8 +7,9 @@ import pytest
 from scipy.special import expit, logit
 
 from calibstat import calibrators as cal
+from calibstat.binnings.tree_leaves import leaf_of
 from calibstat.calibrators.base import folds_of_equal_rows
-from calibstat.calibrators.trees import candidates, grow, leaf_of, pruned, weakest_links
+from calibstat.calibrators.trees import candidates, ends, grow, weakest_links
 
 
 def world(n, seed, shift):
@@ -40,15 +41,16 @@ def test_noise_is_pruned_and_a_real_split_is_kept():
 
 
 @pytest.mark.parametrize(("seed", "shift"), [(1, 0.5), (0, 1.0), (2, 0.0)])
-def test_the_cost_is_the_largest_within_one_error_of_the_best_by_plain_loops(seed, shift):
+@pytest.mark.parametrize(("made", "columns"), [(cal.CalibrationTree, slice(1, 2)), (cal.DecisionTree, slice(0, 2))])
+def test_the_cost_is_the_largest_within_one_error_of_the_best_by_plain_loops(made, columns, seed, shift):
     X, y, _ = world(300, seed, shift)
-    found = cal.CalibrationTree([-1], n_folds=3).fit(X, y)
+    found = made([-1], min_share=0.1, n_folds=3).fit(X, y)
     growth = {"max_depth": None, "min_weight_fraction_leaf": 0.1}
-    weights = np.ones(300)
-    fold = folds_of_equal_rows(y, X[:, 1:], 3)
+    weights, features = np.ones(300), X[:, columns]
+    fold = folds_of_equal_rows(y, features, 3)
     losses = {}
-    for alpha in candidates(X[:, 1:], y, weights, **growth):
-        model, losses[alpha] = cal.CalibrationTree([-1], ccp_alpha=alpha), []
+    for alpha in candidates(features, y, weights, **growth):
+        model, losses[alpha] = made([-1], min_share=0.1, ccp_alpha=alpha), []
         for number in range(3):
             rows = fold != number
             said = model.fit(X[rows], y[rows]).predict_proba(X[~rows])[:, 1]
@@ -60,6 +62,17 @@ def test_the_cost_is_the_largest_within_one_error_of_the_best_by_plain_loops(see
         if more.sum() <= np.sqrt(3 * more.var(ddof=1)) + 1e-9:
             good.append(alpha)
     assert found.ccp_alpha_ == pytest.approx(max(good))
+
+
+def test_shares_of_noise_are_pruned_to_one_and_a_step_is_kept():
+    rng = np.random.default_rng(4)
+    p, noise = rng.random(1000), rng.random(1000) < 0.3
+    step = rng.random(1000) < np.where(p < 0.5, 0.2, 0.6)
+    assert leaves(cal.DecisionTree(ccp_alpha=0).fit(p, noise)) > 10  # the negative control
+    assert leaves(cal.DecisionTree().fit(p, noise)) == 1
+    found = cal.DecisionTree().fit(p, step)
+    assert leaves(found) == 2
+    assert found.tree_["threshold"][0] == pytest.approx(0.5, abs=0.05)
 
 
 def test_candidates_go_from_all_leaves_to_none():
@@ -78,11 +91,12 @@ def test_candidates_go_from_all_leaves_to_none():
 def test_pruned_trees_are_those_of_scikit_learn(seed):
     X, y, _ = world(600, seed, 0.6)
     weights, growth = np.random.default_rng(seed).uniform(0.5, 2, 600), {"min_weight_fraction_leaf": 0.02}
-    grown = weakest_links(X, y, weights, **growth)
+    tree, collapse = weakest_links(X, y, weights, **growth)
     alphas = candidates(X, y, weights, **growth)
     assert len(alphas) > 10
     for alpha in alphas:
-        ours, theirs = leaf_of(pruned(*grown, alpha), X), leaf_of(grow(X, y, weights, ccp_alpha=alpha, **growth), X)
+        ours = ends(tree, collapse <= alpha)[leaf_of(tree, X)]
+        theirs = leaf_of(grow(X, y, weights, ccp_alpha=alpha, **growth), X)
         pairs = set(zip(ours.tolist(), theirs.tolist(), strict=True))
         assert len(pairs) == len(set(ours)) == len(set(theirs))
 
@@ -115,10 +129,11 @@ def test_a_row_of_weight_two_is_a_row_that_is_there_twice():
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-9)
 
 
-def test_one_fold_is_refused():
+@pytest.mark.parametrize("made", [cal.CalibrationTree, cal.DecisionTree])
+def test_one_fold_is_refused(made):
     X, y, _ = world(100, 0, 0.0)
     with pytest.raises(ValueError, match="at least 2; or pass ccp_alpha=0"):
-        cal.CalibrationTree([-1], n_folds=1).fit(X, y)
+        made([-1], n_folds=1).fit(X, y)
 
 
 @pytest.mark.parametrize("made", [cal.Platt, cal.Beta])

@@ -203,7 +203,7 @@ def test_trees_without_an_end_are_refused(rows, tmp_path):
         ),
         (cal.Temperature(), "classes_", [[1]], "not an array of distinct labels"),
         (
-            cal.DecisionTree(max_depth=1),
+            cal.DecisionTree(max_depth=1, ccp_alpha=0),
             "values_",
             {"is": "array", "type": "<f8", "values": [[0, 1]]},
             "not one of values_ for each node",

@@ -11,6 +11,7 @@ import pytest
 import calibstat as cs
 import calibstat.generators as gen
 from calibstat.data.parameters import HasParameters
+from registered.entries import TREE
 
 # Arguments with which each class can be made, where not all of them have defaults.
 ECE = cs.ECE()
@@ -54,6 +55,7 @@ NEEDED = {
     "Sweep": {"models": gen.BetaPredictions(1, 1), "n": [50], "estimators": {"ece": ECE}},
     "TemperatureShift": {"T": 2},
     "TopK": {"k": 1},
+    "TreeLeaves": {"tree": TREE, "variables": ("age", "score")},
     "VariableMiscalibration": {"ece": 0.05, "vece": 0.1},
     "Wiggle": {"cycles": 3, "amplitude": 0.1},
     "Within": {"variable": "sex", "estimator": ECE},

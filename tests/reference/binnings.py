@@ -11,7 +11,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat.nulls.multiplier import MergedCells
-from reference.rows import Rows, UnclearError, same, written
+from reference.rows import Row, Rows, UnclearError, same, written
 
 
 def keys(binning: cs.Binning, seen: Rows) -> list[Hashable]:
@@ -35,6 +35,8 @@ def _cut(binning: cs.Binning, names: list[Any], seen: Rows) -> list[Hashable]:
         return _cross(binning.factors, names, seen)
     if isinstance(binning, MergedCells):
         return _merged(binning, names, seen)
+    if isinstance(binning, cs.TreeLeaves):
+        return [_node_of(binning, row) for row in seen.rows]
     points = [
         tuple(row.variables[name] if isinstance(name, str) else row.p[name] for name in names) for row in seen.rows
     ]
@@ -43,6 +45,24 @@ def _cut(binning: cs.Binning, names: list[Any], seen: Rows) -> list[Hashable]:
         low, high = min(point[0] for point in points), max(point[0] for point in points)
     weights = [row.weight for row in seen.rows] if seen.weighted else None
     return written(BINNINGS, binning)(binning, points, low, high, weights)
+
+
+def _node_of(binning: cs.TreeLeaves, row: Row) -> Hashable:
+    """Walk from the root to a node that breadth-first splitting has not split (Torabian & Urner 2024, Appendix C)."""
+    tree = {key: values.tolist() for key, values in binning.tree.nodes.items()}
+    cells = waiting = [0]
+    while waiting and (binning.n_leaves is None or len(cells) < binning.n_leaves):
+        node, *waiting = waiting
+        if tree["left"][node] >= 0:
+            children = [tree["left"][node], tree["right"][node]]
+            cells = [each for each in cells if each != node] + children
+            waiting = waiting + children
+    columns = [row.p[-1] if name is ... else row.variables[name] for name in binning.variables]
+    node = 0
+    while node not in cells:
+        below = columns[tree["feature"][node]] <= tree["threshold"][node]
+        node = tree["left" if below else "right"][node]
+    return node
 
 
 def _merged(binning: MergedCells, names: list[Any], seen: Rows) -> list[Hashable]:
@@ -74,8 +94,8 @@ def _cross(factors: tuple[cs.Binning, ...], names: list[Any], seen: Rows) -> lis
     parts = []
     left = list(names)
     for position, factor in enumerate(factors):
-        later = sum(1 for other in factors[position + 1 :] if other.columns == 1)
-        count = len(left) - later if factor.columns is None else 1
+        later = sum(other.columns or 0 for other in factors[position + 1 :])
+        count = len(left) - later if factor.columns is None else factor.columns
         if len(names) == 1:
             parts.append(_cut(factor, names, seen))
         else:
@@ -229,5 +249,6 @@ BINNINGS = {
     cs.SimplexGrid: _simplex_grid,
     cs.VarianceTree: _variance_tree,
     cs.UniqueValues: _unique,
+    cs.TreeLeaves: None,  # it reads variables by name
     cs.Categories: lambda binning, points, low, high, weights: [point[0] for point in points],
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import calibstat as cs
-from registered.entries import ANY, MANY, TWO, Entry
+from registered.entries import ANY, MANY, TREE, TWO, Entry
 
 ERRORS = [
     Entry(cs.ECE(), TWO, "weights"),
@@ -42,6 +42,8 @@ ERRORS = [
     Entry(cs.PDE(cs.EqualMass(4)), TWO, "weights"),
     Entry(cs.PDE(cs.FixedEdges([0, 0.4, 1]), p=2)),
     Entry(cs.PDE(cs.SimplexGrid(3), p=3, placement="row"), ANY),
+    Entry(cs.PDE(cs.TreeLeaves(TREE, ("age", ...))), evaluable=False),
+    Entry(cs.ECE(cs.TreeLeaves(TREE, ("age", "age"), 2)), ANY, evaluable=False),
     Entry(cs.LpCE(cs.SimplexGrid(3), p=3), ANY),
     Entry(cs.PearsonCE(cs.SimplexGrid(3)), ANY),
     Entry(cs.HistogramRegression(cs.EqualWidth(4)), signed=True, scalar=False, headline=False),

@@ -17,6 +17,13 @@ LABELS = ("b", "a", "d", "c", "e")
 TWO = (2,)
 ANY = (2, 3, 4, 5)
 MANY = (3, 4, 5)
+# A tree that splits its first column at 2.5 and, above, the second at 0.45.
+TREE = {
+    "left": [1, -1, 3, -1, -1],
+    "right": [2, -1, 4, -1, -1],
+    "feature": [0, -2, 1, -2, -2],
+    "threshold": [2.5, -2, 0.45, -2, -2],
+}
 
 
 @dataclass(frozen=True, repr=False)
