@@ -13,11 +13,14 @@ from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
+    Capabilities,
     Estimator,
     Evaluator,
+    Expansion,
     Extreme,
     all_weights,
     between,
+    happened,
     is_chances,
     two_classes,
 )
@@ -134,10 +137,34 @@ class _TauEvaluator(Evaluator):
             return np.full(shape, np.nan)
         counts = self._of_chances if is_chances(outcomes) else self._of_labels
         total = np.asarray(mass.sum(axis=-1))
-        right, wrong, tied = np.moveaxis(ratio(counts(outcomes, mass), total[..., None] ** 2, empty=np.nan), -1, 0)
+        return self._tau(ratio(counts(outcomes, mass), total[..., None] ** 2, empty=np.nan))
+
+    def _tau(self, shares: Floats) -> Floats:
+        """Combine shares (..., 3) of pairs in the right order, in the wrong one, and tied in the prediction alone."""
+        right, wrong, tied = np.moveaxis(shares, -1, 0)
         if self.ties == "tau_a":
             return np.asarray(2 * (right - wrong))
         return np.asarray(1 - 4 * (wrong + tied if self.ties == "strict" else wrong))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(expansion=self._expand)
+
+    def _expand(self, labels: Array) -> Expansion:
+        """Expand by the share of rows that each row forms pairs with, of each kind."""
+        event, mass, value = happened(labels), all_weights(self.predictions, None), float(self(labels))
+        block = np.empty(len(event), dtype=np.intp)
+        block[self.order] = np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(event)))
+        weights = (np.take(mass * each, self.order) for each in (event, 1 - event))
+        ones, zeros = (np.add.reduceat(each, self.starts)[:, None] for each in weights)
+        below, above = ([np.cumsum(of[::step], axis=0)[::step] - of for of in (ones, zeros)] for step in (1, -1))
+        as_event, as_other = (
+            (self._tau(np.hstack(kinds) / mass.sum()) - self._tau(np.zeros(3)))[block]
+            for kinds in ((below[1], above[1], zeros), (above[0], below[0], ones))
+        )
+        share, constant = mass / mass.sum(), self._tau(np.zeros(3))
+        influence = share * (np.where(event == 1, as_event, as_other) - 2 * (value - constant))
+        return Expansion(value, influence, (share * (as_event - as_other))[:, None])
 
     def _of_labels(self, labels: Array, mass: Floats) -> Floats:
         """Count pairs of labels (..., n): the masses (..., 3) of pairs in the right order, in the wrong one, tied."""

@@ -25,6 +25,7 @@ ESTIMATORS = {
     "zero-one": cs.ZeroOneLoss(),
     "RMSE": cs.RMSE(),
     "AUC": cs.AUC(),
+    "tau": cs.KendallTau(),
     "O/E": cs.ObservedToExpected(),
     "slope": cs.Cox(statistic="slope"),
     "intercept": cs.Cox(statistic="intercept_in_the_large"),
