@@ -99,6 +99,7 @@ _MODULES = {
     "auditing.learner": ["learner_audit", "LeafFinding", "LearnerAudit"],
     "auditing.scan": ["scan_variables", "CellFinding", "VariableFinding", "VariableScan"],
     "interpretability.operations": ["average_labels", "merge_cells"],
+    "interpretability.properties": ["Properties", "Property", "properties"],
     "monitoring.base": ["Bets", "Bettor"],
     "monitoring.kernel_bets": ["KernelBets"],
     "monitoring.likelihood_ratio": ["LikelihoodRatioBets"],

@@ -170,6 +170,9 @@ from calibstat.inference.results import Estimate as Estimate
 from calibstat.inference.test import calibration_test as calibration_test
 from calibstat.interpretability.operations import average_labels as average_labels
 from calibstat.interpretability.operations import merge_cells as merge_cells
+from calibstat.interpretability.properties import Properties as Properties
+from calibstat.interpretability.properties import Property as Property
+from calibstat.interpretability.properties import properties as properties
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling
 from calibstat.lenses.relabel import Canonical as Canonical

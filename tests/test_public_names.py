@@ -33,6 +33,8 @@ WITHOUT_EXAMPLE = {
     "LearnerAudit",
     "LeftOut",
     "NotExact",
+    "Properties",
+    "Property",
     "SubgroupAudit",
     "VariableFinding",
     "VariableScan",

@@ -11,7 +11,7 @@ import numpy as np
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Floats, Ints, Variable
 from calibstat.data.parameters import check_kind, numbers
-from calibstat.data.rounding import SAME
+from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.estimators.base import all_weights
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.finite import FinitePredictions
@@ -31,11 +31,12 @@ class Atoms:
     mass: Floats
     index: Ints
     scores: Floats
+    method: str
 
     @classmethod
     def of(cls, world: SyntheticModel) -> Atoms:
         """List the rows; refuse more than two classes, and predictions with infinitely many values."""
-        rows = _enumerated(world)
+        rows, method = _enumerated(world)
         seen, chances = rows.table.predictions, rows.table.chances
         if seen.n_classes != 2:
             raise ValueError(
@@ -45,7 +46,7 @@ class Atoms:
         cells = UniqueValues().cut(seen)
         scores = np.full(cells.size, np.inf)
         np.minimum.at(scores, cells.index, seen.event)
-        return cls(rows, seen.event, chances[:, 1], all_weights(seen, None), cells.index, scores)
+        return cls(rows, seen.event, chances[:, 1], all_weights(seen, None), cells.index, scores, method)
 
     @cached_property
     def masses(self) -> Floats:
@@ -84,11 +85,21 @@ class Atoms:
         )
 
 
-def _enumerated(world: SyntheticModel) -> FinitePredictions:
-    """Return any world with finitely many predictions as a list of rows; of a quadrature these are its nodes."""
+def without_rounding(values: Floats) -> Floats:
+    """Give values (m,) >= 0 that differ by rounding errors a common value: the smallest of them."""
+    order = np.argsort(values, kind="stable")
+    placed = values[order]
+    new = np.append(True, np.diff(placed) > ROUNDING * placed[1:])
+    common = np.empty_like(values)
+    common[order] = placed[new][np.cumsum(new) - 1]
+    return common
+
+
+def _enumerated(world: SyntheticModel) -> tuple[FinitePredictions, str]:
+    """Return a world with finitely many predictions as a list of rows (nodes of a quadrature), and how they came."""
     check_kind("world", world, SyntheticModel)
     if isinstance(world, FinitePredictions):
-        return world
+        return world, world.table.method
     if not world.finite:
         raise ValueError(
             f"{world!r} predicts infinitely many values, so that there are no cells to look at; pass a world with "
@@ -97,7 +108,7 @@ def _enumerated(world: SyntheticModel) -> FinitePredictions:
     rows = world.population(CANONICAL)
     seen = rows.predictions
     held = all_weights(seen, None) > 0
-    return FinitePredictions(
+    listed = FinitePredictions(
         seen.probabilities[held],
         rows.chances[held],
         all_weights(seen, None)[held],
@@ -105,6 +116,7 @@ def _enumerated(world: SyntheticModel) -> FinitePredictions:
         labels=seen.classes,
         features=world.features,
     )
+    return listed, rows.method
 
 
 def _plain(variable: Variable) -> Sequence[Hashable]:

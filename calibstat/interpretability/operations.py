@@ -6,12 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Proportion, check_kind
 from calibstat.data.rounding import ROUNDING
 from calibstat.generators.base import SyntheticModel
 from calibstat.generators.finite import FinitePredictions
-from calibstat.interpretability._atoms import Atoms
+from calibstat.interpretability._atoms import Atoms, without_rounding
 
 
 def merge_cells(world: SyntheticModel, cells: Sequence[float], score: float | None = None) -> FinitePredictions:
@@ -94,14 +93,4 @@ def average_labels(world: SyntheticModel) -> FinitePredictions:
     [0.4, 0.4, 0.2]
     """
     atoms = Atoms.of(world)
-    return atoms.predicting(_pooled(np.minimum(atoms.means, 1.0))[atoms.index])
-
-
-def _pooled(scores: Floats) -> Floats:
-    """Give scores (k,) that differ by rounding errors one value, the smallest, so that their cells are one."""
-    order = np.argsort(scores, kind="stable")
-    placed = scores[order]
-    new = np.append(True, np.diff(placed) > ROUNDING * placed[1:])
-    pooled = np.empty_like(scores)
-    pooled[order] = placed[new][np.cumsum(new) - 1]
-    return pooled
+    return atoms.predicting(without_rounding(np.minimum(atoms.means, 1.0))[atoms.index])
