@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import math
@@ -225,10 +226,10 @@ def test_a_row_without_a_usable_label_counts_as_the_worst_through_every_lens(len
     p = rng.dirichlet([1, 1, 1], 400)
     sharp = p**2 / (p**2).sum(axis=1, keepdims=True)
     y = np.array(["a", "b", "c"])[(p.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1)]
-    after = {}
+    after, before = {}, Monitor(lens, ("a", "b", "c"), bets, bad_rows="skip")
+    before.update(sharp, y)
     for label in ("a", "b", "c", "?"):
-        monitor = Monitor(lens, ("a", "b", "c"), bets, bad_rows="skip")
-        monitor.update(sharp, y)
+        monitor = copy.deepcopy(before)
         monitor.update([0.25, 0.2, 0.55], label)
         after[label] = monitor.log_e
         assert monitor.to_dict()["n_worst"] == (label == "?")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -135,6 +136,7 @@ DRAWN = {
 }
 
 
+@cache
 def by_enumeration(statistic):
     values = np.array([statistic(y) for y in LABELS])
     return float(CHANCES[values >= statistic(Y) - 1e-9].sum()), float(CHANCES @ values)

@@ -126,7 +126,9 @@ def test_one_repeat_that_raises_does_not_spoil_its_group(draws):
 
 @pytest.mark.parametrize("draws", WAYS)
 def test_more_repeats_keep_the_first(draws):
-    first, more = (make(draws, 5, n_repeats=count).run(progress=False)["estimate"] for count in (140, 170))
+    first, more = (
+        make(draws, 5, n=[60], n_bins=[3, 40], n_repeats=count).run(progress=False)["estimate"] for count in (140, 170)
+    )
     assert np.array_equal(first, more.isel(repeat=range(140)))
 
 

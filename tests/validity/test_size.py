@@ -52,7 +52,7 @@ def test_size_is_the_level_without_shortcuts(name, n):
         assert_not_above(found, level)
 
 
-@pytest.mark.parametrize("name", slow_but(["uniform scores"], CONTINUOUS))
+@pytest.mark.parametrize("name", slow_but([], CONTINUOUS))
 def test_negative_control_null_of_more_rows_is_found_out(name):
     found = pvalues(name, 300, 400, SEED, OtherSize(2))
     with pytest.raises(AssertionError, match=r"size 0\.\d+ at level 0\.05, 400 runs"):
