@@ -156,6 +156,11 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
+@cache
+def imports_of(path: Path) -> tuple[Import, ...]:
+    return tuple(imports(tree_of(path)))
+
+
 def ours(found: Import) -> bool:
     return found.module.split(".")[0] == "calibstat"
 
@@ -167,7 +172,7 @@ def test_every_layer_has_its_place():
 @in_every_file
 def test_imports_point_in_one_direction(path):
     allowed = LAYERS[layer(path)] | {layer(path)}
-    for found in imports(tree_of(path)):
+    for found in imports_of(path):
         if ours(found) and not found.typing:
             parts = found.module.split(".")
             target = parts[1] if len(parts) > 1 else None
@@ -187,13 +192,13 @@ def test_layers_have_no_circle():
 
 @where_by_protocol
 def test_estimators_are_known_by_their_protocol(path):
-    named = {found.module for found in imports(tree_of(path)) if found.module.startswith("calibstat.estimators")}
+    named = {found.module for found in imports_of(path) if found.module.startswith("calibstat.estimators")}
     assert named <= PROTOCOL
 
 
 @in_every_file
 def test_heavy_libraries_have_one_door(path):
-    for found in imports(tree_of(path)):
+    for found in imports_of(path):
         library = found.module.split(".")[0]
         if library in DOORS and not found.typing:
             assert relative(path).startswith(DOORS[library] or ("nowhere",)), f"line {found.line}: {found.module}"
@@ -203,12 +208,12 @@ def test_heavy_libraries_have_one_door(path):
 
 @in_every_file
 def test_imports_inside_functions_are_listed(path):
-    inside = {(relative(path), found.module) for found in imports(tree_of(path)) if found.inside}
+    inside = {(relative(path), found.module) for found in imports_of(path) if found.inside}
     assert inside <= INSIDE
 
 
 def test_the_list_of_imports_inside_functions_is_kept_up_to_date():
-    found = {(relative(path), each.module) for path in FILES for each in imports(tree_of(path)) if each.inside}
+    found = {(relative(path), each.module) for path in FILES for each in imports_of(path) if each.inside}
     assert found == INSIDE
 
 
@@ -236,10 +241,11 @@ def test_default_rng_is_called_in_one_file():
 def test_no_randomness_is_global(path):
     """Nothing of numpy.random but its types, and nothing of the standard library's random."""
     for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("np.random", "numpy.random"):
+        of_random = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Attribute)
+        if of_random and ast.unparse(node.value) in ("np.random", "numpy.random"):
             known = {"Generator", "PCG64", "SeedSequence", "default_rng"}
             assert node.attr in known, f"line {node.lineno}: {ast.unparse(node)}"
-    assert "random" not in {found.module for found in imports(tree_of(path))}
+    assert "random" not in {found.module for found in imports_of(path)}
 
 
 CONCRETE = {
