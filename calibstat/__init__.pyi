@@ -35,9 +35,13 @@ from calibstat.data.parameters import SmallCellsWarning as SmallCellsWarning
 from calibstat.data.sample import Predictions as Predictions
 from calibstat.data.sample import Sample as Sample
 from calibstat.displays.cumulative import CumulativeDisplay as CumulativeDisplay
+from calibstat.displays.monitor import MonitorDisplay as MonitorDisplay
 from calibstat.displays.null import NullDisplay as NullDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay
+from calibstat.displays.trajectory import TrajectoryDisplay as TrajectoryDisplay
+from calibstat.displays.trajectory import trajectory as trajectory
+from calibstat.displays.validity_curve import ValidityCurveDisplay as ValidityCurveDisplay
 from calibstat.displays.variable import VariableDisplay as VariableDisplay
 from calibstat.draws.bootstrap import Bootstrap as Bootstrap
 from calibstat.draws.bootstrap import Resampler as Resampler

@@ -113,6 +113,8 @@ INSIDE = {
     ("data/files.py", "pyarrow"),
     ("data/files.py", "xarray"),
     ("estimators/_curves.py", "pandas"),
+    ("displays/trajectory.py", "pandas"),
+    ("displays/trajectory.py", "xarray"),
     ("estimators/histogram.py", "xarray"),
     ("inference/results.py", "pandas"),
     ("inference/test.py", "calibstat.estimators.panels"),

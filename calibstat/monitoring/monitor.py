@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from math import exp, isfinite, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -270,6 +271,10 @@ class Monitor(HasParameters):
         log_e = ("row", self._path.values, {"long_name": "natural logarithm of the evidence against the null"})
         attributes = plain | {"alarm": int(self.alarm)}  # files hold no booleans
         return xr.Dataset({"log_e": log_e}, coords={"row": self._path.rows}, attrs=attributes)
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the evidence over time: a `MonitorDisplay`, whose options are passed on."""
+        return import_module("calibstat").MonitorDisplay.from_result(self, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the state to a file, from which `load` or `restore` goes on bit for bit.

@@ -1,0 +1,220 @@
+"""Evidence of a monitor over time, with the alarm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self, final
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from calibstat._text import percent
+from calibstat.data.arrays import Floats
+from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
+
+
+class Run(NamedTuple):
+    """The evidence of one monitor: rows fed before it began, rows (m,), powers of ten (m,), its alarm and its end."""
+
+    before: int
+    rows: Floats
+    power: Floats
+    alarm_row: int | None
+    n_rows: int
+
+    @property
+    def largest(self) -> float:
+        """The largest power of ten that is finite."""
+        return float(self.power[np.isfinite(self.power)].max(initial=0.0))
+
+
+@final
+@dataclass(eq=False, repr=False)
+class MonitorDisplay(Display):
+    """The evidence E of a monitor after each row, on a scale of powers of ten, and the line where the alarm is raised.
+
+    The strip below that line is where E stays for ever with a probability of at least 1 - level if labels follow their
+    predictions (Ville 1939). The path is in the strong colour from the alarm on. Several monitors, each begun where the
+    one before was stopped, stand one after the other; a broken line marks each restart, where E begins at 1 again.
+
+    Make one by `from_result`, or ``monitor.plot()``.
+
+    Parameters
+    ----------
+    runs : list of Run
+        One for each monitor, in the order of time.
+    level : float
+        Probability of a false alarm of each monitor.
+    lens : str
+        What the monitors look through.
+    name : str, optional
+        Name of the model, for the title.
+
+    Attributes
+    ----------
+    paths_ : list of matplotlib Line2D
+        The path of each monitor; of one that raised its alarm, the part from there on is in `alarms_`.
+    alarms_, restarts_ : list of matplotlib Line2D
+    ax_, figure_ : matplotlib Axes, Figure
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.random(2000)
+    >>> monitor = cs.Monitor()
+    >>> monitor.update(p, rng.random(2000) < p**1.5)
+    True
+    >>> display = monitor.plot()
+    >>> display.runs[0].alarm_row == monitor.alarm_row
+    True
+    """
+
+    runs: list[Run]
+    level: float
+    lens: str
+    name: str | None = None
+
+    size: ClassVar[tuple[float, float]] = (3.4, 2.8)
+
+    @classmethod
+    def compute(cls, result: Any, *, name: str | None = None) -> Self:
+        """Compute the numbers of the picture of monitors, without drawing it."""
+        found = [_dataset(each) for each in (result if isinstance(result, Sequence) else [result])]
+        if not found:
+            raise ValueError("no monitor is given, but one or more are expected.")
+        levels = sorted({float(each.attrs["level"]) for each in found})
+        if len(levels) != 1:
+            raise ValueError(f"monitors with {len(levels)} levels {levels} are given, but one is expected.")
+        runs: list[Run] = []
+        for each in found:
+            before = runs[-1].before + runs[-1].n_rows if runs else 0
+            rows, power = each["row"].values.astype(float), each["log_e"].values / np.log(10)
+            alarm = each.attrs.get("alarm_row")
+            runs.append(Run(before, np.append(0.0, rows), np.append(0.0, power), alarm, int(each.attrs["n_rows"])))
+        return cls(runs, levels[0], str(found[0].attrs["lens"]), name or found[0].attrs.get("name") or None)
+
+    @classmethod
+    def from_result(cls, result: Any, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the evidence of a monitor, or of several, one after the other.
+
+        Parameters
+        ----------
+        result : Monitor, or xarray Dataset of its `to_dataset`, or a sequence of them
+        ax, name, **kwargs
+            As for `plot`; the name is by default that of the monitor.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If these are no monitors, none, or monitors of different levels.
+        """
+        return cls.compute(result, name=name).plot(ax, **kwargs)
+
+    @property
+    def threshold(self) -> float:
+        """The power of ten at which the alarm is raised."""
+        return float(-np.log10(self.level))
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the evidence.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default the axes of a new figure.
+        name : str, optional
+            Title; by default the one given when the display was made.
+        **kwargs
+            Options of ``Axes.plot`` for the paths.
+
+        Returns
+        -------
+        MonitorDisplay
+            Itself.
+        """
+        ax = new_axes(ax, self.size)
+        finite = np.concatenate([run.power[np.isfinite(run.power)] for run in self.runs])
+        low = min(float(finite.min()) * 1.1, -0.3)
+        high = 1.15 * max(float(finite.max()), 1.2 * self.threshold)
+        ax.axhspan(low, self.threshold, color=NOISE, linewidth=0)
+        self.paths_: list[Line2D] = []
+        self.alarms_: list[Line2D] = []
+        for run in self.runs:
+            self._draw(ax, run, high, {"color": INK, "linewidth": 1.2, **kwargs})
+        self.restarts_ = [ax.axvline(run.before, color=FAINT, linestyle=(0, (4, 3))) for run in self.runs[1:]]
+        ax.set(ylim=(low, high), xlim=(0, max(self.runs[-1].before + self.runs[-1].n_rows, 1)))
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+        ax.yaxis.set_major_formatter(lambda power, _: f"$10^{{{power:.0f}}}$" if power else "1")
+        label_axes(ax, "rows", "evidence E")
+        answer(ax, self.name if name is None else name, self._answer)
+        legend_below(ax, self._handles(), gap=0.28)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw(self, ax: Axes, run: Run, high: float, look: dict[str, Any]) -> None:
+        """Draw one path: plain up to the alarm, strong from there on; infinite evidence lies at the upper edge."""
+        rows, power = run.before + run.rows, np.minimum(run.power, high)
+        if run.alarm_row is None:
+            self.paths_ += ax.plot(rows, power, **look)
+            return
+        at = run.before + run.alarm_row
+        until, since = rows < at, rows >= at
+        self.paths_ += ax.plot(np.append(rows[until], at), np.append(power[until], self.threshold), **look)
+        late = np.append(at, rows[since]), np.append(self.threshold, power[since])
+        self.alarms_ += ax.plot(*late, **(look | {"color": BEYOND, "linewidth": 2.0}))
+        ax.plot(at, self.threshold, marker="o", color=BEYOND, markersize=6, linestyle="none")
+
+    def _handles(self) -> list[Any]:
+        """Return what the legend explains."""
+        found: list[Any] = [Patch(color=NOISE, label=f"noise alone stays here: {percent(1 - self.level)}")]
+        if self.alarms_:
+            found.append(Line2D([], [], color=BEYOND, linewidth=2, marker="o", label="since the alarm"))
+        if self.restarts_:
+            found.append(Line2D([], [], color=FAINT, linestyle=(0, (4, 3)), label="restart"))
+        return found
+
+    @property
+    def _answer(self) -> list[str]:
+        now = self.runs[-1]
+        alarms = [str(run.alarm_row) for run in self.runs if run.alarm_row is not None]
+        rows = "; ".join(f"n = {run.n_rows}" for run in self.runs[-2:])
+        size = f"E = {_evidence(now.power[-1])} now, alarm at {1 / self.level:.3g}; {rows}"
+        if not alarms:
+            return ["no alarm so far", size]
+        first = f"alarm after {' and '.join(alarms)} rows" if len(alarms) <= 2 else f"{len(alarms)} alarms"
+        if now.alarm_row is None:
+            first += "; none since the restart"
+        return [first, size]
+
+    @property
+    def caption(self) -> str:
+        """What is drawn, from how many rows, and how to read it."""
+        several = "" if len(self.runs) == 1 else " At each broken line a new monitor begins, at E = 1."
+        rows = ", ".join(str(run.n_rows) for run in self.runs)
+        return (
+            f"Evidence E against calibration, seen through {self.lens}, after each of {rows} rows. If every label "
+            f"follows its prediction, E ever reaches {1 / self.level:.4g} with a probability of at most "
+            f"{percent(self.level)}, however often one looks (Ville 1939).{several}"
+        )
+
+
+def _dataset(monitor: Any) -> Any:
+    """Return the evidence of a monitor as a Dataset; refuse anything else."""
+    found = monitor.to_dataset() if hasattr(monitor, "to_dataset") and not hasattr(monitor, "data_vars") else monitor
+    if "log_e" not in getattr(found, "data_vars", ()):
+        raise TypeError(f"a Monitor, or its to_dataset(), is expected, but a {type(monitor).__name__} is given.")
+    return found
+
+
+def _evidence(power: float) -> str:
+    """Write 10 to some power out, or as a power where it is large or small."""
+    if not np.isfinite(power):
+        return "infinite"
+    return f"{10**power:.3g}" if abs(power) < 4 else f"10^{power:.0f}"
