@@ -100,6 +100,7 @@ _MODULES = {
     "auditing.scan": ["scan_variables", "CellFinding", "VariableFinding", "VariableScan"],
     "interpretability.operations": ["average_labels", "merge_cells"],
     "interpretability.properties": ["Properties", "Property", "properties"],
+    "interpretability.simplification": ["simplify", "SimplificationPath"],
     "monitoring.base": ["Bets", "Bettor"],
     "monitoring.kernel_bets": ["KernelBets"],
     "monitoring.likelihood_ratio": ["LikelihoodRatioBets"],

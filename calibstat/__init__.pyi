@@ -177,6 +177,8 @@ from calibstat.interpretability.operations import merge_cells as merge_cells
 from calibstat.interpretability.properties import Properties as Properties
 from calibstat.interpretability.properties import Property as Property
 from calibstat.interpretability.properties import properties as properties
+from calibstat.interpretability.simplification import SimplificationPath as SimplificationPath
+from calibstat.interpretability.simplification import simplify as simplify
 from calibstat.lenses.base import Lens as Lens
 from calibstat.lenses.base import Relabelling as Relabelling
 from calibstat.lenses.relabel import Canonical as Canonical

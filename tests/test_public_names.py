@@ -19,6 +19,7 @@ WITHOUT_EXAMPLE = {
     "Bettor",
     "CalibrationBand",
     "CalibratorComparison",
+    "SimplificationPath",
     "VariableBasedComparison",
     "CellFinding",
     "MinimumDetectable",

@@ -83,6 +83,8 @@ RESULTS = {
     "VariableScan": lambda: cs.scan_variables(in_groups(), n_resamples=19, rng=0),
     "LearnerAudit": lambda: cs.learner_audit(in_groups(), n_blocks=1, n_resamples=19, rng=0),
     "EqualCurvesTest": lambda: cs.equal_curves_test(in_groups(), "site", n_resamples=19, rng=0),
+    "SimplificationPath": lambda: cs.simplify(sample(), 3, rng=0),
+    "SimplificationPath of a world": lambda: cs.simplify(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5]), 1),
     "OmnibusTest": lambda: cs.omnibus_test(sample(), n_resamples=19, rng=0),
 }
 
@@ -123,7 +125,8 @@ def test_its_values_are_plain(result):
 
 def test_it_says_how_many_rows_are_in_effect_and_how_many_events_the_smallest_cell_has(result, request):
     name, values = request.node.callspec.params["result"], result.to_dict()
-    if name in ("RequiredN", "MinimumDetectable", "Properties"):  # these are about no sample
+    # These are about no sample.
+    if name in ("RequiredN", "MinimumDetectable", "Properties", "SimplificationPath of a world"):
         assert "effective_rows" not in values
         return
     rows, share, events = (values[each] for each in ("effective_rows", "largest_share", "smallest_cell_events"))
@@ -164,6 +167,7 @@ UNIQUE = cs.DebiasedL2(cs.UniqueValues())
         (lambda given: cs.subgroup_audit(given, "site", n_resamples=19, rng=0), BY_SITE),
         (lambda given: cs.scan_variables(given, n_resamples=19, min_expected=0, rng=0), BY_SITE),
         (lambda given: cs.equal_curves_test(given, "site", min_size=1, min_expected=1, n_resamples=19, rng=0), BY_SITE),
+        (lambda given: cs.simplify(given, 2, held_out=given), BY_PREDICTION),
         (lambda given: cs.compare_models({"a": given, "b": given}, UNIQUE, n_resamples=99, rng=0), BY_PREDICTION),
     ],
 )
