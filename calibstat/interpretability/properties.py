@@ -83,8 +83,8 @@ class Properties(Result):
     def verdict(self) -> str:
         """Which properties the predictor has, and which it has not."""
         has, lacks = ([name for name, each in self._named() if each.holds is wanted] for wanted in (True, False))
-        said = [f"is {_joined(has, 'and')}" if has else "", f"is not {_joined(lacks, 'or')}" if lacks else ""]
-        return f"The predictor {'; it '.join(filter(None, said))}."
+        said = [_joined(has, "and") if has else "", f"not {_joined(lacks, 'or')}" if lacks else ""]
+        return f"In this world: {'; '.join(filter(None, said))}."
 
     def _named(self) -> Iterator[tuple[str, Property]]:
         return ((said, getattr(self, name)) for name, said in _NAMES.items())
@@ -143,7 +143,7 @@ def properties(world: SyntheticModel) -> Properties:
     >>> from calibstat.generators import FinitePredictions
     >>> found = cs.properties(FinitePredictions([0.5, 0.5], [0, 1]))
     >>> print(found.verdict)
-    The predictor is calibrated and monotone; it is not Bayes-accurate, strictly monotone or the regression function.
+    In this world: calibrated and monotone; not Bayes-accurate, strictly monotone or the regression function.
     >>> found.bayes_accurate.value, found.bayes_accurate.atoms
     (0.5, (0, 1))
     """

@@ -14,7 +14,7 @@ import pytest
 import calibstat as cs
 
 N = 1_000_000
-HANDFUL = 6
+HANDFUL, MORE = 6, 15
 
 ESTIMATORS = [
     cs.ECE(cs.EqualWidth(15)),
@@ -39,6 +39,8 @@ ESTIMATORS = [
     cs.VectorScalingScore(),
     cs.HosmerLemeshow(),
     cs.AUCV(),
+    cs.KendallTau(),
+    cs.ProbabilisticCount(),
 ]
 
 
@@ -64,3 +66,13 @@ def test_estimator_costs_a_handful_of_argsorts(sample, estimator, ratios, benchm
     benchmark.pedantic(fresh, rounds=1)
     order = partial(np.argsort, sample.predictions.event, kind="stable")
     ratios.at_most(f"{named(estimator)}, n = 1e6; a stable argsort", fresh, order, HANDFUL, rounds=3)
+
+
+def test_nearest_neighbours_cost_some_more(sample, ratios):
+    """The neighbours of every row are found by bisection."""
+    order = partial(np.argsort, sample.predictions.event, kind="stable")
+
+    def fresh():
+        return cs.NeighborAUCV(15)(cs.Sample.of(sample.predictions.take(slice(None)), sample.outcomes))
+
+    ratios.at_most("NeighborAUCV(15), n = 1e6; a stable argsort", fresh, order, MORE, rounds=3)
