@@ -75,13 +75,13 @@ class SampleDisplay(Display):
             ``SimplexGrid(5)``; a `VarianceTree` for example is another choice.
         lens : Lens
             Two outcomes must be seen through it for a reliability diagram, for example by ``TopLabel()`` or
-            ``TopLabel() | Given("age")``; three for a simplex diagram, for example by
+            ``TopLabel() | Given("age")``; three or four for a simplex diagram, for example by
             ``Partition([["cat"], ["dog"], ["car", "truck"]])``.
         n_resamples : int
             Number of redraws of the labels. A reliability diagram needs them only where rows have weights.
         coverage : float
             Least probability that the point of a calibrated model lies within its bar (at most half of the rest lies
-            beyond either end), or that its arrow is no longer than its limit.
+            beyond either end), or that no arrow is longer than its limit.
         rng : int, Generator or None
             The source of randomness of the redraws.
         ax, name, **kwargs

@@ -1,27 +1,29 @@
-"""Simplex diagrams: arrows from the predictions of three classes to the frequencies of their outcomes."""
+"""Simplex diagrams: arrows from the predictions of three or four classes to the frequencies of their outcomes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import Collection, PolyCollection
-from matplotlib.colorbar import Colorbar
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch, Polygon
 from matplotlib.quiver import Quiver
 
+from calibstat._text import percent
 from calibstat.binnings.base import Binning, closed_right
 from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
+from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
 from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
+from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, answer, legend_below, new_axes
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
@@ -31,23 +33,30 @@ from calibstat.nulls.consistency import Consistency
 @final
 @dataclass(eq=False, repr=False)
 class SimplexDisplay(SampleDisplay):
-    """Arrows from the mean prediction to the frequencies of outcomes in cells of the simplex, for three classes.
+    """Arrows from the mean prediction to the frequencies of outcomes in cells of the simplex, for 3 or 4 classes.
 
-    The diagram of Vaicenavicius et al. (2019, Figure 1): each corner is a class, and each cell is shaded by its share
-    of the rows. Make one by `from_sample`, `from_predictions` or `from_estimator`. Noise gives arrows a length even if
-    the model is calibrated. An arrow in the second colour is longer than its limit: given the predictions, a calibrated
-    model keeps to it with probability `coverage` or more, though among many cells some exceed theirs by chance. Cells
-    without rows are not drawn.
+    The diagram of Vaicenavicius et al. (2019, Figure 1): each corner is a class, and darker cells hold more rows. Noise
+    gives arrows a length even if the model is calibrated. An arrow in the strong colour is longer than its limit, which
+    is adjusted for the number of cells: given the predictions, no arrow of a calibrated model exceeds its limit with
+    the probability `coverage` or more (the largest of all lengths, each in units of its root mean square under redraws;
+    Westfall & Young 1993). Four classes are shown as a tetrahedron from two sides, and on its unfolded faces, where
+    each cell lies on the face of its three most probable classes.
+
+    Make one by `from_sample`, `from_predictions` or `from_estimator`. Where predictions crowd in the corners, take
+    cells of equal mass, ``VarianceTree(500, "median")``, and `plot` with ``zoom=("cat", 0.9)``.
 
     Parameters
     ----------
     cells : xarray Dataset
         One entry for each cell that holds rows: the variables of `HistogramRegression` (proportion, mean_prediction,
-        mean_outcome, deviation, count), the length of each arrow in units of a side of the triangle, its limit, and
-        whether the arrow is longer (outside). ``cells[["proportion", "length"]].to_dataframe()`` is a table.
+        mean_outcome, deviation, count), the length of each arrow in units of a side, its limit, and whether the arrow
+        is longer (outside). ``cells[["proportion", "length"]].to_dataframe()`` is a table.
     binning : Binning
-        The triangles of a `SimplexGrid` are shaded; other cells are shown as a disc at the mean prediction.
+        The triangles of a `SimplexGrid` are shaded; other cells are shown as a disc at the mean prediction, the larger
+        the more rows it stands for.
     coverage : float
+    n : int
+        Number of rows.
     lens : Lens
     name : str, optional
         Name of the model, for the title.
@@ -55,11 +64,10 @@ class SimplexDisplay(SampleDisplay):
     Attributes
     ----------
     arrows_ : matplotlib Quiver
-        The arrows within their limits.
+        The arrows within their limits; of four classes in each of the three pictures, one after the other.
     outside_ : matplotlib Quiver or None
         The arrows that are longer; None if there are none.
     cells_ : matplotlib PolyCollection or PathCollection
-    colorbar_ : matplotlib Colorbar
     ax_, figure_ : matplotlib Axes, Figure
 
     Examples
@@ -77,6 +85,7 @@ class SimplexDisplay(SampleDisplay):
     _: KW_ONLY
     binning: Binning
     coverage: float
+    n: int
     lens: Lens = CANONICAL
     name: str | None = None
 
@@ -89,12 +98,12 @@ class SimplexDisplay(SampleDisplay):
 
     @property
     def mean_prediction(self) -> Floats:
-        """(L, 3) mean prediction of each cell, where its arrow begins."""
+        """(L, K) mean prediction of each cell, where its arrow begins."""
         return self.cells["mean_prediction"].transpose("cell", "label").values
 
     @property
     def mean_outcome(self) -> Floats:
-        """(L, 3) frequencies of the outcomes in each cell, where its arrow ends."""
+        """(L, K) frequencies of the outcomes in each cell, where its arrow ends."""
         return self.cells["mean_outcome"].transpose("cell", "label").values
 
     @property
@@ -107,13 +116,22 @@ class SimplexDisplay(SampleDisplay):
         """(L,) whether the arrow is longer than noise explains."""
         return self.cells["outside"].values
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> SimplexDisplay:
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        zoom: tuple[Hashable, float] | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> Self:
         """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             By default the axes of a new figure.
+        zoom : (label, float), optional
+            Of three classes, show the corner where the probability of this label is at least so much.
         name : str, optional
             Title; by default the one given when the display was made.
         **kwargs
@@ -123,23 +141,54 @@ class SimplexDisplay(SampleDisplay):
         -------
         SimplexDisplay
             Itself.
+
+        Raises
+        ------
+        ValueError
+            If `zoom` is not one of the labels and a number between 0 and 1, or there are four classes.
         """
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
-        self.arrows_, self.outside_, self.cells_, self.colorbar_ = draw_simplex(ax, self, kwargs)
-        title = self.name if name is None else name
-        seen = f"seen through {self.lens!r}"
-        ax.set_title(seen if title is None else f"{title}\n{seen}", fontsize="medium")
+        four = len(self.labels) == 4
+        corner = None if zoom is None else self._corner(zoom)
+        ax = new_axes(ax, (3.4, 4.9) if four else (3.4, 3.6))
+        frames = tetrahedron(self.labels) if four else [triangle(self.labels, corner)]
+        self.arrows_, self.outside_, self.cells_ = draw_simplex(ax, self, frames, kwargs)
+        answer(ax, self.name if name is None else name, self._answer)
+        _legend(ax, self, kwargs.get("color", FAINT))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    def _corner(self, zoom: Any) -> tuple[int, float]:
+        """Return the number of the label of a corner, and the least probability there."""
+        if len(self.labels) != 3:
+            raise ValueError("zoom shows a corner of the triangle of 3 classes, but there are 4: leave it out.")
+        if not isinstance(zoom, tuple) or len(zoom) != 2 or zoom[0] not in self.labels:
+            raise ValueError(f"zoom is {zoom!r}, but (label, probability) with one of {self.labels!r} is expected.")
+        check_share("zoom[1]", zoom[1], 0.9)
+        return self.labels.index(zoom[0]), float(zoom[1])
+
+    @property
+    def _answer(self) -> list[str]:
+        outside, cells = int(self.outside.sum()), len(self.outside)
+        size = f"{outside} of {cells} cells more than noise; n = {self.n}"
+        if not outside:
+            return ["no evidence of miscalibration in any cell", size]
+        worst = int(np.argmax(np.where(self.outside, self.cells["length"].values * self.proportion, -1.0)))
+        label = int(np.abs(self.mean_outcome[worst] - self.mean_prediction[worst]).argmax())
+        claimed, happened = (100 * each[worst, label] for each in (self.mean_prediction, self.mean_outcome))
+        return [f"worst: {self.labels[label]} claimed {claimed:.3g} %, happened {happened:.3g} %", size]
+
     @property
     def caption(self) -> str:
-        """What the diagram shows, and how to read it."""
+        """What is drawn, from how many rows, and how to read it."""
+        four = (
+            " The tetrahedron is seen from two sides, and its faces are unfolded: each cell lies on the face of its "
+            "three most probable classes."
+        )
         return (
-            f"Each of {len(self.proportion)} arrows leads from the mean prediction of a cell to the frequencies of "
-            f"its outcomes, seen through {self.lens!r}. One in the second colour is longer than "
-            f"{100 * self.coverage:g} % of those of a calibrated model."
+            f"Arrows from the mean prediction to the frequencies of outcomes in {len(self.outside)} cells "
+            f"({self.binning!r}) of {self.n} rows, seen through {self.lens!r}; darker cells hold more rows."
+            f"{four if len(self.labels) == 4 else ''} Given the predictions, no arrow of a calibrated model is as long "
+            f"as those in the strong colour in {percent(self.coverage)} of draws or more, all cells together."
         )
 
     @classmethod
@@ -147,62 +196,183 @@ class SimplexDisplay(SampleDisplay):
         cls, seen: Sample, binning: Binning, lens: Lens, n_resamples: int, coverage: float, rng: RNG, name: str | None
     ) -> SimplexDisplay:
         rank = rank_of_limit(n_resamples, 1 - coverage, "limits", coverage)
-        _expect_three_classes(seen, lens)
+        _expect_few_classes(seen, lens)
         estimator = HistogramRegression(binning)
         cells = estimator(seen)
-        drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples
-        limit = np.sort(arrow_length(drawn), axis=0)[-rank]
-        length = arrow_length(cells["deviation"].values)
+        held = cells["count"].values > 0
+        found = cells.isel(cell=held)
+        drawn = arrow_length(Consistency(n_resamples).draw(estimator, seen, as_generator(rng)).samples[:, held])
+        limit = joint_limits(drawn, rank)
+        length = arrow_length(found["deviation"].transpose("cell", "label").values)
         outside = above_rounding(length - limit, np.ones_like(length)) > 0  # chances of one row add up to one
-        found = cells.assign(length=("cell", length), limit=("cell", limit), outside=("cell", outside))
-        return cls(found.isel(cell=found["count"].values > 0), binning=binning, coverage=coverage, lens=lens, name=name)
+        found = found.assign(length=("cell", length), limit=("cell", limit), outside=("cell", outside))
+        return cls(found, binning=binning, coverage=coverage, n=len(seen), lens=lens, name=name)
+
+
+def joint_limits(drawn: Floats, rank: int) -> Floats:
+    """Return limits (L,), as large for each cell as its noise, which that many of the draws (R, L) exceed anywhere."""
+    scale = np.sqrt((drawn**2).mean(axis=0))
+    ratios = np.divide(drawn, scale, out=np.zeros_like(drawn), where=scale > 0)
+    return scale * np.sort(ratios.max(axis=1))[-rank]
+
+
+def arrow_length(deviations: Floats) -> Floats:
+    """Return the lengths of deviations (..., K) in a simplex whose sides are one: (...,)."""
+    return np.sqrt((deviations**2).sum(axis=-1) / 2)
+
+
+# Where probabilities lie in the picture.
+
+Place: TypeAlias = Callable[[Floats, Floats], Floats]
+_HEIGHT = math.sqrt(0.75)
+_TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The outline of a simplex in the picture (lines, and words at corners), and where probabilities lie in it.
+
+    ``place(probabilities, tails)`` returns (m, 2); `tails` (m, K) are the predictions of the cells, which decide on
+    which face of an unfolded tetrahedron something lies. `words` are a text, its corner, and the way out of the frame.
+    """
+
+    lines: list[Floats]
+    words: list[tuple[str, Floats, Floats]]
+    place: Place
+    clip: Floats | None = None
+
+
+def on_plane(probabilities: Floats) -> Floats:
+    """Place probabilities (..., 3) in the triangle with corners (0, 0), (1, 0) and (1/2, sqrt(3)/2): (..., 2)."""
+    return probabilities @ _TRIANGLE
+
+
+def triangle(labels: Sequence[Hashable], corner: tuple[int, float] | None = None) -> Frame:
+    """Return the triangle of three classes, or a corner of it, in the same size."""
+    names = [str(each) for each in labels]
+    outwards = _TRIANGLE - _TRIANGLE.mean(axis=0)
+    outline = [_TRIANGLE[[0, 1, 2, 0]]]
+    if corner is None:
+        words = list(zip(names, _TRIANGLE, outwards, strict=True))
+        return Frame(outline, words, lambda values, _: on_plane(values))
+    which, least = corner
+    shift = least * np.eye(3)[which]
+    rest = f"{names[which]} {percent(least)}\n"
+    said = [names[k] if k == which else f"{rest}{names[k]} {percent(round(1 - least, 9))}" for k in range(3)]
+    words = list(zip(said, _TRIANGLE, outwards, strict=True))
+    return Frame(outline, words, lambda values, _: on_plane((values - shift) / (1 - least)), _TRIANGLE)
+
+
+# The corners of a tetrahedron of side one, among those of a cube: along an axis of the cube it looks like a square.
+_TETRAHEDRON = np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]]) / math.sqrt(8)
+# Each face of the net, by the class it leaves out: the places of the other classes.
+_NET = {
+    3: {0: (0.5, _HEIGHT), 1: (1.5, _HEIGHT), 2: (1.0, 0.0)},
+    2: {0: (0.5, _HEIGHT), 1: (1.5, _HEIGHT), 3: (1.0, 2 * _HEIGHT)},
+    1: {0: (0.5, _HEIGHT), 2: (1.0, 0.0), 3: (0.0, 0.0)},
+    0: {1: (1.5, _HEIGHT), 2: (1.0, 0.0), 3: (2.0, 0.0)},
+}
+
+
+def tetrahedron(labels: Sequence[Hashable]) -> list[Frame]:
+    """Return the tetrahedron of four classes from two sides, and its faces unfolded below."""
+    names = [str(each) for each in labels]
+    return [_view(names, [0, 1], (0.36, 2.55)), _view(names, [1, 2], (1.64, 2.55)), _net(names)]
+
+
+def _view(names: list[str], axes: list[int], shift: tuple[float, float]) -> Frame:
+    """Return the tetrahedron as seen along an axis of its cube, around a place; no corner hides another."""
+    outwards = _TETRAHEDRON[:, axes]
+    corners = outwards + shift
+    lines = [corners[[i, j]] for i in range(4) for j in range(i)]
+    return Frame(lines, list(zip(names, corners, outwards, strict=True)), lambda values, _: values @ corners)
+
+
+def _net(names: list[str]) -> Frame:
+    """Return the unfolded faces: a triangle of side two whose corners are the last class."""
+    anchors = np.zeros((4, 4, 2))
+    for out, places in _NET.items():
+        for label, xy in places.items():
+            anchors[out, label] = xy
+        anchors[out, out] = np.mean(list(places.values()), axis=0)  # orthogonal projection onto the face
+
+    def place(values: Floats, tails: Floats) -> Floats:
+        return np.einsum("mk,mkd->md", values, anchors[tails.argmin(axis=1)])
+
+    lines = [np.array([*places.values(), next(iter(places.values()))]) for places in _NET.values()]
+    ends = [(3, (0, 0)), (3, (2, 0)), (3, (1, 2 * _HEIGHT)), (0, (0.5, _HEIGHT)), (1, (1.5, _HEIGHT)), (2, (1, 0))]
+    centre = np.array([1.0, 2 * _HEIGHT / 3])
+    words = [(names[k], np.array(xy, dtype=float), np.array(xy) - centre) for k, xy in ends]
+    return Frame(lines, words, place)
 
 
 # Drawing of a simplex diagram whose numbers are computed.
 
-SimplexArtists: TypeAlias = tuple[Quiver, Quiver | None, Collection, Colorbar]
-# Colour-blind readers tell these colours apart (Okabe & Ito 2008); the thickness differs too.
-_WITHIN, _OUTSIDE, _LINE = "#0072B2", "#D55E00", "#B0B0B0"
-# These greys are light enough for arrows to be seen.
-_SHADES = LinearSegmentedColormap.from_list("light greys", ["white", "#9A9A9A"])
+SimplexArtists: TypeAlias = tuple[Quiver, Quiver | None, Collection]
+# Shades are light enough for arrows to be seen.
+_SHADES = LinearSegmentedColormap.from_list("shades", ["white", NOISE, "#a9bdd2"])
+_LARGEST_DISC = 80.0
 
 
-def draw_simplex(ax: Axes, display: SimplexDisplay, options: dict[str, Any]) -> SimplexArtists:
-    """Draw the triangle, its cells, and an arrow for each cell."""
-    _draw_triangle(ax, display)
-    cells = _draw_cells(ax, display)
-    bar = ax.figure.colorbar(cells, ax=ax, shrink=0.7, label="share of rows in the cell")
-    outside, look = display.outside, {"color": _WITHIN, "width": 0.006} | options
-    within = _draw_arrows(ax, display, ~outside, look)
-    marked = _draw_arrows(ax, display, outside, {"color": _OUTSIDE, "width": 0.009}) if outside.any() else None
-    _draw_legend(ax, display, look["color"])
-    return within, marked, cells, bar
+def draw_simplex(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame], options: dict[str, Any]) -> SimplexArtists:
+    """Draw the outlines, the cells, and an arrow for each cell, in every frame."""
+    for frame in frames:
+        for line in frame.lines:
+            ax.plot(*line.T, color=INK, linewidth=0.9, zorder=2)
+        for text, xy, out in frame.words:
+            _word(ax, text, xy, out)
+    tails, heads = display.mean_prediction, display.mean_outcome
+    cells = _draw_cells(ax, display, frames)
+    outside, look = display.outside, {"color": FAINT, "width": 0.014} | options
+    within = _arrows(ax, frames, tails[~outside], heads[~outside], look)
+    strong = {"color": BEYOND, "width": 0.026}
+    marked = _arrows(ax, frames, tails[outside], heads[outside], strong) if outside.any() else None
+    _fit(ax, frames)
+    if frames[0].clip is not None:
+        edge = Polygon(frames[0].clip, transform=ax.transData)
+        for artist in (within, marked, cells):
+            if artist is not None:
+                artist.set_clip_path(edge)
+    return within, marked, cells
 
 
-def _draw_triangle(ax: Axes, display: SimplexDisplay) -> None:
-    corners = on_plane(np.eye(3))
-    ax.plot(*corners[[0, 1, 2, 0]].T, color="black", linewidth=1, zorder=2)
-    for (x, y), label in zip(corners, display.labels, strict=True):
-        shift, side = (6, "bottom") if y > 0 else (-6, "top")
-        ax.annotate(str(label), (x, y), (0, shift), textcoords="offset points", ha="center", va=side)
-    ax.set(xlim=(-0.05, 1.05), ylim=(-0.08, 1.16), aspect="equal")
+def _fit(ax: Axes, frames: Sequence[Frame]) -> None:
+    """Show the outlines with room for the words at their corners, at the same scale in both directions."""
+    corners = np.concatenate([line for frame in frames for line in frame.lines])
+    lines = max(text.count("\n") + 1 for frame in frames for text, *_ in frame.words)
+    room = np.array([0.04, 0.06 + 0.05 * lines]) * np.ptp(corners[:, 0])
+    ax.dataLim.set_points(np.array([corners.min(axis=0) - room, corners.max(axis=0) + room]))
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.margins(0)
+    ax.autoscale_view()
     ax.axis("off")
 
 
-def _draw_cells(ax: Axes, display: SimplexDisplay) -> Collection:
+def _word(ax: Axes, text: str, xy: Floats, out: Floats) -> None:
+    """Write the name of a corner beside it, on the side that leads out of the frame."""
+    x, y = out / (np.abs(out).max() or 1.0)
+    across = "center" if abs(y) > 0.6 or abs(x) < 0.3 else ("left" if x > 0 else "right")
+    if abs(x) > 0.9 and y < -0.3:
+        across = "right" if x > 0 else "left"
+        x = 0.0
+    up = "bottom" if y > 0.3 else ("top" if y < -0.3 else "center")
+    ax.annotate(text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, fontsize=8.5)
+
+
+def _draw_cells(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame]) -> Collection:
     """Shade the triangles of a regular grid; cells of unknown shape become a disc at the mean prediction."""
-    shares, largest = display.proportion, float(display.proportion.max())
-    if isinstance(display.binning, SimplexGrid):
-        corners = [grid_cell(row, display.binning.n_bins) for row in display.mean_prediction]
-        found = PolyCollection(
-            [on_plane(each) for each in corners], edgecolors=_LINE, linewidths=0.6, zorder=1, cmap=_SHADES
-        )
+    tails, shares = display.mean_prediction, display.proportion
+    largest = float(shares.max())
+    if isinstance(display.binning, SimplexGrid) and len(display.labels) == 3:
+        corners = [frames[0].place(grid_cell(row, display.binning.n_bins), row) for row in tails]
+        found = PolyCollection(corners, edgecolors="white", linewidths=0.6, zorder=1, cmap=_SHADES)
         found.set_array(shares)
         found.set_clim(0.0, largest)
         ax.add_collection(found)
         return found
-    x, y = on_plane(display.mean_prediction).T
-    return ax.scatter(x, y, c=shares, s=130, edgecolors=_LINE, zorder=1, cmap=_SHADES, vmin=0.0, vmax=largest)
+    x, y = np.concatenate([frame.place(tails, tails) for frame in frames]).T
+    sizes = np.tile(_LARGEST_DISC * shares / largest, len(frames))
+    return ax.scatter(x, y, s=sizes, color=NOISE, linewidths=0, zorder=1)
 
 
 def grid_cell(prediction: Floats, n_bins: int) -> Floats:
@@ -217,45 +387,35 @@ def grid_cell(prediction: Floats, n_bins: int) -> Floats:
     return (steps + shifts) / n_bins
 
 
-def _draw_arrows(ax: Axes, display: SimplexDisplay, chosen: Bools, options: dict[str, Any]) -> Quiver:
-    tails, heads = on_plane(display.mean_prediction[chosen]), on_plane(display.mean_outcome[chosen])
-    look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "units": "width", "zorder": 3}
-    return ax.quiver(*tails.T, *(heads - tails).T, **(look | options))
+def _arrows(ax: Axes, frames: Sequence[Frame], tails: Floats, heads: Floats, options: dict[str, Any]) -> Quiver:
+    begin = np.concatenate([frame.place(tails, tails) for frame in frames])
+    end = np.concatenate([frame.place(heads, tails) for frame in frames])
+    look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "units": "inches", "zorder": 3}
+    return ax.quiver(*begin.T, *(end - begin).T, **(look | options))
 
 
-def _draw_legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
+def _legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
     """Say what the arrows and their colours are."""
-    handles = [Line2D([], [], color=colour, label="from mean prediction to frequencies of outcomes in the cell")]
+    handles: list[Any] = [Line2D([], [], color=colour, label="prediction to outcome")]
     if display.outside.any():
-        rest = f"at most {100 * (1 - display.coverage):.3g} % of draws of labels"
-        words = f"longer than noise: {rest}\nfrom the predictions give one as long in that cell"
-        handles.append(Line2D([], [], color=_OUTSIDE, linewidth=3.0, label=words))
-    ax.legend(handles=handles, loc="upper left", fontsize="small", frameon=False, borderaxespad=0.0)
+        handles.append(Line2D([], [], color=BEYOND, linewidth=2.6, label="more than noise"))
+    handles.append(Patch(color=NOISE, label="darker or larger: more rows"))
+    legend_below(ax, handles, gap=0.04)
 
 
-def on_plane(probabilities: Floats) -> Floats:
-    """Place probabilities (..., 3) in the triangle with corners (0, 0), (1, 0) and (1/2, sqrt(3)/2): (..., 2)."""
-    return probabilities @ np.array([[0.0, 0.0], [1.0, 0.0], [0.5, math.sqrt(0.75)]])
-
-
-def arrow_length(deviations: Floats) -> Floats:
-    """Return the lengths in the picture of deviations (..., 3): (...,)."""
-    return np.hypot(*np.moveaxis(on_plane(deviations), -1, 0))
-
-
-def _expect_three_classes(seen: Sample, lens: Lens) -> None:
-    """Refuse a sample without exactly three classes, or conditioned on anything but the whole prediction."""
+def _expect_few_classes(seen: Sample, lens: Lens) -> None:
+    """Refuse a sample without three or four classes, or conditioned on anything but the whole prediction."""
     n_classes, keys = seen.predictions.n_classes, seen.predictions.keys
-    if n_classes != 3:
+    if n_classes not in (3, 4):
         advice = (
             "for two outcomes take ReliabilityDisplay."
             if n_classes == 2
             else "put classes together by a lens, for example lens=Partition([['cat'], ['dog'], ['car', 'truck']])."
         )
         raise ValueError(
-            f"a simplex diagram shows predictions of 3 classes, got {n_classes} through {lens!r}: {advice}"
+            f"a simplex diagram shows predictions of 3 or 4 classes, got {n_classes} through {lens!r}: {advice}"
         )
-    if keys != (0, 1, 2):
+    if keys != tuple(range(n_classes)):
         variables = " and ".join(repr(key) for key in keys if isinstance(key, str)) or f"columns {keys!r}"
         raise ValueError(
             f"a simplex diagram shows predictions, not variables, but seen through {lens!r} the sample is conditioned "
