@@ -21,14 +21,25 @@ def shown(value: object, most: int = MOST_OF_A_NAME) -> str:
     return text if text.isprintable() else "".join(map(_escaped, text))
 
 
-def counted(n: int, noun: str) -> str:
-    """Write a number with its noun: "1 pair", "3 pairs"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def counted(n: int, noun: str, verb: str = "", verbs: str = "") -> str:
+    """Write a number with its noun, and the verb that agrees with it.
+
+    >>> counted(1, "pair"), counted(3, "class"), counted(1, "row", "waits", "wait")
+    ('1 pair', '3 classes', '1 row waits')
+    """
+    if n == 1:
+        return f"{n} {noun} {verb}".rstrip()
+    return f"{n} {noun}{'es' if noun.endswith('s') else 's'} {verbs}".rstrip()
 
 
 def percent(level: float) -> str:
-    """Write a level in percent: "5 %", "0.1 %"."""
-    return f"{100 * level:g} %"
+    """Write a level in percent; one below 1 is never written as 100 %.
+
+    >>> percent(0.05), percent(0.975), percent(1 - 1e-9)
+    ('5 %', '97.5 %', '99.9999999 %')
+    """
+    written = (f"{100 * level:.{digits}g}" for digits in range(6, 18))
+    return f"{next(each for each in written if (float(each) < 100) == (level < 1))} %"
 
 
 def _escaped(character: str) -> str:

@@ -20,13 +20,13 @@ from calibstat._logistic import (
     orthonormal,
     sums_of_products,
 )
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Floats, Ints, effective_rows
-from calibstat.data.parameters import LEVEL, Count, NotNegative, at_least_one, check_arguments, check_share
+from calibstat.data.parameters import LEVEL, Count, NotNegative, check_arguments, check_share, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import ClusterCount, how_many, random_signs, replicate, stream_of
@@ -132,7 +132,7 @@ def equal_curves_test(
     True
     """
     check_arguments(equal_curves_test, "", min_size=min_size, min_expected=min_expected)
-    at_least_one("n_resamples", n_resamples)
+    repeats("n_resamples", n_resamples)
     check_share("level", level, LEVEL)
     lens = check_lens(lens)
     levels, seen = _one_variable(sample, by, lens, binning, missing)
@@ -555,16 +555,17 @@ def large_enough(levels: Levels, expected: Floats, min_size: int, min_expected: 
     if len(kept) < 2:
         shown = "; ".join(f"{each.name} (n = {each.n}) {each.reason}" for each in left_out[:10]) or "it has one level"
         raise ValueError(
-            f"{levels.variable!r} has fewer than two groups of at least {min_size} rows, and {min_expected:g} expected "
-            f"events and non-events, so that there is nothing to compare: {shown}. Take another variable, larger "
-            "groups, or more rows; with a smaller min_size or min_expected the p-value is too small too often."
+            f"{levels.variable!r} has fewer than two groups of at least {counted(min_size, 'row')}, and "
+            f"{min_expected:g} expected events and non-events, so that there is nothing to compare: {shown}. Take "
+            "another variable, larger groups, or more rows; with a smaller min_size or min_expected the p-value is too "
+            "small too often."
         )
     return kept, left_out
 
 
 def _reason(count: int, rows: float, expected: float, min_size: int, min_expected: float) -> str:
     if count < min_size:
-        return f"has fewer than {min_size} rows"
+        return f"has fewer than {counted(min_size, 'row')}"
     if rows < min_size * (1 - SAME):
         return f"is by weights as good as {rows:.3g} rows, fewer than {min_size}"
     for what, number in (("events", expected), ("non-events", rows - expected)):

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from scipy.special import ndtri
 
+from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
@@ -73,7 +74,7 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
             for group in _cross(factors):
                 rows = group.rows.tobytes()
                 if len(group.rows) < min_size:
-                    left_out.append(LeftOut(group.name, len(group.rows), f"has fewer than {min_size} rows"))
+                    left_out.append(LeftOut(group.name, len(group.rows), f"has fewer than {counted(min_size, 'row')}"))
                 elif crossed > 1 and rows in seen:
                     left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {seen[rows]}"))
                 else:
@@ -166,19 +167,20 @@ def read_columns(sample: Sample, by: By, missing: str, argument: str = "by") -> 
 def _further(argument: str, name: str, found: Any, n: int, missing: str) -> PartlyKnown:
     if len(found.values) != n:
         raise ValueError(
-            f"{argument}: variable {name!r} has {len(found.values)} rows, but the sample has {n}: pass one value each."
+            f"{argument}: variable {name!r} has {counted(len(found.values), 'row')}, but the sample has {n}: pass one "
+            "value each."
         )
     holes = found.missing()
     if holes is None:
         return PartlyKnown(as_variable(found), np.ones(n, dtype=bool))
     if missing == "raise":
         raise ValueError(
-            f"{argument}: variable {name!r} is missing in {int(holes.sum())} of {n} rows, first in row "
+            f"{argument}: variable {name!r} is missing in {int(holes.sum())} of {counted(n, 'row')}, first in row "
             f"{int(np.argmax(holes))} (rows count from 0): fill them in, or pass missing='level' to make them a level "
             "of their own."
         )
     if holes.all():
-        raise ValueError(f"{argument}: variable {name!r} is missing in all {n} rows; leave it out.")
+        raise ValueError(f"{argument}: variable {name!r} is missing in all {counted(n, 'row')}; leave it out.")
     return PartlyKnown(as_variable(replace(found, values=found.values[~holes])), ~holes)
 
 

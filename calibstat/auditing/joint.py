@@ -8,6 +8,7 @@ from typing import final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.auditing.groups import Group
 from calibstat.data.arrays import Array, Floats, Ints, effective_rows
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
@@ -176,8 +177,8 @@ def _refuse_groups_without_value(core: Estimator, groups: Sequence[Group], value
     for group, value in zip(groups, values, strict=True):
         if np.isnan(value):
             raise ValueError(
-                f"{core!r} is not a number (NaN) in the group {group.name!r} ({len(group.rows)} rows), so that "
-                f"there is nothing to test: {why_undefined(core)}; take a larger min_size, or another estimator."
+                f"{core!r} is not a number (NaN) in the group {group.name!r} ({counted(len(group.rows), 'row')}), so "
+                f"that there is nothing to test: {why_undefined(core)}; take a larger min_size, or another estimator."
             )
 
 
@@ -249,6 +250,6 @@ def check_resamples(adjust: str, m: int, n_resamples: int | None, level: float) 
     if not adjust.startswith("fdr") or m / (1 + n_resamples) <= level:
         return ""
     return (
-        f"{n_resamples} resamples cannot give an adjusted p-value of {level:g} to one of {m} tests alone, only to "
-        f"several together. {wanted}"
+        f"{counted(n_resamples, 'resample')} cannot give an adjusted p-value of {level:g} to one of {m} tests alone, "
+        f"only to several together. {wanted}"
     )

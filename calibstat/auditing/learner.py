@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias, final
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.auditing.groups import ALL, MISSING, By, Means, PartlyKnown, is_top_label, look_with, sign_words
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
@@ -313,7 +313,7 @@ def _learned(learner: Any, matrix: Floats, past: Sample, rows: Bools, rng: np.ra
     if learned.shape not in ((len(matrix),), (len(matrix), 1)) or not np.isfinite(learned).all():
         raise ValueError(
             f"learner is {learner!r}, which predicts an array of shape {learned.shape}, or numbers that are not "
-            f"finite; a finite number for each of {len(matrix)} rows is expected."
+            f"finite; a finite number for each of {counted(len(matrix), 'row')} is expected."
         )
     return learned.ravel()
 
@@ -525,18 +525,18 @@ class LearnerAudit(Result):
         largest = self.leaves[0]
         if largest.confidence_interval is None:
             return (
-                f"Evidence of miscalibration {found}. In the {self.n_unseen} rows of the last block the mean of "
-                f"outcome - prediction is farthest from zero where {largest.name}: {largest.error:+.3f}, without an "
-                "interval."
+                f"Evidence of miscalibration {found}. In the {counted(self.n_unseen, 'row')} of the last block the "
+                f"mean of outcome - prediction is farthest from zero where {largest.name}: {largest.error:+.3f}, "
+                "without an interval."
             )
         if not self.rejected:
             return (
-                f"Evidence of miscalibration {found}, but the {self.n_unseen} rows of the last block alone do not show "
-                "where."
+                f"Evidence of miscalibration {found}, but the {counted(self.n_unseen, 'row')} of the last block alone "
+                "do not show where."
             )
         first = self.rejected[0]
         low, high = sorted(map(abs, first.confidence_interval or ()))
-        size = f"{abs(first.error):.3f} ({100 * self.confidence_level:g} %: {low:.3f} to {high:.3f})"
+        size = f"{abs(first.error):.3f} ({percent(self.confidence_level)}: {low:.3f} to {high:.3f})"
         return f"Evidence of miscalibration {found}: {first.direction} by {size} where {first.name}."
 
     def _values(self) -> dict[str, Any]:
@@ -567,13 +567,13 @@ class LearnerAudit(Result):
         blocks = ", ".join(map(pvalue_cell, self.block_pvalues))
         details = [
             (
-                f"{100 * self.confidence_level:g} %",
+                percent(self.confidence_level),
                 "intervals of happened - predicted that cover all together, at every n; * excludes 0" if known else "",
             ),
             (
                 "where",
                 "leaves of a tree fitted to what was learned from the other blocks, and all rows with one sign of it, "
-                f"judged on the {self.n_unseen} rows of the last block, which neither has seen",
+                f"judged on the {counted(self.n_unseen, 'row')} of the last block, which neither has seen",
             ),
             (
                 "p-value",

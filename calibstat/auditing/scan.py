@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 from scipy.sparse import csr_array
 
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.auditing.findings import Findings, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
 from calibstat.auditing.joint import check_options, check_resamples, joint_intervals
@@ -532,5 +532,5 @@ class VariableScan(Findings[VariableFinding]):
         """Say whether all cells are off in the same direction, as observed."""
         high, low = (sign_words(sign, self.top_label).removeprefix("predicts ") for sign in (-1, 1))
         if found.consistency in ("", "mixed"):
-            return found.consistency and f"{high} in {found.too_high} of {len(found.cells)} cells"
+            return found.consistency and f"{high} in {found.too_high} of {counted(len(found.cells), 'cell')}"
         return f"consistently {high if found.consistency == 'over' else low}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import HasParameters, SmallCellsWarning, warn
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
@@ -128,8 +129,8 @@ class Product(Binning):
         rest = len(keys) - sum(factor.columns or 0 for factor in self.factors)
         if len(greedy) > 1 or rest < len(greedy) or (rest and not greedy):
             raise ValueError(
-                f"{self!r} cannot share out {len(keys)} columns ({predictions.condition}): each factor takes one, "
-                "except at most one that takes all the others. Use as many factors as there are columns."
+                f"{self!r} cannot share out {counted(len(keys), 'column')} ({predictions.condition}): each factor "
+                "takes one, except at most one that takes all the others. Use as many factors as there are columns."
             )
         dealt, start = [], 0
         for factor in self.factors:
@@ -178,8 +179,8 @@ def warn_of_small_cells(binning: Binning, n_cells: int, n_rows: int) -> None:
     """Warn when fewer than ten rows a cell are expected."""
     if n_cells > n_rows / 10:
         warn(
-            f"{binning!r} makes {n_cells} {'cell' if n_cells == 1 else 'cells'} of {n_rows} rows, fewer than 10 rows a "
-            "cell: binned errors are then mostly noise (their null mean says how much); take fewer cells.",
+            f"{binning!r} makes {counted(n_cells, 'cell')} of {counted(n_rows, 'row')}, fewer than 10 rows a cell: "
+            "binned errors are then mostly noise (their null mean says how much); take fewer cells.",
             SmallCellsWarning,
         )
 

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.binnings.base import (
     Binning,
     Cells,
@@ -307,7 +308,8 @@ class FixedEdges(Binning):
         if outside.size:
             raise ValueError(
                 f"{self!r} covers [{self.edges[0]:g}, {self.edges[-1]:g}], but row {outside[0]} has the value "
-                f"{values[outside[0]]:g} ({outside.size} rows lie outside); widen the first or the last edge."
+                f"{values[outside[0]]:g} ({counted(outside.size, 'row', 'lies', 'lie')} outside); widen the first or "
+                "the last edge."
             )
         edges = np.array(self.edges)
         placed = (closed_left if self.closed == "left" else closed_right)(values, edges)

@@ -13,6 +13,7 @@ import numpy as np
 
 import calibstat.calibrators as calibrators
 from calibstat._files import written_whole
+from calibstat._text import counted
 from calibstat.binnings import intervals
 from calibstat.binnings.base import Binning
 from calibstat.binnings.tree_leaves import check_nodes
@@ -187,7 +188,9 @@ def _check(found: Any) -> None:
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             said = found._said(_few_rows(found))
         if said.shape[1] != len(found.classes_):
-            raise ValueError(f"it is for {len(found.classes_)} classes, but gives {said.shape[1]} probabilities")
+            raise ValueError(
+                f"it is for {counted(len(found.classes_), 'class')}, but gives {said.shape[1]} probabilities"
+            )
 
 
 def _few_rows(found: Any) -> Any:
@@ -196,7 +199,9 @@ def _few_rows(found: Any) -> Any:
     n_columns, n_classes = int(found.n_features_in_), len(found.classes_)
     shown = n_columns - len(variables)
     if n_columns != found.n_features_in_ or not (shown == n_classes or (n_classes == 2 and 1 <= shown <= 10**6)):
-        raise ValueError(f"it is for {n_classes} classes, but takes {found.n_features_in_} columns")
+        raise ValueError(
+            f"it is for {counted(n_classes, 'class')}, but takes {counted(found.n_features_in_, 'column')}"
+        )
     rows = np.linspace(0, 1, 101)[:, None] if shown == 1 else np.vstack([np.eye(shown), np.full((1, shown), 1 / shown)])
     places = sorted({position_of(found, n_columns, each) for each in variables})
     whole = np.empty((2, len(rows), n_columns))

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints, as_generator
 from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
 from calibstat.data.parameters import check_arguments
@@ -171,8 +172,9 @@ def classes_of(y: Array, n_columns: int) -> Array:
         return np.arange(n_columns, dtype=found.dtype)
     if len(found) != n_columns:
         raise ValueError(
-            f"y has {len(found)} classes, but X has the probabilities of {n_columns} classes: pass one column for each "
-            "class, and where a class does not occur, pass the labels as positions of the columns, 0 to K - 1"
+            f"y has {counted(len(found), 'class')}, but X has the probabilities of {counted(n_columns, 'class')}: pass "
+            "one column for each class, and where a class does not occur, pass the labels as positions of the columns, "
+            "0 to K - 1"
         )
     return found
 

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_t
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
 
+from calibstat._text import counted
 from calibstat.calibrators.base import Calibrator, both, fit_part, part_says, refuse_more_than_two
 from calibstat.calibrators.scaling import Platt
 from calibstat.calibrators.softmax import Dirichlet
@@ -117,8 +118,8 @@ class Calibrated(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fitted = self._fitted(X, y, weights, train)
             if len(fitted.classes_) < len(self.classes_):
                 raise ValueError(
-                    f"a fold trains on {len(fitted.classes_)} of {len(self.classes_)} classes: take fewer folds, or "
-                    "merge rare classes"
+                    f"a fold trains on {len(fitted.classes_)} of {counted(len(self.classes_), 'class')}: take fewer "
+                    "folds, or merge rare classes"
                 )
             said.append(self._says(fitted, _safe_indexing(X, test)))
             rows.append(test)

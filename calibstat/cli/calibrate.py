@@ -334,5 +334,7 @@ def _texts(path: Path, n: int, select: Callable[[list[str]], Selection]) -> Colu
         encoding="utf-8-sig",
     )
     if len(frame) != n + 1:  # the first line is the header
-        raise ValueError(f"{path} has {n} rows, but {len(frame) - 1} when read as text: remove lines that are not rows")
+        raise ValueError(
+            f"{path} has {counted(n, 'row')}, but {len(frame) - 1} when read as text: remove lines that are not rows"
+        )
     return [(names[k], [unguarded(each) for each in frame[k][1:].fillna("")]) for k in kept]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import calibstat as cs
-from calibstat._text import counted
+from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
@@ -79,7 +79,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     """Write the table, and what its numbers mean."""
     first = answers[0].found
-    level = f"{100 * first.confidence_level:g} % interval"
+    level = f"{percent(first.confidence_level)} interval"
     rows = [["lens", "class", "given", "value", "expected", level], *map(_cells_of_answer, answers)]
     drawn = f"computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed}"
     cores = [(each.question.name, each.question.core) for each in answers]

@@ -28,6 +28,7 @@ import numpy as np
 
 import calibstat as cs
 from calibstat._progress import track
+from calibstat._text import counted
 from calibstat.cli import options
 from calibstat.cli.questions import one_lens, sample_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
@@ -110,7 +111,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.state is not None:
         monitor.save(arguments.state)
     held_back = (
-        f"\n  held   {held} rows, from the first without a label on: call again when its label is known" if held else ""
+        f"\n  held   {counted(held, 'row')}, from the first without a label on: call again when its label is known"
+        if held
+        else ""
     )
     show(arguments.format, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}")
     return _ALARM if monitor.alarm else 0
@@ -215,5 +218,6 @@ def _seen_before(
     except ValueError as error:
         raise ValueError(f"--order {arguments.order}: {error}") from None
     if begin:
-        notice(f"{begin} rows up to {times[begin - 1]!r} in {arguments.order} were seen before and are skipped")
+        were = "was seen before and is" if begin == 1 else "were seen before and are"
+        notice(f"{counted(begin, 'row')} up to {times[begin - 1]!r} in {arguments.order} {were} skipped")
     return begin

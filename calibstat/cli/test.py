@@ -63,7 +63,7 @@ from calibstat.inference.multiplicity import (
     least_factor,
     more_note,
 )
-from calibstat.inference.results import at_floor, layout, not_rejected, number, picked, pvalue_cell
+from calibstat.inference.results import at_floor, layout, not_rejected, number, picked, small_pvalue
 from calibstat.inference.test import recommended_test
 
 
@@ -221,7 +221,8 @@ class Record:
     def equation(self, level: float) -> str:
         """Return the adjusted p-value as "p = 0.01", or as "p < 0.01" if it is a bound below 1."""
         bound = self.at_floor and self.pvalue_adjusted < 1
-        return f"p {'<' if bound else '='} {pvalue_cell(self.pvalue_adjusted, level)}"
+        written = small_pvalue(self.pvalue_adjusted, level=level)
+        return f"p {written.replace('=', '<') if bound else written}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record for JSON."""

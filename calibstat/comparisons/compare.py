@@ -28,7 +28,7 @@ from calibstat.comparisons.splits import (
     sample_from,
 )
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import Streams
 from calibstat.estimators.base import Estimator
@@ -159,7 +159,7 @@ def compare_calibrators(
     check_choices(adjust, missing=_MISSING)
     check_share("level", level, LEVEL)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
-    at_least_one("n_splits", n_splits)
+    repeats("n_splits", n_splits)
     whole = sample_from(
         sample, y_true, y_prob, {"variables": variables, "sample_weight": sample_weight, "labels": labels}
     )

@@ -180,8 +180,8 @@ class CalibratorComparison(Result):
 
     def _rows_text(self) -> str:
         if self.cross_fitted:
-            return f"tested on all {self._n_test} rows, cross-fitted in {counted(len(self.splits), 'fold')}"
-        one = f"tested on {self._n_test} rows, fitted on {len(self.splits[0].fit_rows)} others"
+            return f"tested on all {counted(self._n_test, 'row')}, cross-fitted in {counted(len(self.splits), 'fold')}"
+        one = f"tested on {counted(self._n_test, 'row')}, fitted on {counted(len(self.splits[0].fit_rows), 'other')}"
         return one if len(self.splits) == 1 else f"{one}, in {len(self.splits)} random splits of the same rows"
 
     def _pair_text(self) -> str:

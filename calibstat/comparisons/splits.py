@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from calibstat._progress import track
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import check_range, check_sums
 from calibstat.data.sample import Predictions, Sample
@@ -93,13 +94,13 @@ def chosen_splits(
     n_test = round(share * len(sample))
     if n_test < FEWEST_TEST_ROWS:
         raise ValueError(
-            f"test_size {share:g} of {len(sample)} rows leaves {n_test} to test on, but at least {FEWEST_TEST_ROWS} "
-            "are needed; take a larger share, or more rows."
+            f"test_size {share:g} of {counted(len(sample), 'row')} leaves {n_test} to test on, but at least "
+            f"{FEWEST_TEST_ROWS} are needed; take a larger share, or more rows."
         )
     if len(eligible) < n_test:
         raise ValueError(
             f"test_size {share:g} asks for {n_test} test rows, but calibrators were fitted on all but {len(eligible)} "
-            f"of {len(sample)} rows, and a test on those is not valid; take a smaller share, or other rows."
+            f"of {counted(len(sample), 'row')}, and a test on those is not valid; take a smaller share, or other rows."
         )
     prob = sample.predictions.probabilities
     return [[random_split(prob, n_test, stream, eligible)] for stream in rng.spawn(n_splits)]
@@ -132,7 +133,9 @@ def _folds(
     if isinstance(cv, bool) or not isinstance(cv, (int, np.integer)) or not 2 <= cv <= len(sample) // 2:
         raise ValueError(f"cv is {cv!r}, but a number of folds from 2 to {len(sample) // 2} is expected, such as 5.")
     if len(sample) < FEWEST_TEST_ROWS:
-        raise ValueError(f"there are {len(sample)} rows, but at least {FEWEST_TEST_ROWS} are needed to test on.")
+        raise ValueError(
+            f"there are {counted(len(sample), 'row')}, but at least {FEWEST_TEST_ROWS} are needed to test on."
+        )
     return list(spread_folds(sample.predictions.probabilities, int(cv), rng))
 
 
@@ -193,7 +196,9 @@ def recalibrated(calibrator: Any, name: str, sample: Sample, split: Split, fitte
         try:
             model.fit(table[split.fit_rows], sample.outcomes[split.fit_rows], **more)
         except ValueError as error:
-            raise ValueError(f"calibrator {name!r} cannot be fitted on {len(split.fit_rows)} rows: {error}") from error
+            raise ValueError(
+                f"calibrator {name!r} cannot be fitted on {counted(len(split.fit_rows), 'row')}: {error}"
+            ) from error
     return checked_probabilities(model.predict_proba(table[split.test_rows]), name, len(sample.labels))
 
 

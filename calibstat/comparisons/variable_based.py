@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, final
 import numpy as np
 
 from calibstat._progress import track
+from calibstat._text import counted
 from calibstat.binnings.intervals import EqualMass
 from calibstat.calibrators.binned import ScalingBinning
 from calibstat.calibrators.scaling import Beta, Platt
@@ -198,7 +199,8 @@ def _split(sample: Sample, n_fit: int | None, fit_rows: Any, rng: np.random.Gene
         wanted = n // 2 if n_fit is None else n_fit
         if not 1 <= wanted < n:
             raise ValueError(
-                f"n_fit is {wanted}, but of {n} rows some must be left to test on; take for example {n // 2}."
+                f"n_fit is {wanted}, but of {counted(n, 'row')} some must be left to test on; take for example "
+                f"{n // 2}."
             )
         split = random_split(sample.y_prob, n - wanted, rng, np.arange(n))
     if not len(split.test_rows):
@@ -272,7 +274,7 @@ class VariableBasedComparison(Result):
         """One sentence that says what was measured; the protocol decides nothing."""
         return (
             f"Errors for the top label over the confidence (ECE) and over {self.variable!r} (VECE), binned in "
-            f"{self.n_bins} cells"
+            f"{counted(self.n_bins, 'cell')}"
         )
 
     def _values(self) -> dict[str, Any]:

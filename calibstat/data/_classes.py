@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.columns import Column, as_text, shortened
 from calibstat.data.parameters import numbers
@@ -65,7 +66,7 @@ def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Class
     """Return the user's own order, if it fits the columns and the labels that occur."""
     told = told_labels(labels)
     if len(told) != n_classes:
-        raise ValueError(f"labels={list(told)} names {len(told)} classes, but y_prob is for {n_classes}")
+        raise ValueError(f"labels={list(told)} names {counted(len(told), 'class')}, but y_prob is for {n_classes}")
     strange = [label for label in found.distinct if label not in set(told)]
     if strange:
         raise ValueError(
@@ -126,7 +127,9 @@ def _few(values: Sequence[Hashable]) -> str:
 
 
 def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[str] | None) -> str:
-    what = "y_prob has one dimension and so is for 2 classes" if vector else f"y_prob has {n_classes} columns"
+    what = (
+        "y_prob has one dimension and so is for 2 classes" if vector else f"y_prob has {counted(n_classes, 'column')}"
+    )
     names = "" if columns is None else f" ({_few([as_text(name) for name in columns])})"
     advice = "pass the class of each column in order, for example"
     if len(found.distinct) > n_classes:
@@ -134,8 +137,9 @@ def _undecided(found: Labels, n_classes: int, vector: bool, columns: Sequence[st
     elif found.boolean and n_classes > 2:
         advice = "booleans are for two classes: pass two columns, in an order such as"
     return (
-        f"{what}{names}, but which class each belongs to is not clear: y_true holds {len(found.distinct)} labels, "
-        f"{_few(found.distinct)}; {advice} labels={_proposal(found, n_classes)}"
+        f"{what}{names}, but which class each belongs to is not clear: y_true holds "
+        f"{counted(len(found.distinct), 'label')}, {_few(found.distinct)}; {advice} "
+        f"labels={_proposal(found, n_classes)}"
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data._classes import as_labels, as_sampled, classes_of_columns
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints, Variable, two_columns
 from calibstat.data.columns import Column, absent, as_array, column, names_of, occurring, refuse_lazy, shortened
@@ -111,10 +112,10 @@ def _warn_of_counts(weights: Floats) -> None:
     n, total = len(weights), float(weights.sum())
     if _MEAN_OF_COUNTS * n <= total < _MOST_COUNTED and (weights == np.floor(weights)).all():
         warn(
-            f"sample_weight holds whole numbers that add up to {total:g} in {n} rows: are they counts? They are taken "
-            f"as importance weights, whose ratios alone matter, so results speak of {n} rows. If they count rows, "
-            "repeat each row as often, for example y_true=numpy.repeat(y_true, counts); if not, divide them by their "
-            "mean.",
+            f"sample_weight holds whole numbers that add up to {total:g} in {counted(n, 'row')}: are they counts? "
+            "They are taken as importance weights, whose ratios alone matter, so results speak of "
+            f"{counted(n, 'row')}. If they count rows, repeat each row as often, for example "
+            "y_true=numpy.repeat(y_true, counts); if not, divide them by their mean.",
             UserWarning,
         )
 
@@ -215,10 +216,12 @@ def _refuse_lengths(given: Arguments) -> None:
     if len(given.rows) != n:
         turned = given.rows.ndim == 2 and given.rows.shape[1] == n
         advice = "pass y_prob.T" if turned else "there must be one label for each row of probabilities"
-        raise ValueError(f"y_true has {n} rows and y_prob has {len(given.rows)}: {advice}")
+        raise ValueError(f"y_true has {counted(n, 'row')} and y_prob has {len(given.rows)}: {advice}")
     for name, each in given.columns().items():
         if len(each.values) != n:
-            raise ValueError(f"{name} has {len(each.values)} rows, but y_true and y_prob have {n}: pass one value each")
+            raise ValueError(
+                f"{name} has {counted(len(each.values), 'row')}, but y_true and y_prob have {n}: pass one value each"
+            )
     if n == 0:
         raise ValueError("the sample is empty: y_true and y_prob have no rows; pass at least one")
 
@@ -244,7 +247,7 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
     kept = ~np.logical_or.reduce(list(found.values()))
     if not kept.any():
         raise ValueError(f"no rows are left: something is missing in each of the {len(kept)} ({counts})")
-    return given.take(kept), f"; {int((~kept).sum())} of {len(kept)} rows omitted (missing in {counts})"
+    return given.take(kept), f"; {int((~kept).sum())} of {counted(len(kept), 'row')} omitted (missing in {counts})"
 
 
 # Rows of probabilities: what they must be, and what they look like if they are something else.

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from calibstat._files import Interrupts
-from calibstat._text import MOST_OF_A_LINE, shown, unguarded
+from calibstat._text import MOST_OF_A_LINE, counted, shown, unguarded
 from calibstat.data._line_counts import LONGEST, TOO_LONG, CountedLines
 from calibstat.data.arrays import Array
 from calibstat.data.columns import as_array, column
@@ -339,7 +339,9 @@ def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
     if not np.logical_or(present == 0, present == 1).all():
         raise ValueError("correct holds other values than 0 and 1: pass booleans, such as predicted == y_true")
     if len(found.values) != len(levels):
-        raise ValueError(f"correct has {len(found.values)} rows and confidence has {len(levels)}: pass one of each")
+        raise ValueError(
+            f"correct has {counted(len(found.values), 'row')} and confidence has {len(levels)}: pass one of each"
+        )
     return {"y_true": correct, "y_prob": levels, "labels": (False, True)}
 
 

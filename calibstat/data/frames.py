@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from calibstat._text import is_number, shown
+from calibstat._text import counted, is_number, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.columns import as_array, as_text, column, names_of, refuse_lazy
 
@@ -148,7 +148,7 @@ def _probabilities(frame: Any, names: Sequence[str]) -> tuple[Array, list[str] |
     for position, values in enumerate(columns, start=1):
         if len(values) != len(start):
             raise ValueError(
-                f"column {names[position]!r} has {len(values)} rows and {names[0]!r} has {len(start)}: "
+                f"column {names[position]!r} has {counted(len(values), 'row')} and {names[0]!r} has {len(start)}: "
                 "probabilities must have the same length"
             )
         together[:, position] = values

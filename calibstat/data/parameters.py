@@ -36,6 +36,9 @@ LEVEL: Final = 0.05
 CONFIDENCE_LEVEL: Final = 1 - LEVEL
 """The confidence level of intervals that are not told another one."""
 
+MOST_DRAWS: Final = 10**8
+"""The most replicates that are drawn: each is kept, as a number of eight bytes."""
+
 
 class SmallCellsWarning(UserWarning):
     """Warns that more cells were asked for than the rows can fill."""
@@ -55,6 +58,12 @@ def warn(message: str, category: type[Warning]) -> None:
 def at_least_one(name: str, value: int) -> int:
     """Return an integer >= 1, called `name` in messages; raise a ValueError or a TypeError (True is no integer)."""
     check_kind(name, value, Count)
+    return operator.index(value)
+
+
+def repeats(name: str, value: int) -> int:
+    """Return how often something is drawn or run, called `name` in messages; more than can be waited for is refused."""
+    check_kind(name, value, Draws if name == "n_resamples" else Repeats)
     return operator.index(value)
 
 
@@ -106,6 +115,15 @@ class Limits(NamedTuple):
 
 
 Count: TypeAlias = Annotated[int, Limits(lambda value: value >= 1, "an integer of at least 1")]
+_UP_TO_MOST = "an integer of at least 1 and at most 100 million, since more would take days"
+Repeats: TypeAlias = Annotated[int, Limits(lambda value: 1 <= value <= MOST_DRAWS, _UP_TO_MOST)]
+Draws: TypeAlias = Annotated[
+    int,
+    Limits(
+        lambda value: 1 <= value <= MOST_DRAWS,
+        f"{_UP_TO_MOST}; p-values too small for that are computed by null='exact' or null='asymptotic'",
+    ),
+]
 Share: TypeAlias = Annotated[float, Limits(lambda value: 0 < value < 1, "a number between 0 and 1")]
 Proportion: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value <= 1, "a number from 0 to 1")]
 Tail: TypeAlias = Annotated[float, Limits(lambda value: 0 <= value < 0.5, "a number of at least 0 and below 0.5")]

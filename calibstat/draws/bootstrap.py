@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, final
 import numpy as np
 
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import Count, HasParameters
+from calibstat.data.parameters import Draws, HasParameters
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, draw_blocks, how_many
 from calibstat.draws.whole_cells import draw_cells, has_few_rows, paired_cells, sums_suffice
@@ -97,7 +97,7 @@ class Bootstrap(Resampler):
     (100,)
     """
 
-    n_resamples: Count = 999
+    n_resamples: Draws = 999
     groups: str | None = None
     kind: Literal["percentile", "basic", "bca"] = "percentile"
     allow_invalid: bool = False

@@ -14,6 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from calibstat._progress import track
+from calibstat._text import counted
 from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator, effective_rows
 from calibstat.data.sample import Predictions
 
@@ -154,4 +155,4 @@ class ClusterCount(NamedTuple):
 
     def __str__(self) -> str:
         alike = self.effective > self.number - 0.5
-        return f"{self.number} clusters" + ("" if alike else f", as good as {self.effective:.3g} of equal size")
+        return counted(self.number, "cluster") + ("" if alike else f", as good as {self.effective:.3g} of equal size")

@@ -19,6 +19,7 @@ from calibstat._logistic import (
     log_likelihood,
     sums_of_products,
 )
+from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats, effective_rows
 from calibstat.data.parameters import CONFIDENCE_LEVEL, Share
 from calibstat.data.rounding import ROUNDING
@@ -217,7 +218,7 @@ class _CoxEvaluator(Evaluator):
             self.estimator.confidence_level,
         )
         return (
-            f"slope {fit.slope:.4g} ({100 * level:g} %: {slope[0]:.4g} to {slope[1]:.4g}), intercept in the large "
+            f"slope {fit.slope:.4g} ({percent(level)}: {slope[0]:.4g} to {slope[1]:.4g}), intercept in the large "
             f"{fit.intercept_in_the_large:.4g} ({large[0]:.4g} to {large[1]:.4g}), by the logistic model"
         )
 

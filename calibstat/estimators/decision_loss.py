@@ -8,6 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Positive, Share, keep
 from calibstat.data.rounding import TIE_OF_PREDICTIONS, above_rounding
@@ -232,7 +233,7 @@ class _LossEvaluator(Evaluator):
         seen = f"{_of_thousand(float(self(outcomes)))} per 1000"
         if interval is not None:
             ends = "at most" if interval[0] == 0 else f"{_of_thousand(interval[0])} to"
-            seen = f"{ends} {_of_thousand(interval[1])} per 1000 decisions ({100 * level:g} % confidence), {seen}"
+            seen = f"{ends} {_of_thousand(interval[1])} per 1000 decisions ({percent(level)} confidence), {seen}"
         return (
             f"What it costs ({self.parameters.decision}): {seen} in this sample, where {_of_thousand(expected)} is "
             f"expected of a calibrated model, against the best other cutoff; here {self._remark(outcomes)}."

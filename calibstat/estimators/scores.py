@@ -9,6 +9,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Finite, Tail
@@ -134,8 +135,8 @@ class LogScore(Score):
         if not clipped:
             return ""
         return (
-            f"in {clipped} of {len(chances)} rows what happened had a probability below {self.clip:g}, which counts as "
-            f"{self.clip:g}: {-np.log(self.clip):.4g} nats each, a choice of `clip`"
+            f"in {clipped} of {counted(len(chances), 'row')} what happened had a probability below {self.clip:g}, "
+            f"which counts as {self.clip:g}: {-np.log(self.clip):.4g} nats each, a choice of `clip`"
         )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from calibstat.binnings.base import Binning
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Variable, as_generator, two_columns
-from calibstat.data.parameters import HasParameters, SmallCellsWarning, at_least_one
+from calibstat.data.parameters import HasParameters, SmallCellsWarning, at_least_one, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, all_weights
@@ -428,7 +428,7 @@ def monte_carlo(
 ) -> Truth:
     """Average an estimand over blocks of random rows, with the standard error of the average."""
     refuse_without_truth(estimand)
-    size = max(at_least_one("n_samples", n_samples) // MONTE_CARLO_BLOCKS, 1)
+    size = max(repeats("n_samples", n_samples) // MONTE_CARLO_BLOCKS, 1)
     drawn = [rows(size, rng) for _ in range(MONTE_CARLO_BLOCKS)]
     values = np.array([evaluate(estimand, block) for block in drawn])
     error = float(np.max(values.std(axis=0, ddof=1)) / np.sqrt(MONTE_CARLO_BLOCKS))

@@ -9,6 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import at_least_one, check_arguments, keep, numbers
@@ -240,7 +241,7 @@ class Empirical(SyntheticModel):
 
     def __repr__(self) -> str:
         n, n_classes = self.y_prob.shape
-        return f"Empirical({n} rows, {n_classes} classes, recalibration={self.recalibration!r})"
+        return f"Empirical({counted(n, 'row')}, {counted(n_classes, 'class')}, recalibration={self.recalibration!r})"
 
 
 def _laws(recalibration: EventMap | RowMap, rows: Floats) -> Floats:

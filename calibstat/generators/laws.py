@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import special
 
+from calibstat._text import counted
 from calibstat.binnings.base import borders
 from calibstat.binnings.intervals import EqualWidth
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
@@ -70,7 +71,7 @@ def _require(holds: bool, text: str) -> None:
 
 def _check_rows(model: SyntheticModel, n: int, rng: np.random.Generator) -> None:
     drawn = model.rows(n, rng)
-    _require(len(drawn) == n, f"rows({n}) returned {len(drawn)} rows")
+    _require(len(drawn) == n, f"rows({n}) returned {counted(len(drawn), 'row')}")
     _check_laws(drawn, "rows")
     if model.calibrated:
         same = np.allclose(drawn.chances, drawn.predictions.chances, rtol=0, atol=SAME)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, final
 import numpy as np
 
 from calibstat._logistic import expit
+from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import RNG, Array, Floats, Ints, Variable, as_generator, two_columns
@@ -263,5 +264,7 @@ class _ByFunction(Binning):
 def _codes(h: Callable[[Predictions], Array], predictions: Predictions) -> Array:
     codes = np.asarray(h(predictions))
     if codes.shape != (len(predictions),):
-        raise ValueError(f"h returned shape {codes.shape}, but one code for each of {len(predictions)} rows is needed.")
+        raise ValueError(
+            f"h returned shape {codes.shape}, but one code for each of {counted(len(predictions), 'row')} is needed."
+        )
     return codes

@@ -306,7 +306,7 @@ class CalibrationBand(Result):
         return [
             (
                 "band",
-                f"{100 * self.confidence_level:g} %, simultaneous, finite-sample, of P(event | prediction) if that "
+                f"{percent(self.confidence_level)}, simultaneous, finite-sample, of P(event | prediction) if that "
                 f"does not decrease{rounded}",
             ),
             *self._errors(),
@@ -337,7 +337,7 @@ class CalibrationBand(Result):
             return [("monotone", crossing)]
         level, largest = self.confidence_level, number(self.maximum_error)
         return [
-            ("largest", f"the chance is nowhere further than {largest} from the prediction ({100 * level:g} %)"),
+            ("largest", f"the chance is nowhere further than {largest} from the prediction ({percent(level)})"),
             ("ECE", f"{interval_text(self.bounds(1), level)} (unbinned, of these predictions)"),
             ("RMSCE", f"{interval_text(self.bounds(2), level)} (unbinned, of these predictions)"),
         ]

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, as_generator
-from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
+from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
@@ -128,7 +128,7 @@ def compare_models(
     seen = [estimator.lens(models[name]) for name in names]
     values = [expanded(estimator, each, "compare_models") for each in seen]
     pairs = list(combinations(range(len(names)), 2))
-    at_least_one("n_resamples", n_resamples)
+    repeats("n_resamples", n_resamples)
     generator, squared = as_generator(rng), values[0].squared
     asked, size = n_resamples, len(seen) ** 2 * len(seen[0])
     n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
@@ -522,9 +522,11 @@ class ModelComparison(Result):
             )
             own = "own p: exact, of the test of each model by itself"
             about = [("errors", f"unbiased squared errors, binned by each model's own cells; {own}")]
-        percent = f"{100 * self.confidence_level:g} %"
         return [
-            ("set", f"with {percent} confidence the {best} is among {names} (model confidence set)"),
+            (
+                "set",
+                f"with {percent(self.confidence_level)} confidence the {best} is among {names} (model confidence set)",
+            ),
             *about,
             ("adjusted", method),
             ("null", self.hypothesis),

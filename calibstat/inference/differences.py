@@ -21,6 +21,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Array, Floats, Ints, effective_number, effective_rows
 from calibstat.data.rounding import ROUNDING
@@ -60,9 +61,13 @@ class Expanded:
             expand = Headline(core).prepare(seen.predictions).capabilities.expansion
             found = None if expand is None else expand(seen.outcomes)
         if found is None or found.slope is None:
-            raise NoInterval(f"{core!r} has no expansion in the influence of rows; use DebiasedL2(EqualMass(15))")
+            raise NoInterval(
+                f"{as_asked(core)!r} has no expansion in the influence of rows; use DebiasedL2(EqualMass(15))"
+            )
         if not (np.isfinite(found.value) and np.isfinite(found.influence).all()):
-            raise NoInterval(f"{core!r} is {found.value:g} on this sample, and has no finite influence of rows")
+            raise NoInterval(
+                f"{as_asked(core)!r} is {found.value:g} on this sample, and has no finite influence of rows"
+            )
         prediction, happened = seen.predictions.components, seen.predictions.happened(seen.outcomes)
         index = _best(found.slope) if found.degenerate is None else found.degenerate.index
         made = cls(found, found.slope, index, all_weights(seen.predictions, None), happened, prediction)
@@ -73,11 +78,17 @@ class Expanded:
     def _refuse_small_cells(self, core: Estimator, seen: Sample) -> None:
         smallest = float(self.rows[self.mass > 0].min())
         if smallest < MINIMUM_ROWS:
-            rows = "rows" if seen.predictions.weights is None else "rows in effect (by weights)"
-            fewer = max(1, min(len(seen) // 20, len(self.mass) // 2))
+            fewer = min(len(seen) // 20, len(self.mass) // 2)
+            if seen.predictions.weights is not None:
+                found = f"a cell has {smallest:.3g} rows in effect (by weights)"
+                advice = "few rows have most of the weight; add rows like these, or limit the weights"
+            elif isinstance(core.cut_by, LargeCells) or fewer < 2:
+                found, advice = f"a cell has {counted(round(smallest), 'row')}", "add rows"
+            else:
+                found, advice = f"a cell has {counted(round(smallest), 'row')}", f"take EqualMass({fewer}), for example"
             raise NoInterval(
-                f"{core!r}: a cell holds {smallest:.3g} of {len(seen)} {rows}, too few for its variance (at least "
-                f"{MINIMUM_ROWS}); take fewer cells, for example EqualMass({fewer})"
+                f"{as_asked(core)!r}: {found} of {len(seen)}, too few for its variance (at least {MINIMUM_ROWS}): "
+                f"{advice}"
             )
 
     @property
@@ -313,9 +324,9 @@ def same_labels(a: Sample, b: Sample) -> None:
 def same_rows(a: Sample, b: Sample, estimator: Estimator, advice: str) -> None:
     """Refuse to pair rows that are not the same, and say what to do instead."""
     if len(a) != len(b):
-        found = f"the samples have {len(a)} and {len(b)} rows"
+        found = f"the samples have {len(a)} and {counted(len(b), 'row')}"
     elif not np.array_equal(a.outcomes, b.outcomes):
-        found = f"y_true differs in {np.count_nonzero(a.outcomes != b.outcomes)} of {len(a)} rows"
+        found = f"y_true differs in {np.count_nonzero(a.outcomes != b.outcomes)} of {counted(len(a), 'row')}"
     elif not np.array_equal(kept_rows(a, estimator), kept_rows(b, estimator)):
         found = f"through {estimator.lens!r} different rows of the two samples are kept"
     elif not _same_weights(a, b):
@@ -383,10 +394,15 @@ def with_large_cells(estimator: Estimator, samples: Iterable[Sample]) -> tuple[E
     return merged, merging_note(merged)
 
 
+def as_asked(core: Estimator) -> Estimator:
+    """Return an estimator with the cells that the user asked for, as errors name it."""
+    return core.recut(core.cut_by.binning) if isinstance(core.cut_by, LargeCells) else core
+
+
 def merging_note(estimator: Estimator) -> str:
     """Say that cells are merged, where they are; else nothing."""
     merged = isinstance(estimator.core.cut_by, LargeCells)
-    return f"neighbouring cells are merged until each holds {MINIMUM_ROWS} rows" if merged else ""
+    return f"neighbouring cells are merged until each holds {counted(MINIMUM_ROWS, 'row')}" if merged else ""
 
 
 def _weight_sums(cells: Cells, predictions: Predictions) -> Floats:

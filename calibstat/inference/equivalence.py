@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from calibstat._text import percent
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind, check_share
 from calibstat.data.rounding import ROUNDING
@@ -75,15 +76,13 @@ class EquivalenceTest(Result):
     @property
     def verdict(self) -> str:
         """One sentence: the error is at most the margin, or this cannot be said."""
-        level = f"{100 * (1 - self.level):g} % confidence"
+        confidence = f"with {percent(self.confidence_level)} confidence"
         asked, bound = self.question, number(self.upper_bound, self.margin)
-        if not self._of_bound:
-            bound += f" with {100 * self.confidence_level:g} % confidence"
+        how = confidence if self._of_bound else f"at level {percent(self.level)}"
+        bound += "" if self._of_bound else f" {confidence}"
         where = f"through {asked.lens!r} (n = {asked.n}, p {small_pvalue(self.pvalue)}): its upper bound is {bound}."
         claim = f"the {asked.estimator.quantity} is at most {number(self.margin, self.upper_bound)}"
-        return (
-            f"With {level} {claim} {where}" if self.within else f"It cannot be said with {level} that {claim} {where}"
-        )
+        return f"{how.capitalize()} {claim} {where}" if self.within else f"It cannot be said {how} that {claim} {where}"
 
     @property
     def notes(self) -> tuple[str, ...]:

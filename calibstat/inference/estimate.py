@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -122,6 +123,8 @@ def estimate(
     headline, noise = core.headline(value), core.headline(redraws.samples)
     single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
     middle = None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise))
+    if hasattr(shown, "confidence_interval"):  # a record that has one of its own gets this one, or none
+        shown = replace(shown, confidence_interval=(np.nan, np.nan) if found is None else tuple(found))
     return Estimate(
         estimate=shown,
         null_mean=mean,

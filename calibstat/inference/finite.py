@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betaincinv, rel_entr
 
+from calibstat._text import counted
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
@@ -424,5 +425,8 @@ def _rank(share: float, n_resamples: int) -> int:
         raise NoInterval(f"a bound from labels at possible chances needs a level below {1 - SPENT:g} for each side")
     rank = int(share * (n_resamples + 1) + ROUNDING)
     if rank < 1:
-        raise NoInterval(f"{n_resamples} resamples are too few for this level; take at least {rounded_up(1 / share)}")
+        raise NoInterval(
+            f"{counted(n_resamples, 'resample', 'is', 'are')} too few for this level; take at least "
+            f"{rounded_up(1 / share)}"
+        )
     return rank

@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import rounded_up
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack
@@ -152,7 +153,9 @@ def _quantile(noise: Floats, level: float) -> float:
     rank = rounded_up(level * (len(noise) + 1))
     if rank > len(noise):
         need = rounded_up(1 / (1 - level)) - 1
-        raise NoInterval(f"{len(noise)} resamples are too few for level {level:g}; take at least {need}")
+        raise NoInterval(
+            f"{counted(len(noise), 'resample', 'is', 'are')} too few for level {level:g}; take at least {need}"
+        )
     return float(np.sort(noise)[rank - 1])
 
 

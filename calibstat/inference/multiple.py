@@ -28,6 +28,7 @@ from calibstat.inference.multiplicity import (
     check_choices,
     joint_test,
     least_factor,
+    more_needed,
     with_enough,
 )
 from calibstat.inference.results import (
@@ -416,7 +417,8 @@ def _refuse_few(null: Null, level: float, tied: int) -> None:
     if null.n_resamples is not None and null.n_resamples + 1 < reaches:
         raise ValueError(
             f"n_resamples is {null.n_resamples!r}, but with so few redraws the smallest p-value of the panel is "
-            f"{min(1.0, tied / (1 + null.n_resamples)):.2g}, above the level {level:g}: take at least {reaches - 1}."
+            f"{min(1.0, tied / (1 + null.n_resamples)):.2g}, above the level {level:g}: "
+            f"{more_needed(reaches, order=True)}."
         )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import LEVEL
+from calibstat.data.parameters import LEVEL, MOST_DRAWS
 from calibstat.data.rounding import ROUNDING, rounded_up
 from calibstat.nulls.base import Null, monte_carlo_pvalue, tie_slack, typical_size
 
@@ -456,9 +456,15 @@ def cannot_reject(n_resamples: int, factor: float, level: float) -> str:
         return ""
     return (
         f"No test could reject at {percent(level)}, whatever the data: with {counted(n_resamples, 'redraw')} the "
-        f"smallest possible p-value is {min(1.0, factor / (1 + n_resamples)):.2g} (at least {reaches - 1} redraws are "
-        "needed)."
+        f"smallest possible p-value is {min(1.0, factor / (1 + n_resamples)):.2g} ({more_needed(reaches)})."
     )
+
+
+def more_needed(reaches: int, order: bool = False) -> str:
+    """Say how many redraws are needed for an inverse p-value, or what to do if these are too many to wait for."""
+    if reaches - 1 <= MOST_DRAWS:
+        return f"take at least {reaches - 1}" if order else f"at least {reaches - 1} redraws are needed"
+    return "more redraws are needed than can be waited for; take a statistic whose p-value is computed, such as ECE()"
 
 
 def joint_test(

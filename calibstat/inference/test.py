@@ -14,7 +14,7 @@ from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, stream_of
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights, why_undefined
 from calibstat.inference.arguments import check_lens, check_null, check_sample, look_through, with_counts
-from calibstat.inference.multiplicity import with_enough
+from calibstat.inference.multiplicity import cannot_reject, with_enough
 from calibstat.inference.results import CalibrationTest, Estimate, picked
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution, tie_slack, typical_size
@@ -180,12 +180,22 @@ def recommended_test(
     sized = asked | {"decision": decision}
     drawn: dict[str, Any] = {"null": null, "n_resamples": n_resamples}
     redraws = check_null(**drawn)
-    if len(seen) > ROWS_FOR_PANEL or not isinstance(redraws, Consistency) or redraws.resample_predictions:
+    redrawn = isinstance(redraws, Consistency) and not redraws.resample_predictions
+    if len(seen) > ROWS_FOR_PANEL or not redrawn or (n_resamples is None and _in_vain(redraws, null, level, seen)):
         return calibration_test(sample, size, **sized, **drawn)
     panel = omnibus_test(sample, **asked, **drawn)
     found = calibration_test(sample, size, **sized)
     of_panel: dict[str, Any] = picked(panel, "pvalue pvalue_interval hypothesis")
     return replace(found, **of_panel, panel=panel, notes=found.notes + panel.notes)
+
+
+def _in_vain(null: Null, asked: Null | str | None, level: float, seen: Sample) -> bool:
+    """Whether no panel could reject at so small a level with the redraws that it takes by itself."""
+    from calibstat.estimators.panels import default_panel
+
+    size = len(default_panel(seen.predictions.n_classes, len(seen))) * len(seen)
+    taken = with_enough(null, asked, 1, "max-t", level, size)[0].n_resamples
+    return not isinstance(asked, Null) and taken is not None and bool(cannot_reject(taken, 1, level))
 
 
 def _distribution(

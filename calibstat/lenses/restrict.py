@@ -9,6 +9,7 @@ from typing import final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import keep
 from calibstat.data.sample import Predictions
@@ -65,8 +66,8 @@ class Region(Lens):
         kept = np.asarray(self.predicate(predictions))
         if kept.dtype != bool or kept.shape != (len(predictions),):
             raise ValueError(
-                f"{self!r}: the predicate returned {kept.dtype} of shape {kept.shape}, "
-                f"but one boolean for each of the {len(predictions)} rows was expected."
+                f"{self!r}: the predicate returned {kept.dtype} of shape {kept.shape}, but one boolean for each of the "
+                f"{counted(len(predictions), 'row')} was expected."
             )
         rows = np.flatnonzero(kept)
         return View(predictions.take(rows), rows=rows)

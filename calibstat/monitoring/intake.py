@@ -11,6 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
 from calibstat.data.columns import as_array
@@ -68,7 +69,9 @@ class Intake:
         ids = self._awaited(given)
         self._refuse(wrong, ids)
         if len(ids) != len(codes):
-            raise ValueError(f"y_true has {len(codes)} rows and id has {len(ids)}: pass one id for each label")
+            raise ValueError(
+                f"y_true has {counted(len(codes), 'row')} and id has {len(ids)}: pass one id for each label"
+            )
         self._note(wrong, 0, 0)
         come = np.flatnonzero(codes != WAITING)
         return [self._counted(self.waiting.label([ids[row] for row in come.tolist()], codes[come]))]
@@ -83,7 +86,9 @@ class Intake:
             return np.full(n_rows, WAITING), []
         codes, wrong = codes_of_labels(y_true, self.columns)
         if len(codes) != n_rows:
-            raise ValueError(f"y_true has {len(codes)} rows and y_prob has {n_rows}: pass one label for each")
+            raise ValueError(
+                f"y_true has {counted(len(codes), 'row')} and y_prob has {n_rows}: pass one label for each"
+            )
         return codes, wrong
 
     def _counted(self, ready: Ready) -> Ready:
@@ -147,8 +152,8 @@ class Intake:
         needed = self.waiting.room_needed(codes)
         if self.when_full == "raise" and needed > self.max_waiting:
             raise ValueError(
-                f"{needed} rows would wait for labels, but max_waiting is {self.max_waiting}. Nothing of this "
-                "call was taken; pass labels, write_off(id) those that will never come, or allow more."
+                f"{counted(needed, 'row')} would wait for labels, but max_waiting is {self.max_waiting}. Nothing of "
+                "this call was taken; pass labels, write_off(id) those that will never come, or allow more."
             )
 
     def state(self) -> dict[str, Array]:
@@ -406,9 +411,9 @@ class FedRows:
             raise ValueError(_never_bet_on(sorted(set(strange) - set(unsure)), last))
         if unsure and len(old) != self.n:
             raise ValueError(
-                f"{len(unsure)} rows are older than the {len(self.ids)} that the monitor remembers, up to {last!r}; it "
-                f"was fed {self.n} rows, and here are {len(old)} up to there. Pass all of them, or none older than "
-                f"{self.ids[0]!r}: it could not tell whether one was never bet on."
+                f"{counted(len(unsure), 'row', 'is', 'are')} older than the {len(self.ids)} that the monitor "
+                f"remembers, up to {last!r}; it was fed {self.n} rows, and here are {len(old)} up to there. Pass all "
+                f"of them, or none older than {self.ids[0]!r}: it could not tell whether one was never bet on."
             )
         return len(old)
 
@@ -435,7 +440,7 @@ def _marks(rows: Floats) -> list[int]:
 
 def _never_bet_on(names: list[Any], last: Any) -> str:
     shown = ", ".join(map(repr, names[:_SHOWN])) + (", ..." if len(names) > _SHOWN else "")
-    rows, were = ("1 row is", "was") if len(names) == 1 else (f"{len(names)} rows are", "were")
+    rows, were = counted(len(names), "row", "is", "are"), "was" if len(names) == 1 else "were"
     return (
         f"{rows} older than {last!r}, where the state stopped, and {were} never bet on: "
         f"{shown}. To leave out what comes late is not valid, because it may be special. Begin a new state with all "

@@ -9,6 +9,7 @@ from typing import final
 import numpy as np
 from scipy.special import expit, log_expit
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count
 from calibstat.monitoring.base import UNKNOWN, Bets, Bettor, Part, collect, distribute
@@ -68,7 +69,7 @@ class LikelihoodRatioBets(Bets):
     def description(self) -> str:
         """What is bet on."""
         later = f"lines that start anew every {self.restart_every} rows"
-        return f"a shift, a line in log-odds, shifts in {self.n_cells} cells, {later}"
+        return f"a shift, a line in log-odds, shifts in {counted(self.n_cells, 'cell')}, {later}"
 
 
 class _Mixture(Bettor):

@@ -372,16 +372,22 @@ def _order_in_words(order: str, waiting: WaitingRows) -> str:
     """Say in which order rows are bet on, what that assumes, and who waits."""
     if order == "arrival":
         text = "of the arrival of labels: valid ONLY IF how late a label comes does not depend on the label"
-        return text + (f"; {len(waiting)} labels have not arrived" if len(waiting) else "")
-    held = f"; {len(waiting)} rows wait, the first for the label of id {waiting.first!r}" if len(waiting) else ""
+        return text + (f"; {counted(len(waiting), 'label', 'has', 'have')} not arrived" if len(waiting) else "")
+    held = (
+        f"; {counted(len(waiting), 'row', 'waits', 'wait')}, the first for the label of id {waiting.first!r}"
+        if len(waiting)
+        else ""
+    )
     return "of the predictions, whenever their labels arrive" + held
 
 
 def _skipped(intake: Intake) -> str:
     """Say which rows were left out, and which counted with the worst label."""
-    parts = [f"{intake.n_skipped} bad rows skipped"] if intake.n_skipped else []
+    parts = [f"{counted(intake.n_skipped, 'bad row')} skipped"] if intake.n_skipped else []
     if intake.n_worst:
-        parts.append(f"{intake.n_worst} rows without a usable label counted with the label that is worst for E")
+        parts.append(
+            f"{counted(intake.n_worst, 'row')} without a usable label counted with the label that is worst for E"
+        )
     reasons = [*intake.reasons[:_FEW], *(["..."] if len(intake.reasons) > _FEW else [])]
     return "; ".join(parts) + (f" ({'; '.join(reasons)})" if reasons else "")
 

@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar, final
 
 import numpy as np
 
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats
 from calibstat.data.parameters import HasParameters
 from calibstat.data.rounding import TIE_SHARE
@@ -197,7 +198,7 @@ class EmpiricalNull(NullDistribution):
     @property
     def description(self) -> str:
         """The number of resamples."""
-        return "1 resample" if len(self.samples) == 1 else f"{len(self.samples)} resamples"
+        return counted(len(self.samples), "resample")
 
 
 def mean_of_known(samples: Floats) -> Floats:

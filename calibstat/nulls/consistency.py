@@ -9,7 +9,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.data.arrays import Floats
-from calibstat.data.parameters import Count
+from calibstat.data.parameters import Count, Draws
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.labels import redraw_labels
 from calibstat.draws.streams import Streams
@@ -54,7 +54,7 @@ class Consistency(Null):
     True
     """
 
-    n_resamples: Count = 999
+    n_resamples: Draws = 999
     resample_predictions: bool = False
     shortcuts: bool = True
 
@@ -170,7 +170,7 @@ class Sequential(Null):
     True
     """
 
-    n_resamples: Count = 9999
+    n_resamples: Draws = 9999
     exceedances: Count = 20
     joint: ClassVar[bool] = False
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints, effective_number
-from calibstat.data.parameters import Count, NotNegative
+from calibstat.data.parameters import Draws, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.labels import redraw_in_clusters
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate
@@ -68,7 +68,7 @@ class Multiplier(Null):
     True
     """
 
-    n_resamples: Count = 999
+    n_resamples: Draws = 999
     groups: str | None = None
     centred: bool = False
 
@@ -327,7 +327,7 @@ class Weak(Restating):
     True
     """
 
-    n_resamples: Count = 999
+    n_resamples: Draws = 999
     groups: str | None = None
     min_expected: NotNegative = 10
 

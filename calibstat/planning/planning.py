@@ -11,8 +11,9 @@ from typing import Any, ClassVar, TypeAlias, final
 import numpy as np
 
 from calibstat._progress import track
+from calibstat._text import counted
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import LEVEL, at_least_one, check_kind, check_share
+from calibstat.data.parameters import LEVEL, at_least_one, check_kind, check_share, repeats
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator
@@ -34,7 +35,7 @@ _TOO_FEW = (
     "is wanted: allow more labels, or want less power"
 )
 _NONE_SEEN = (
-    "no effect is seen with power {{power:g}} in {n} labels: at {{place:.4g}}, the largest of the family, the power is "
+    "no effect is seen with power {{power:g}} in {labels}: at {{place:.4g}}, the largest of the family, the power is "
     "{{share:.2f}} ({{runs}} runs); take more labels, a wider family, or want less power"
 )
 
@@ -101,7 +102,7 @@ def required_n(
     check_kind("model", model, SyntheticModel, "ErrorFamily(y_prob)(0.02)")
     planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
     low = min(_SMALLEST_N, at_least_one("max_n", max_n))
-    search = Search(power, low, max_n, at_least_one("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
+    search = Search(power, low, max_n, repeats("n_runs", n_runs), root=True, whole=True, short=_TOO_FEW)
     crossing = search(lambda n, runs: planned.rejections(model, int(n), runs, generator), min(_FIRST_N, max_n))
     return RequiredN(planned, power, crossing, model, *_true_error(model, planned.lens))
 
@@ -160,8 +161,8 @@ def minimum_detectable(
     low, high = _bounds(family, bounds)
     planned, generator = _planned(test, lens, level, power, _null(null, n_resamples)), as_generator(rng)
     size = at_least_one("n", n)
-    short = _NONE_SEEN.format(n=size)
-    search = Search(power, low, high, at_least_one("n_runs", n_runs), root=False, whole=False, short=short)
+    short = _NONE_SEEN.format(labels=counted(size, "label"))
+    search = Search(power, low, high, repeats("n_runs", n_runs), root=False, whole=False, short=short)
     crossing = search(lambda effect, runs: planned.rejections(family(effect), size, runs, generator), high / 4)
     model = family(crossing.place)
     return MinimumDetectable(planned, power, crossing, model, *_true_error(model, planned.lens), size)
@@ -238,8 +239,8 @@ class PlannedTest:
         found: Any = self.test(self.before(sample), rng)
         if not isinstance(found, Real) or not 0 <= float(found) <= 1:
             raise ValueError(
-                f"the test {self} returned {found!r} for a sample of {len(sample)} rows, but a p-value between 0 and 1 "
-                "is expected: return 1.0 where the test cannot be done"
+                f"the test {self} returned {found!r} for a sample of {counted(len(sample), 'row')}, but a p-value "
+                "between 0 and 1 is expected: return 1.0 where the test cannot be done"
             )
         return float(found)
 
@@ -342,8 +343,8 @@ class RequiredN(Plan):
         """One sentence: the number of labels."""
         low, high = self.interval
         return (
-            f"About {self.n} labels (95 % Monte Carlo interval {low} to {high}) give power {self.power:g} at level "
-            f"{self.test.level:g} to see a true error of {self.error}."
+            f"About {counted(self.n, 'label')} (95 % Monte Carlo interval {low} to {high}) give power {self.power:g} "
+            f"at level {self.test.level:g} to see a true error of {self.error}."
         )
 
     def _values(self) -> dict[str, Any]:
@@ -380,8 +381,8 @@ class MinimumDetectable(Plan):
         """One sentence: the size of the effect."""
         low, high = self.interval
         return (
-            f"With {self.n} labels an effect of {self.effect:.3g} (95 % Monte Carlo interval {low:.3g} to {high:.3g}) "
-            f"is seen with power {self.power:g} at level {self.test.level:g}: a true error of {self.error}."
+            f"With {counted(self.n, 'label')} an effect of {self.effect:.3g} (95 % Monte Carlo interval {low:.3g} to "
+            f"{high:.3g}) is seen with power {self.power:g} at level {self.test.level:g}: a true error of {self.error}."
         )
 
     def _values(self) -> dict[str, Any]:

@@ -20,6 +20,7 @@ import zarr
 from numcodecs import CRC32, Blosc
 
 from calibstat._files import alone
+from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
@@ -115,8 +116,8 @@ def read(path: Path) -> xr.Dataset:
     lost = lost_blocks(path, dataset["status"]) if path.is_dir() else []
     if lost:
         raise ValueError(
-            f"{path} lacks values of {len(lost)} blocks that it had, first of (model, n, block) {lost[0]}: run the "
-            "sweep again with this store, which computes them anew."
+            f"{path} lacks values of {counted(len(lost), 'block')} that it had, first of (model, n, block) {lost[0]}: "
+            "run the sweep again with this store, which computes them anew."
         )
     return dataset
 

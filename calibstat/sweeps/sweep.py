@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from calibstat._progress import TerminalBar, listener_of_this_thread
+from calibstat._text import counted
 from calibstat.data.arrays import RNG, as_generator
-from calibstat.data.parameters import Count, HasParameters, at_least_one, keep, true_or_false
+from calibstat.data.parameters import Count, HasParameters, Repeats, at_least_one, keep, true_or_false
 from calibstat.draws.streams import Streams
 from calibstat.generators.base import SyntheticModel
 from calibstat.sweeps._compute import BlockValues
@@ -95,7 +96,7 @@ class Sweep(HasParameters):
     estimators: Named = field(default_factory=dict)
     tests: Named = field(default_factory=dict)
     interval: IntervalOf | None = None
-    n_repeats: Count = 100
+    n_repeats: Repeats = 100
     rng: RNG = None
     draws: Literal["rows", "sorted", "cells"] = "rows"
     study: Study = field(init=False, repr=False)
@@ -194,7 +195,9 @@ class Sweep(HasParameters):
                 bar.say(f"dashboard: {workers.dashboard_link}")
                 on_cluster(workers, self.study, tasks, blocks.block, take)
         if failed:
-            bar.say(f"{failed} of {len(units)} blocks failed: their first errors are in the variable 'error'")
+            bar.say(
+                f"{failed} of {counted(len(units), 'block')} failed: their first errors are in the variable 'error'"
+            )
 
 
 def _named_models(models: Any) -> dict[str, SyntheticModel]:

@@ -46,7 +46,7 @@ def test_smallest_error(run):
         (["plan", "--ece", "0.1", "--probs", "p"], "name columns of a FILE"),
         (["plan", "--ece", "0.1", "--power", "2"], "error: --power is 2.0"),
         (["plan", "--n", "0"], "error: --n is 0; it must be an integer of at least 1"),
-        (["plan", "--n", "1", "--runs", "50"], "no effect is seen with power 0.8 in 1 labels: at 0.2489, the largest"),
+        (["plan", "--n", "1", "--runs", "50"], "no effect is seen with power 0.8 in 1 label: at 0.2489, the largest"),
         slow((["plan", "--n", "10", "--runs", "200"], "no effect is seen with power 0.8 in 10 labels")),
         (["plan", "--ece", "0.1", "--lens", "top-k:2"], "take top-label"),
         (["plan", "--ece", "0.1", "--estimator", "nothing"], "there is no estimator"),

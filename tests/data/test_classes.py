@@ -168,7 +168,7 @@ def test_without_names(y_true, k, expected, reason):
 @pytest.mark.parametrize(
     ("y_true", "k", "columns", "words"),
     [
-        (["a"], 1, None, r"one dimension.*1 labels, \['a'\].*labels=\['a', 'class_1'\]"),
+        (["a"], 1, None, r"one dimension.*1 label, \['a'\].*labels=\['a', 'class_1'\]"),
         (["a", "b", "c"], 1, None, r"3 labels, \['a', 'b', 'c'\].*more labels.*labels=\['a', 'b', 'c'\]"),
         (["a"], 2, ["a", "a"], "2 columns"),
         (["a"], 2, ["p", "pa"], "2 columns"),

@@ -212,7 +212,7 @@ def test_text_among_probabilities():
 
 
 def test_probabilities_of_different_length():
-    with pytest.raises(ValueError, match="'prob_a' has 1 rows and 'prob_b' has 3"):
+    with pytest.raises(ValueError, match="'prob_a' has 1 row and 'prob_b' has 3"):
         frame(COLUMNS | {"prob_a": [0.5]})
 
 
@@ -590,7 +590,7 @@ def test_missing_confidences():
         ([3, 1], [0.1, 0.9], "other values than 0 and 1"),
         (["a", "b"], [0.1, 0.9], "correct holds text"),
         ([[True], [False]], [0.1, 0.9], "correct has shape"),
-        ([True], [0.1, 0.9], "correct has 1 rows and confidence has 2"),
+        ([True], [0.1, 0.9], "correct has 1 row and confidence has 2"),
         ([True, False], [0.1, 90.0], "divide by 100"),
         ([True, False], ["a", "b"], "text"),
     ],

@@ -49,3 +49,17 @@ def test_observed_to_expected_covers_the_ratio_of_a_calibrated_world():
 def test_the_confidence_level_is_checked():
     with pytest.raises(ValueError, match="confidence_level is 0"):
         cs.ObservedToExpected(confidence_level=0)
+
+
+def test_the_estimate_of_few_events_has_one_interval():
+    """The record's own formula knows nothing of the predictions, and gave a second interval in the same text."""
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0, 0.05, 300)
+    sample = cs.Sample(np.arange(300) < 4, p)
+    found = cs.estimate(sample, cs.ObservedToExpected(confidence_level=0.9), n_resamples=99, rng=0)
+    assert found.estimate.confidence_interval == tuple(found.confidence_interval)
+    assert found.to_dict()["values"]["confidence_interval"] == found.to_dict()["confidence_interval"]
+    own = cs.ObservedToExpected()(sample).confidence_interval
+    assert abs(own[1] - found.confidence_interval.high) > 0.001
+    none = cs.estimate(cs.Sample(np.zeros(300), p, labels=(0, 1)), cs.ObservedToExpected(), n_resamples=99, rng=0)
+    assert (none.confidence_interval is None) == np.isnan(none.estimate.confidence_interval).all()

@@ -262,3 +262,19 @@ def other_outcomes():
 def test_what_cannot_be_compared(samples, estimator, message):
     with pytest.raises(ValueError, match=message):
         comparison_test(*samples(), estimator)
+
+
+@pytest.mark.parametrize(
+    ("n", "weights", "advice"),
+    [
+        (3, None, "a cell has 3 rows of 3, too few for its variance (at least 8): add rows"),
+        (60, np.append(np.ones(59), 1000.5), "few rows have most of the weight; add rows like these, or limit"),
+    ],
+)
+def test_a_refusal_for_small_cells_names_what_was_asked_for_and_what_can_be_done(n, weights, advice):
+    p = np.random.default_rng(0).random(n)
+    first, second = (cs.Sample(np.arange(n) % 2, each, sample_weight=weights) for each in (p, p**2))
+    with pytest.raises(ValueError, match=r"DebiasedL2\(binning=EqualMass\(n_bins=15\)\): a cell has") as refusal:
+        cs.comparison_test(first, second, cs.DebiasedL2(), rng=0)
+    assert advice in str(refusal.value)
+    assert not any(word in str(refusal.value) for word in ("LargeCells", "EqualMass(1)"))

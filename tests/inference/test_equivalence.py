@@ -112,3 +112,18 @@ def test_as_plain_values():
     assert json.loads(json.dumps(found.to_dict())) == found.to_dict()
     assert found.to_frame().shape == (1, len(found.to_dict()))
     assert str(pickle.loads(pickle.dumps(found))) == str(found)
+
+
+def test_words_name_the_level_of_the_test_and_the_confidence_of_the_bound():
+    p = np.random.default_rng(0).random(500)
+    sample = cs.Sample(np.random.default_rng(1).random(500) < p, p)
+
+    def said(**options):
+        return cs.equivalence_test(sample, cs.ECE(), 0.5, rng=0, **options).verdict
+
+    assert said().startswith("With 95 % confidence the expected")
+    assert "confidence." not in said()
+    assert said(level=0.01).startswith("At level 1 % the expected")
+    assert said(level=0.01).endswith(" with 95 % confidence.")
+    assert said(level=1e-9).startswith("It cannot be said at level 1e-07 % that the expected")
+    assert "100 %" not in said(level=1e-9)

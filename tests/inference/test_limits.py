@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat import calibrators, generators
 from calibstat.inference import estimate as intervals
 from calibstat.inference.equivalence import equivalence_test
 from calibstat.inference.intervals import NoInterval, UniformInterval
@@ -127,3 +128,38 @@ def test_the_null_mean_knows_of_clusters():
     whole = cs.estimate(copies, ECE, interval=Multiplier(groups="g"), rng=0)
     assert whole.null_mean > 2 * rows  # as dependent as they are, ten rows are one
     assert whole.confidence_interval.low == 0 < cs.estimate(copies, ECE, rng=0).confidence_interval.low
+
+
+MANY = 10**12
+P = np.random.default_rng(0).random(60)
+ROWS = cs.Sample(np.arange(60) % 2, P, variables={"g": np.arange(60) % 3})
+PLATT = {"platt": calibrators.Platt()}
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda: cs.calibration_test(ROWS, n_resamples=MANY),
+        lambda: cs.calibration_test(ROWS, cs.Kuiper(), n_resamples=MANY),
+        lambda: cs.estimate(ROWS, cs.ECE(), n_resamples=MANY),
+        lambda: cs.omnibus_test(ROWS, n_resamples=MANY),
+        lambda: cs.multiple_test(ROWS, cs.Within("g", cs.Kuiper()), n_resamples=MANY),
+        lambda: cs.equivalence_test(ROWS, cs.ECE(), 0.1, n_resamples=MANY),
+        lambda: cs.comparison_test(ROWS, cs.Sample(ROWS.outcomes, P**2), cs.DebiasedL2(), n_resamples=MANY),
+        lambda: cs.compare_models({"a": ROWS, "b": ROWS}, cs.BrierScore(), n_resamples=MANY),
+        lambda: cs.compare_calibrators(PLATT, ROWS, n_resamples=MANY),
+        lambda: cs.compare_calibrators(PLATT, ROWS, n_splits=MANY),
+        lambda: cs.subgroup_audit(ROWS, by=["g"], n_resamples=MANY),
+        lambda: cs.scan_variables(ROWS, n_resamples=MANY),
+        lambda: cs.learner_audit(ROWS, n_resamples=MANY),
+        lambda: cs.equal_curves_test(ROWS, "g", n_resamples=MANY),
+        lambda: cs.required_n(generators.GaussianMixture(1, 1), cs.ECE(), n_resamples=MANY),
+        lambda: cs.required_n(generators.GaussianMixture(1, 1), cs.ECE(), n_runs=MANY),
+        lambda: cs.Bootstrap(MANY),
+        lambda: cs.Sequential(MANY),
+        lambda: cs.Multiplier(MANY),
+    ],
+)
+def test_more_draws_than_can_be_waited_for_are_refused(ask):
+    with pytest.raises(ValueError, match=r"is 1000000000000; it must be an integer of at least 1 and at most 100 mill"):
+        ask()

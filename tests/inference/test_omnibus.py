@@ -301,3 +301,13 @@ def test_a_member_that_gives_an_array():
     panel = {"ece": cs.ECE(), "histogram": cs.HistogramRegression(cs.EqualMass(5))}
     with pytest.raises(ValueError, match="'histogram' of the panel gives an array, but a test needs one number"):
         omnibus_test(world(lambda p: p), panel)
+
+
+def test_where_no_panel_could_reject_a_computed_p_value_is_given():
+    sample = world(lambda p: p**2)
+    found = cs.calibration_test(sample, level=1e-9, rng=0)
+    assert found.panel is None
+    assert found.verdict.startswith("Evidence of miscalibration at 1e-07 %")
+    assert cs.calibration_test(sample, level=0.01, rng=0).panel is not None
+    with pytest.raises(ValueError, match="take a statistic whose p-value is computed, such as ECE"):
+        omnibus_test(sample, level=1e-9)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import calibstat as cs
+from calibstat._text import counted, percent
 from calibstat.inference.results import small_pvalue
 from calibstat.nulls.consistency import Consistency, Sequential
 
@@ -143,3 +145,41 @@ def test_the_note_of_a_pvalue_near_its_level_names_what_decides():
     assert high - low < 0.2 * decided.pvalue
     far = cs.calibration_test(sample, cs.Kuiper(), null=Consistency(99), rng=0, level=1e-6)
     assert far.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("level", "text"), [(0.05, "5 %"), (1, "100 %"), (0.999, "99.9 %"), (1 - 1e-9, "99.9999999 %"), (1e-9, "1e-07 %")]
+)
+def test_a_level_below_one_is_not_written_as_100_percent(level, text):
+    assert percent(level) == text
+
+
+def test_numbers_agree_with_their_nouns_and_verbs():
+    assert [counted(n, "class") for n in (0, 1, 2)] == ["0 classes", "1 class", "2 classes"]
+    assert [counted(n, "row", "waits", "wait") for n in (1, 2)] == ["1 row waits", "2 rows wait"]
+
+
+CALIBSTAT = Path(cs.__file__).parent
+NEVER_ONE = {
+    "binnings/base.py: {predictions.n_classes} columns",
+    "cli/audit.py: {len(found)} columns",
+    "data/_classes.py: {len(classes)} columns",
+    "draws/bootstrap.py: {len(second)} rows",
+    "generators/simplex_maps.py: {len(weights)} rows",
+    "monitoring/intake.py: {self.n} rows",
+}
+_COUNT_BEFORE_PLURAL = re.compile(
+    r"\{(?:len\([^{}]*\)|n|[\w.]*\bn_\w+|self\.n|total|count|size)\} "
+    r"(?:rows|cells|labels|columns|clusters|folds|resamples)\b"
+)
+
+
+def test_no_text_of_ours_puts_a_count_before_a_fixed_plural():
+    """`counted` writes "1 row"; where a count of one is impossible, the line stands here."""
+    found = {
+        f"{path.relative_to(CALIBSTAT)}: {match[0]}"
+        for path in CALIBSTAT.rglob("*.py")
+        if "displays" not in path.parts
+        for match in _COUNT_BEFORE_PLURAL.finditer(path.read_text("utf-8"))
+    }
+    assert found <= NEVER_ONE

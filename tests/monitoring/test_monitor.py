@@ -123,7 +123,7 @@ def test_write_off():
         (([[0.5, 0.6]], [1]), "row 0.*must sum to 1"),
         (([0.5, 0.2], [0, 7]), "row 1.*7, which is none of the labels 0, 1"),
         (([0.5, 0.2], [0, None]), "row 1.*its label is missing, and without an id"),
-        (([0.5, 0.2], [0]), "y_true has 1 rows and y_prob has 2"),
+        (([0.5, 0.2], [0]), "y_true has 1 row and y_prob has 2"),
         (([[0.2, 0.3, 0.5]], [0]), "of 3 classes, but the monitor watches 2"),
         ((None, [1]), "nothing to do"),
         ((["high"], [1]), "text"),
@@ -145,7 +145,7 @@ def test_bad_rows_are_skipped_on_request():
     monitor.update([0.5, np.nan, 0.2, 0.3], [0, 1, "x", 0])
     found = monitor.to_dict()
     assert (found["n_rows"], found["n_skipped"], found["n_worst"]) == (3, 1, 1)
-    assert "1 bad rows skipped" in str(monitor)
+    assert "1 bad row skipped" in str(monitor)
     assert "row 1: y_prob is nan" in str(monitor)
 
 
@@ -473,7 +473,7 @@ def test_what_the_memory_of_rows_cannot_tell_is_refused():
     with pytest.raises(ValueError, match=r"1 row is older than 38.*never bet on: 35"):
         fed_rows.seen_before([34, 35, 36, 38])
     with pytest.raises(
-        ValueError, match="1 rows are older than the 5 that the monitor remembers, up to 38; it was fed 20"
+        ValueError, match="1 row is older than the 5 that the monitor remembers, up to 38; it was fed 20"
     ):
         fed_rows.seen_before([28, 30, 32, 34, 36, 38])
 
