@@ -239,8 +239,8 @@ def _noise(curve: PooledCurve, predictions: Predictions, by: str | None) -> Any:
     """Return a function that draws weighted residuals (R, n): of labels drawn from the curve, or signs of clusters."""
     count = ClusterCount.of(predictions, by)
     if count is None:
-        return lambda stream, size, kept: (
-            curve.weights * ((stream.random((size, len(curve.event)))[:kept] < curve.chance) - curve.chance)
+        return lambda stream, _size, kept: (
+            curve.weights * ((stream.random((kept, len(curve.event))) < curve.chance) - curve.chance)
         )
     if count.effective < MINIMUM_CLUSTERS:
         raise ValueError(

@@ -106,8 +106,8 @@ class Bootstrap(Resampler):
     def weights(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Yield blocks of counts that sum to n."""
 
-        def counts(stream: np.random.Generator, size: int, kept: int) -> Floats:
-            rows = stream.integers(0, n, size=(size, n))[:kept]
+        def counts(stream: np.random.Generator, _size: int, kept: int) -> Floats:
+            rows = stream.integers(0, n, size=(kept, n))
             return np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
 
         return draw_blocks(counts, self.n_resamples, n, rng)

@@ -32,9 +32,9 @@ class LabelLaw:
             sums = sums / sums[:, -1:]
         self.cumulative: Floats = np.ascontiguousarray(sums.T if self.few else sums)
 
-    def draw(self, stream: np.random.Generator, size: int, kept: int) -> Array:
-        """Draw labels (kept, n): the first of `size` replicates."""
-        return self.invert(stream.random((size, len(self.chances)))[:kept])
+    def draw(self, stream: np.random.Generator, _size: int, kept: int) -> Array:
+        """Draw labels (kept, n): the first of a block of replicates."""
+        return self.invert(stream.random((kept, len(self.chances))))
 
     def invert(self, uniforms: Floats) -> Array:
         """Turn uniforms (..., n) into labels (..., n)."""

@@ -33,9 +33,9 @@ class CellCounts:
             for found, points, spread in zip(certain, pool(chances, cells, largest), variance, strict=True)
         ]
 
-    def draw(self, stream: np.random.Generator, size: int, kept: int) -> Ints:
-        """Draw counts (kept, L): the first of `size` replicates."""
-        return self.invert(stream.random((size, len(self.laws)))[:kept])
+    def draw(self, stream: np.random.Generator, _size: int, kept: int) -> Ints:
+        """Draw counts (kept, L): the first of a block of replicates."""
+        return self.invert(stream.random((kept, len(self.laws))))
 
     def invert(self, uniforms: Floats) -> Ints:
         """Turn uniforms (R, L) into counts (R, L)."""

@@ -1,7 +1,8 @@
 """Independent streams of random numbers, and the blocks in which replicates are drawn.
 
-Each block has a stream of its own and is always drawn at full size, which depends on the number of rows only, and
-then cut. So the same ``rng`` gives the same draws under every scheduler, and fewer replicates are a prefix of more.
+Each block has a stream of its own and a full size, which depends on the number of rows only; of the last block only
+the first replicates are drawn, or kept. So the same ``rng`` gives the same draws under every scheduler, and fewer
+replicates are a prefix of more.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ def draw_blocks(
 ) -> Iterator[_Block]:
     """Yield ``draw(stream, size, kept)`` of each block: its stream, the full block to draw, and how many to keep of it.
 
-    A replicate takes `n_rows` random numbers.
+    A replicate takes `n_rows` random numbers. What asks the stream once draws only those that are kept, since numbers
+    come replicate after replicate; what asks it twice must draw the full block first.
     """
     size = max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
     streams = Streams(rng)
@@ -89,8 +91,8 @@ def replicate(
 def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
     """Return a function that draws n signs, -1.0 or 1.0, for each replicate."""
 
-    def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
-        return 2.0 * stream.integers(0, 2, size=(size, n))[:kept].astype(float) - 1.0
+    def draw(stream: np.random.Generator, _size: int, kept: int) -> Floats:
+        return 2.0 * stream.integers(0, 2, size=(kept, n)).astype(float) - 1.0
 
     return draw
 

@@ -113,11 +113,11 @@ class Pieces:
         """Return a function that draws counts of outcomes less their means: (R, P, K), or the event alone (R, P, 1)."""
         each = chances[self.group]
 
-        def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
+        def draw(stream: np.random.Generator, _size: int, kept: int) -> Floats:
             if each.shape[1] == 2:
-                drawn = stream.binomial(self.rows, each[:, 1], size=(size, len(each)))[:kept]
+                drawn = stream.binomial(self.rows, each[:, 1], size=(kept, len(each)))
                 return (drawn - self.rows * each[:, 1])[..., None]
-            drawn = stream.multinomial(self.rows, each, size=(size, len(each)))[:kept]
+            drawn = stream.multinomial(self.rows, each, size=(kept, len(each)))
             return drawn - self.rows[:, None] * each
 
         return draw

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -40,6 +41,7 @@ def least(runs):
     return 0.95 - 4 * np.sqrt(0.95 * 0.05 / runs)
 
 
+@cache
 def coverage(name, world, weighted, runs, n_resamples=99):
     """Share of intervals of 95 % that hold the value of the true chances, and of those of half the width."""
     a, b, curve, n = WORLDS[world]
