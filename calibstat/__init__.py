@@ -113,7 +113,7 @@ _MODULES = {
     "displays.cumulative": ["CumulativeDisplay"],
     "displays.monitor": ["MonitorDisplay"],
     "displays.null": ["NullDisplay"],
-    "displays.reliability": ["ReliabilityDisplay"],
+    "displays.reliability": ["ReliabilityDisplay", "side_by_side"],
     "displays.simplex": ["SimplexDisplay"],
     "displays.trajectory": ["TrajectoryDisplay", "trajectory"],
     "displays.validity_curve": ["ValidityCurveDisplay"],

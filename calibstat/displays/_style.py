@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.transforms import ScaledTranslation
 
 # Colour-blind readers tell these apart, and they differ in lightness when they are printed in grey.
 NOISE = "#c9d6e3"
@@ -66,32 +67,62 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = COLUMN) -> Axes:
 
 
 def answer(ax: Axes, title: str | None, lines: Sequence[str] = ()) -> None:
-    """Write the title above the axes, and below it the answer in at most two short lines; both begin at the left."""
+    """Write the title above the axes, and below it the answer in at most two short lines; both begin at the left.
+
+    Names come from data, so that a dollar sign is a dollar sign.
+    """
     text = "\n".join(lines)
     if text:
         ax.annotate(
             text, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
-            fontsize=7.5, color=INK, va="bottom", linespacing=1.3,
+            fontsize=7.5, color=INK, va="bottom", linespacing=1.3, parse_math=False,
         )  # fmt: skip
     if title is not None:
-        ax.set_title(title, fontsize=9.5, loc="left", fontweight="bold", pad=6 + 11 * len(lines))
+        ax.set_title(title, fontsize=9.5, loc="left", fontweight="bold", pad=6 + 11 * len(lines), parse_math=False)
 
 
 def label_axes(ax: Axes, x: str | None = None, y: str | None = None) -> None:
     """Write short labels at the axes; the long sentence belongs to the caption."""
     if x is not None:
-        ax.set_xlabel(x, fontsize=8.5)
+        ax.set_xlabel(x, fontsize=8.5, parse_math=False)
     if y is not None:
-        ax.set_ylabel(y, fontsize=8.5)
+        ax.set_ylabel(y, fontsize=8.5, parse_math=False)
 
 
-def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: float = 0.2) -> None:
-    """Write the legend below the axes, never on data; `gap` is its distance in heights of the axes."""
+def whole_figure(ax: Axes) -> Figure:
+    """Return the figure of the axes, even if they are in a part of it."""
+    figure: Any = ax.figure
+    return figure.figure if isinstance(figure, SubFigure) else figure
+
+
+_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "handlelength": 1.4, "columnspacing": 1.2}
+
+
+def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: float | None = None) -> None:
+    """Write the legend below the axes, never on data; `gap` is its distance in heights of the axes.
+
+    By default it stands right below the label of the axis, whatever the height of the axes will be.
+    """
+    if not handles:
+        return
+    where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0 if gap is None else -gap)}
+    if gap is None:
+        figure = whole_figure(ax)
+        words = ax.xaxis.get_tightbbox(None)
+        below = 0.0 if words is None else max(0.0, ax.get_window_extent().y0 - words.y0) / figure.dpi
+        where["bbox_transform"] = ax.transAxes + ScaledTranslation(0, -below - 0.06, figure.dpi_scale_trans)
+    found = ax.legend(handles=list(handles), loc="upper center", ncols=columns, borderaxespad=0, **where, **_LEGEND)
+    for text in found.get_texts():
+        text.set_parse_math(False)
+
+
+def legend_of_figure(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
+    """Write one legend below all axes of a figure with constrained layout."""
     if handles:
-        ax.legend(
-            handles=list(handles), loc="upper center", bbox_to_anchor=(0.5, -gap), ncols=columns,
-            frameon=False, fontsize=7.5, borderaxespad=0, handlelength=1.4, columnspacing=1.2,
-        )  # fmt: skip
+        fit = max(1, int(figure.get_figwidth() / 1.7))
+        found = figure.legend(handles=list(handles), loc="outside lower center", ncols=columns or fit, **_LEGEND)
+        for text in found.get_texts():
+            text.set_parse_math(False)
 
 
 def shortened(name: str, most: int) -> str:

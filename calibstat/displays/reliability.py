@@ -1,43 +1,56 @@
-"""Reliability diagrams, with a bar for the noise in every point."""
+"""Reliability diagrams: what a model claims against how often it happens, with a bar for the noise in every point."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal, TypeAlias, final
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from calibstat._text import percent, shown
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
-from calibstat.data.rounding import ROUNDING, above_rounding
-from calibstat.data.sample import Predictions, Sample
-from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
-from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.data.parameters import at_least_one
+from calibstat.data.rounding import above_rounding
+from calibstat.data.sample import Sample
+from calibstat.displays import _reliability_drawing as drawing
+from calibstat.displays._cells import Answer, CellAxis, cell_axis, histograms, noise_of_cells, rows_in_effect, wilson
+from calibstat.displays._from_samples import SampleDisplay
+from calibstat.displays._overlays import Overlay, overlay
+from calibstat.displays._probability_axis import Scale
+from calibstat.displays._reliability_drawing import Kind
+from calibstat.displays._style import MODELS, answer, label_axes, legend_below, legend_of_figure, new_axes, shortened
 from calibstat.estimators.histogram import HistogramRegression
-from calibstat.estimators.tally import ratio
+from calibstat.estimators.isotonic import IsotonicCurve
+from calibstat.inference.arguments import check_sample
+from calibstat.inference.band import CalibrationBand
 from calibstat.lenses.base import Lens
-from calibstat.nulls.consistency import Consistency
+from calibstat.lenses.relabel import CANONICAL, ClassWise
 
-Kind: TypeAlias = Literal["deviation", "classical"]
+_SIZE = (3.4, 4.0)
+_MOST_CLASSES = 20
 
 
 @final
 @dataclass(eq=False, repr=False)
 class ReliabilityDisplay(SampleDisplay):
-    """Mean outcome beside mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
+    """Mean outcome against mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
 
-    Make one by `from_sample`, `from_predictions` or `from_estimator`. Given the predictions, the point of a calibrated
-    model falls within its bar with probability `coverage` or more: a point outside deviates by more than noise explains
-    in that cell, though among many cells some fall outside by chance. Without weights bars are exact: their ends are
-    numbers of events, and at most (1 - coverage) / 2 of the probability lies beyond each. With weights the ends are
-    order statistics of redraws. Cells without rows are not drawn.
+    Make one by `from_sample`, `from_predictions`, `from_estimator`, or of several models by `from_samples`. Given the
+    predictions, the point of a calibrated model falls within its bar with probability `coverage` or more: a point
+    outside deviates by more than noise explains in that cell, though among many cells some fall outside by chance.
+    Without weights bars are exact: their ends are numbers of events, and at most (1 - coverage) / 2 of the probability
+    lies beyond each. With weights the ends are order statistics of redraws. Cells without rows are not drawn. Rows are
+    taken to be independent.
+
+    Above the axes stands the answer in two lines: mean prediction and mean outcome, with a word where their difference
+    is more than noise at 5 %, and the calibration error of the cells beside its mean under calibration. Both are exact
+    without weights. The curve is an isotonic regression (Dimitriadis, Gneiting & Jordan 2021), which shows what cells
+    hide. The strip below counts the rows. `caption` says all this in sentences.
 
     Parameters
     ----------
@@ -47,11 +60,26 @@ class ReliabilityDisplay(SampleDisplay):
         Number of rows (sum of weights) in each cell.
     low, high : (L,) floats
         The consistency bars, as deviations: mean outcome minus mean prediction.
+    wilson_low, wilson_high : (L,) floats
+        The interval of Wilson (1927) for the chance of the event in each cell, at the level `coverage`.
     axis : CellAxis
         Where the cells lie, and what that axis shows.
+    answer : Answer or None
+        What is said of all rows together.
+    curves : list of Overlay
+        What is drawn over the cells; see `add_curve`.
+    beside : tuple of ReliabilityDisplay
+        The other models in the same axes.
     coverage : float
+    lines : tuple of str
+        What stands above the axes where there is no answer.
+    cells : str
+        The binning, in words for the caption.
+    lens : Lens
+    seen : Sample, optional
+        The sample as seen through the lens, on which `add_curve` evaluates estimators.
     name : str, optional
-        Name of the model, for the title.
+        Name of the model, for the title or the legend.
 
     Attributes
     ----------
@@ -59,7 +87,13 @@ class ReliabilityDisplay(SampleDisplay):
         The points of all cells.
     outside_ : matplotlib Line2D or None
         The points outside their bars, drawn once more; None if there are none.
+    clipped_ : matplotlib Line2D or None
+        Marks at points that lie at 0 or 1 and are drawn at the edge of a logit scale; None if there are none.
     bars_ : matplotlib LineCollection
+    intervals_ : matplotlib LineCollection or None
+        The intervals, if they were asked for.
+    lines_ : list of matplotlib Line2D
+        The points of each model, where there are several.
     ax_, figure_ : matplotlib Axes, Figure
     counts_ax_ : matplotlib Axes
         The small axes of the counts.
@@ -71,6 +105,8 @@ class ReliabilityDisplay(SampleDisplay):
     >>> display = cs.ReliabilityDisplay.from_sample(sample, cs.FixedEdges([0, 0.5, 1]))
     >>> display.deviation.round(4)
     array([0.0333, 0.2667])
+    >>> print(*display.answer.lines, sep="; ")
+    claims 51.7 %, happens 66.7 %: could be noise; ECE 0.15, noise alone 0.20; n = 6
     """
 
     mean_prediction: Floats
@@ -78,9 +114,18 @@ class ReliabilityDisplay(SampleDisplay):
     count: Floats
     low: Floats
     high: Floats
+    wilson_low: Floats
+    wilson_high: Floats
     _: KW_ONLY
     axis: CellAxis
     coverage: float
+    answer: Answer | None
+    lines: tuple[str, ...] = ()
+    curves: list[Overlay] = field(default_factory=list)
+    beside: tuple[ReliabilityDisplay, ...] = ()
+    cells: str = ""
+    lens: Lens = CANONICAL
+    seen: Sample | None = None
     name: str | None = None
 
     default_binning: ClassVar[Binning] = EqualMass(15)
@@ -96,20 +141,172 @@ class ReliabilityDisplay(SampleDisplay):
         size, deviation = self.mean_outcome + self.mean_prediction, self.deviation
         return above_rounding(np.maximum(self.low - deviation, deviation - self.high), size) > 0
 
+    @classmethod
+    def from_samples(
+        cls,
+        samples: Mapping[str, Sample],
+        binning: Binning | None = None,
+        *,
+        lens: Lens = CANONICAL,
+        n_resamples: int = 999,
+        coverage: float = 0.9,
+        rng: RNG = None,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> ReliabilityDisplay:
+        """Compute and draw several models in the same axes, each in its own colour and with its own marker.
+
+        Parameters
+        ----------
+        samples : {name: Sample}
+            At most eight; beyond, `side_by_side` has axes for each.
+        binning, lens, n_resamples, coverage, rng
+            As for `from_sample`, for all models.
+        ax, name, **kwargs
+            As for `plot`; the name is the title.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            That of the first model, with the others in `beside`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If `samples` is no mapping, or has no or more than eight names, and as for `from_sample`.
+        """
+        _expect_models(samples)
+        first, *others = (
+            cls.compute(
+                sample, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=str(model)
+            )
+            for model, sample in samples.items()
+        )
+        return replace(first, beside=tuple(others)).plot(ax, name="" if name is None else name, **kwargs)
+
+    @classmethod
+    def of_classes(
+        cls,
+        sample: Sample,
+        binning: Binning | None = None,
+        *,
+        classes: Iterable[Hashable] | None = None,
+        n_resamples: int = 999,
+        coverage: float = 0.9,
+        rng: RNG = None,
+    ) -> list[ReliabilityDisplay]:
+        """Compute a diagram for each class, for ``side_by_side(ReliabilityDisplay.of_classes(sample))``.
+
+        Parameters
+        ----------
+        sample : Sample
+        binning : Binning, optional
+        classes : labels, optional
+            By default all, up to twenty.
+        n_resamples, coverage, rng
+            As for `from_sample`.
+
+        Returns
+        -------
+        list of ReliabilityDisplay
+            Seen through ``ClassWise(label)``, under the name of the label; nothing is drawn.
+        """
+        check_sample(sample)
+        labels = list(sample.predictions.classes if classes is None else classes)
+        if classes is None and len(labels) > _MOST_CLASSES:
+            raise ValueError(
+                f"the sample has {len(labels)} classes, too many for one figure: name up to {_MOST_CLASSES} of them, "
+                f"for example classes={labels[:3]!r}."
+            )
+        options: dict[str, Any] = {"n_resamples": n_resamples, "coverage": coverage, "rng": rng}
+        return [cls.compute(sample, binning, lens=ClassWise(each), name=str(each), **options) for each in labels]
+
+    @classmethod
+    def from_result(
+        cls, result: CalibrationBand, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any
+    ) -> ReliabilityDisplay:
+        """Draw a `CalibrationBand`: the band, perfect calibration, and the counts, without cells."""
+        if not isinstance(result, CalibrationBand):
+            raise TypeError(f"a reliability diagram is drawn of a CalibrationBand, got a {type(result).__name__}.")
+        nothing, weights = np.empty(0), result.count.astype(float)
+        rows = histograms(result.prediction, weights)
+        scale = drawing.crowded(result.prediction, weights)
+        span = float(result.prediction.min()), float(result.prediction.max())
+        axis = CellAxis(nothing, None, "the event", False, scale, rows, span)
+        level = percent(result.confidence_level)
+        where = "leaves" if result.rejects_calibration else "stays inside"
+        bounds = result.bounds(1)
+        size = (
+            "the chance does not rise" if result.rejects_monotonicity else f"ECE {bounds.low:.2g} to {bounds.high:.2g}"
+        )
+        lines = (f"the diagonal {where} the {level} band", f"{size}; n = {result.n:,}")
+        curves = [overlay(result, None, result.lens)]
+        display = cls(
+            *(nothing,) * 7, axis=axis, coverage=result.confidence_level, answer=None, lines=lines, curves=curves,
+            lens=result.lens, name=name,
+        )  # fmt: skip
+        return display.plot(ax, **kwargs)
+
+    def add_curve(self, curve: Any, *, label: str | None = None) -> ReliabilityDisplay:
+        """Draw a curve over the cells; it is computed here, and drawn at once if the diagram is.
+
+        Parameters
+        ----------
+        curve : Estimator, curve, CalibrationBand or SyntheticModel
+            ``LOESS()``, ``CalibrationBelt()``, ``IsotonicCurve()`` or the value of one of them on what is seen through
+            the lens; what `calibration_band` returns; or the world that the sample was drawn from, whose truth is
+            drawn.
+        label : str, optional
+            For the legend.
+
+        Returns
+        -------
+        ReliabilityDisplay
+            Itself.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is something else, or is not a function of what the diagram has along its axis.
+        """
+        self.curves.append(overlay(curve, self.seen, self.lens, label))
+        if hasattr(self, "ax_"):
+            drawn = drawing.draw_curve(self.ax_, self.curves[-1], len(self.curves) - 1, self._frame)
+            self._handles.append(drawn)
+            if self.ax_.get_legend() is not None:
+                legend_below(self.ax_, self._handles)
+        return self
+
     def plot(
-        self, ax: Axes | None = None, *, kind: Kind = "deviation", name: str | None = None, **kwargs: Any
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Kind = "classical",
+        scale: Scale | Literal["auto"] = "auto",
+        interval: Literal["wilson"] | None = None,
+        legend: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
     ) -> ReliabilityDisplay:
         """Draw the diagram.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        kind : {"deviation", "classical"}
-            Mean outcome minus mean prediction around zero (Vaicenavicius et al. 2019, Figure 4), or mean outcome
-            against mean prediction around the diagonal.
+            By default the axes of a new figure. The strip of counts lies within these axes, the legend below and the
+            answer above them: a figure with several needs ``layout="constrained"`` or ``tight_layout``.
+        kind : {"classical", "deviation"}
+            Mean outcome against mean prediction around the diagonal, or, given a variable, both means against the
+            variable; or mean outcome minus mean prediction around zero (Vaicenavicius et al. 2019, Figure 4).
+        scale : {"auto", "linear", "logit"}
+            Of probabilities. "auto" is "logit" where more than half of the predictions lie below 0.1 or above 0.9: a
+            linear axis hides them there. Points at 0 and 1 are drawn at the edge of a logit scale and marked.
+        interval : {None, "wilson"}
+            Whether to draw the interval of Wilson (1927) around each point besides the bars around calibration.
+        legend : bool
         name : str, optional
-            Title; by default the one given when the display was made.
+            Title; by default the name given when the display was made.
         **kwargs
             Options of ``Axes.plot`` for the points.
 
@@ -118,229 +315,174 @@ class ReliabilityDisplay(SampleDisplay):
         ReliabilityDisplay
             Itself.
         """
-        if kind not in ("deviation", "classical"):
-            raise ValueError(f"kind is {kind!r}, but it must be 'deviation' or 'classical'.")
-        if ax is None:
-            _, ax = plt.subplots(layout="constrained")
-        draw = draw_deviation if kind == "deviation" else draw_classical
-        self.line_, self.outside_, self.bars_, self.counts_ax_ = draw(ax, self, kwargs)
-        title = self.name if name is None else name
-        if title is not None:
-            ax.set_title(title)
+        _one_of("kind", kind, ("classical", "deviation"))
+        _one_of("scale", scale, ("auto", "linear", "logit"))
+        _one_of("interval", interval, (None, "wilson"))
+        frame = drawing.frame_of([self, *self.beside], kind, scale, interval)
+        return self._draw(new_axes(ax, _SIZE), frame, interval=interval, legend=legend, name=name, options=kwargs)
+
+    def _draw(
+        self,
+        ax: Axes,
+        frame: drawing.Frame,
+        *,
+        interval: str | None = None,
+        legend: bool = True,
+        short: bool = False,
+        name: str | None = None,
+        options: dict[str, Any],
+    ) -> ReliabilityDisplay:
+        """Draw within a frame, which several diagrams may share."""
+        self._frame = frame
+        drawing.prepare_axes(ax, self, frame)
+        if self.beside:
+            self._handles, self.lines_ = drawing.draw_models(ax, [self, *self.beside], frame, options)
+            self.line_, self.counts_ax_ = self.lines_[0], drawing.draw_rows(ax, [self, *self.beside], frame)
+        else:
+            found = drawing.draw_cells(ax, self, frame, interval, options)
+            self.line_, self.outside_, self.clipped_, self.bars_, self.intervals_, self._handles = found
+            curves = drawing.shown_curves(self, frame)
+            self._handles += [drawing.draw_curve(ax, each, k, frame) for k, each in enumerate(curves)]
+            self.counts_ax_ = drawing.draw_rows(ax, [self], frame)
+        label_axes(ax, *drawing.axis_labels(self.axis, frame))
+        ax.yaxis.label.set_y(drawing.MIDDLE)
+        answer(
+            ax,
+            (self.name if name is None else name) or None,
+            (self.answer.short,) if short and self.answer else self._lines,
+        )
+        if legend:
+            legend_below(ax, self._handles, columns=1 if self.beside else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     @property
+    def _lines(self) -> tuple[str, ...]:
+        """The answer above the axes; of several models, which one is furthest beyond its noise."""
+        if not self.beside:
+            return self.lines or (self.answer.lines if self.answer else ())
+        answers = [(each.name or "", each.answer) for each in (self, *self.beside) if each.answer]
+        name, worst = max(answers, key=lambda each: each[1].error - each[1].noise)
+        counts = sorted({found.n for _, found in answers})
+        rows = f"n = {counts[0]:,}" if len(counts) == 1 else f"n = {counts[0]:,} to {counts[-1]:,}"
+        if worst.error > worst.noise:
+            return f"furthest beyond noise: {shortened(shown(name), 24)}", rows
+        return "no error is larger than noise alone gives", rows
+
+    @property
     def caption(self) -> str:
         """What the diagram shows, and how to read it."""
-        return (
-            f"Each of {len(self.count)} points is the mean outcome of a cell of the {self.axis.label}. Its bar is "
-            f"where {100 * self.coverage:g} % of points fall if the model is calibrated."
-        )
+        return drawing.caption(self)
 
     @classmethod
     def _of(
         cls, seen: Sample, binning: Binning, lens: Lens, n_resamples: int, coverage: float, rng: RNG, name: str | None
     ) -> ReliabilityDisplay:
-        if seen.predictions.n_classes != 2:
+        predictions = seen.predictions
+        if predictions.n_classes != 2:
             raise ValueError(
-                f"a reliability diagram needs 2 classes, got {seen.predictions.n_classes} through {lens!r}: look "
+                f"a reliability diagram needs 2 classes, got {predictions.n_classes} through {lens!r}: look "
                 "through a lens first, for example lens=TopLabel()."
             )
-        axis = cell_axis(seen.predictions, binning, lens)
-        estimator = HistogramRegression(binning)
-        cells = estimator(seen).isel(label=-1)
-        if seen.predictions.weights is None:
-            shares = exact_bars(seen.predictions, binning, coverage)
-            low, high = (end - cells["mean_prediction"].values for end in shares)
-        else:
-            tail = (1 - coverage) / 2
-            rank = rank_of_limit(n_resamples, tail, "bars", coverage)
-            drawn = Consistency(n_resamples).draw(estimator, seen, as_generator(rng))
-            ordered = np.sort(drawn.samples[..., -1], axis=0)
-            low, high = ordered[rank - 1], ordered[-rank]
-        filled = cells["count"].values > 0
+        cut = binning.cut(predictions)
+        axis = cell_axis(predictions, cut)
+        found = HistogramRegression(binning)(seen).isel(label=-1)
+        noise = noise_of_cells(seen, cut, binning, coverage, n_resamples, as_generator(rng))
+        filled = found["count"].values > 0
         prediction, outcome, count = (
-            cells[each].values[filled] for each in ("mean_prediction", "mean_outcome", "count")
+            found[each].values[filled] for each in ("mean_prediction", "mean_outcome", "count")
         )
+        share = count / count.sum()
+        quantity = "ECE" if axis.over_prediction else "VECE"
+        summary = Answer(
+            len(seen), float(share @ prediction), float(share @ outcome), float(share @ abs(outcome - prediction)),
+            noise.error, noise.pvalue, axis.top, quantity,
+        )  # fmt: skip
         return cls(
-            prediction, outcome, count, low[filled], high[filled], axis=axis.take(filled), coverage=coverage, name=name
+            prediction, outcome, count, noise.low[filled], noise.high[filled],
+            *wilson(outcome, rows_in_effect(predictions, cut)[filled], coverage),
+            axis=axis.take(filled, found["count"].values), coverage=coverage, answer=summary,
+            curves=[overlay(IsotonicCurve(), seen, lens)] if axis.over_prediction else [],
+            cells=repr(binning), lens=lens, seen=seen, name=name,
+        )  # fmt: skip
+
+
+def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
+    if value not in known:
+        raise ValueError(f"{name} is {value!r}, but it must be {' or '.join(map(repr, known))}.")
+
+
+def _expect_models(samples: Any) -> None:
+    if not isinstance(samples, Mapping):
+        raise TypeError(
+            f"samples is a {type(samples).__name__}; pass a sample for each name, for example {{'network': sample}}."
         )
-
-
-# Drawing of a reliability diagram whose numbers are computed.
-
-ReliabilityArtists: TypeAlias = tuple[Line2D, Line2D | None, LineCollection, Axes]
-# Colour-blind readers tell these colours apart (Okabe & Ito 2008); the marker differs too.
-_WITHIN, _OUTSIDE, _BAR, _QUIET = "#0072B2", "#D55E00", "#BFD9EA", "#707070"
-_COUNTS_HEIGHT = 0.13
-_DEVIATION = "observed frequency minus predicted probability\n\u2190 happens less often      happens more often \u2192"
-
-
-def draw_deviation(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> ReliabilityArtists:
-    """Draw deviations around zero."""
-    ax.axhline(0, color="black", linewidth=1, zorder=1)
-    drawn = _draw(ax, display, display.axis.position, np.zeros_like(display.low), options)
-    ax.set_xlabel(display.axis.label)
-    ax.set_ylabel(_DEVIATION)
-    if display.axis.categories is not None:
-        ax.set_xticks(display.axis.position, display.axis.categories)
-    # There is room for the counts below and for words above.
-    heights = np.concatenate([display.deviation, display.low, display.high, [0.0]])
-    span = max(float(np.ptp(heights)), 1e-6)
-    ax.set_ylim(heights.min() - 0.3 * span, heights.max() + 0.38 * span)
-    return drawn
-
-
-def draw_classical(ax: Axes, display: ReliabilityDisplay, options: dict[str, Any]) -> ReliabilityArtists:
-    """Draw mean outcomes against mean predictions, around the diagonal."""
-    ax.plot([0, 1], [0, 1], color="black", linewidth=1, zorder=1)
-    drawn = _draw(ax, display, display.mean_prediction, display.mean_prediction, options)
-    ax.set(xlim=(-0.02, 1.02), ylim=(-0.02 - 1.2 * _COUNTS_HEIGHT, 1.02), aspect="equal")
-    ax.set_yticks(np.linspace(0, 1, 6))
-    ax.set_xlabel(display.axis.event)
-    ax.set_ylabel("observed frequency")
-    return drawn
-
-
-def _draw(
-    ax: Axes, display: ReliabilityDisplay, position: Floats, calibrated: Floats, options: dict[str, Any]
-) -> ReliabilityArtists:
-    """Draw bars and points; the points of a calibrated model scatter around `calibrated`."""
-    bars = ax.vlines(
-        position,
-        calibrated + display.low,
-        calibrated + display.high,
-        color=_BAR,
-        linewidth=7,
-        zorder=2,
-        label=f"where {100 * display.coverage:g} % fall if the model is calibrated",
-    )
-    height = calibrated + display.deviation
-    look: dict[str, Any] = {"color": _WITHIN, "marker": "o", "markersize": 5.5, "linestyle": "none", "zorder": 3}
-    (line,) = ax.plot(position, height, **(look | {"label": "mean of a cell"} | options))
-    outside, found = None, display.outside
-    if found.any():
-        by_chance = f"{100 * (1 - display.coverage):.3g} % of cells by chance"
-        look = {"color": _OUTSIDE, "marker": "D", "markersize": 6.5, "linestyle": "none", "zorder": 4}
-        words = f"outside its bar: more than noise\n({by_chance})"
-        (outside,) = ax.plot(position[found], height[found], **look, label=words)
-    counts = _draw_counts(ax, display, position)
-    ax.legend(loc="upper left", fontsize="small", frameon=False)
-    return line, outside, bars, counts
-
-
-def _draw_counts(ax: Axes, display: ReliabilityDisplay, position: Floats) -> Axes:
-    """Show the rows of each cell at the foot of the axes."""
-    counts = ax.inset_axes((0, 0, 1, _COUNTS_HEIGHT), sharex=ax, zorder=0)
-    counts.vlines(position, 0, display.count, color="#A0A0A0", linewidth=4)
-    counts.set_ylim(0, 1.6 * display.count.max())
-    counts.axis("off")
-    smallest, largest = _count_text(display.count.min()), _count_text(display.count.max())
-    span = smallest if smallest == largest else f"{smallest} to {largest}"
-    counts.text(
-        0.01, 0.95, f"rows in each cell: {span}", transform=counts.transAxes, va="top", color=_QUIET, fontsize="small"
-    )
-    return counts
-
-
-def _count_text(number: float) -> str:
-    return f"{number:,.0f}" if number == round(number) else f"{number:,.4g}"
-
-
-# Where the point of each cell falls if the model is calibrated.
-
-
-def exact_bars(predictions: Predictions, binning: Binning, coverage: float) -> tuple[Floats, Floats]:
-    """Return the ends of the bars from the Poisson-binomial law of the number of events in each cell, without weights.
-
-    The number of events falls below the lower end, and above the upper one, with probability at most (1 - coverage) / 2
-    each. Ends are possible numbers of events, so a bar holds its point with probability `coverage` or more. They are
-    returned as shares of events (L,), NaN in cells without rows.
-
-    >>> import numpy as np
-    >>> import calibstat as cs
-    >>> exact_bars(cs.Sample([0, 1] * 50, np.full(100, 0.3)).predictions, cs.EqualMass(1), 0.9)
-    (array([0.23]), array([0.38]))
-    """
-    cells, tail = binning.cut(predictions), (1 - coverage) / 2
-    laws = CellCounts(predictions.chances[:, 1], cells).laws
-    counts = np.bincount(cells.index, minlength=cells.size)
-    ends = [
-        _ends(first, masses, tail) if n else (np.nan, np.nan) for n, (first, masses) in zip(counts, laws, strict=True)
-    ]
-    low, high = np.array(ends, dtype=float).T / np.maximum(counts, 1)
-    return low, high
-
-
-def _ends(first: int, masses: Floats, tail: float) -> tuple[float, float]:
-    """Return the largest count with at most `tail` below it, and the smallest one with at most `tail` above it."""
-    upto, onwards = np.cumsum(masses), np.cumsum(masses[::-1])
-    limit = tail + ROUNDING  # rounding in sums of probabilities must not widen a bar by an event
-    low = np.searchsorted(upto / upto[-1], limit, side="right")
-    high = np.searchsorted(onwards / onwards[-1], limit, side="right")
-    return float(first + low), float(first + len(masses) - 1 - high)
-
-
-# The axis of the conditioned column, and the place of each cell on it.
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class CellAxis:
-    """The axis along which cells are placed; `event` labels an axis of predicted probabilities.
-
-    `position` (L,) is the mean of the conditioned column in each cell, or 0, 1, 2, ... for named categories.
-    """
-
-    position: Floats
-    label: str
-    event: str
-    categories: tuple[str, ...] | None = None
-
-    def take(self, kept: Bools) -> CellAxis:
-        """Return the axis of the kept cells (L,)."""
-        if self.categories is None:
-            return CellAxis(self.position[kept], self.label, self.event)
-        names = tuple(name for name, stays in zip(self.categories, kept, strict=True) if stays)
-        return CellAxis(np.arange(len(names), dtype=float), self.label, self.event, names)
-
-
-def cell_axis(predictions: Predictions, binning: Binning, lens: Lens) -> CellAxis:
-    """Return the axis for the cells of one conditioned column; refuse several columns."""
-    if len(predictions.keys) != 1:
+    if not 1 <= len(samples) <= len(MODELS):
         raise ValueError(
-            f"a diagram has one axis, but {len(predictions.keys)} columns are conditioned on "
-            f"({predictions.condition}); condition on one of them, for example Given('age')."
+            f"samples has {len(samples)} models, but from 1 to {len(MODELS)} can be told apart in the same axes; "
+            "side_by_side draws each in its own."
         )
-    key, cells = predictions.keys[0], binning.cut(predictions)
-    through = f"\nseen through {lens!r}"
-    event = f"predicted probability of {predictions.classes[-1]} (mean of the cell){through}"
-    label = f"{key} (mean of the cell){through}" if isinstance(key, str) else event
-    if cells.names is not None:
-        return CellAxis(np.arange(cells.size, dtype=float), f"{key}{through}", event, cells.names)
-    weights = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
-    mass = np.bincount(cells.index, weights, minlength=cells.size)
-    total = np.bincount(cells.index, weights * predictions.column(key).values, minlength=cells.size)
-    return CellAxis(ratio(total, mass, empty=np.nan), label, event)
 
 
-# Several reliability diagrams in one picture, on the same scale.
+def side_by_side(
+    displays: Sequence[ReliabilityDisplay],
+    title: str | None = None,
+    *,
+    columns: int | None = None,
+    size: tuple[float, float] | None = None,
+    kind: Kind = "classical",
+    scale: Scale | Literal["auto"] = "auto",
+    interval: Literal["wilson"] | None = None,
+) -> Figure:
+    """Draw several diagrams, each in its own axes on the same scale, with one legend; no window opens.
 
+    Parameters
+    ----------
+    displays : sequence of ReliabilityDisplay
+        From ``ReliabilityDisplay.compute`` for example, or from ``ReliabilityDisplay.of_classes``.
+    title : str, optional
+    columns : int, optional
+        By default up to four.
+    size : (float, float), optional
+        Width and height of each diagram, in inches.
+    kind, scale, interval
+        As for `ReliabilityDisplay.plot`.
 
-def side_by_side(displays: Sequence[ReliabilityDisplay], title: str | None = None) -> Figure:
-    """Draw deviations side by side, under the names of the displays; no window opens."""
-    figure = Figure(figsize=(5.4 * len(displays), 4.6), layout="constrained")
-    axes = figure.subplots(1, len(displays), squeeze=False)[0]
-    for display, ax in zip(displays, axes, strict=True):
-        display.plot(ax)
-    limits = np.array([[ax.get_xlim(), ax.get_ylim()] for ax in axes])
-    low, high = limits[..., 0].min(axis=0), limits[..., 1].max(axis=0)
-    for ax in axes:
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    for ax in axes[1:]:
-        ax.set_ylabel("")
-        ax.tick_params(labelleft=False)
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ValueError
+        If there is no display, or they have different things along their axes.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> sample = cs.Sample([0, 1, 2, 0], [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.1, 0.3, 0.6], [0.4, 0.4, 0.2]])
+    >>> figure = cs.side_by_side(cs.ReliabilityDisplay.of_classes(sample, cs.EqualMass(2)))
+    >>> [ax.get_title("left") for ax in figure.axes]
+    ['0', '1', '2']
+    """
+    displays = list(displays)
+    if not displays:
+        raise ValueError("there is no display to draw; pass one or more.")
+    columns = min(len(displays), 4) if columns is None else at_least_one("columns", columns)
+    n_rows = -(-len(displays) // columns)
+    width, height = size or ((3.4, 3.2) if columns < 3 else (2.4, 2.6))
+    figure = Figure(figsize=(width * columns, height * n_rows + 0.4 + 0.3 * (title is not None)), layout="constrained")
+    frame = drawing.frame_of(displays, kind, scale, interval)
+    for k, display in enumerate(displays):
+        ax = new_axes(figure.add_subplot(n_rows, columns, k + 1))
+        display._draw(ax, frame, interval=interval, legend=False, short=width < 3, options={})
+        if k % columns:
+            ax.set_ylabel("")
+            ax.tick_params(labelleft=False)
+        if k + columns < len(displays):
+            ax.set_xlabel("")
+    handles = {each.get_label(): each for display in displays for each in display._handles}
+    legend_of_figure(figure, list(handles.values()))
     if title is not None:
-        figure.suptitle(title)
+        figure.suptitle(title, fontsize=11, fontweight="bold")
     return figure

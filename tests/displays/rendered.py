@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -13,18 +14,26 @@ SLACK = 1.0  # pixels
 
 def assert_readable(figure: Figure) -> None:
     """Everything lies inside the figure, words do not overlap, and no word or legend lies on a point of the data."""
+    if not hasattr(figure.canvas, "get_renderer"):
+        FigureCanvasAgg(figure)  # a figure that pyplot does not know
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
-    words = _words(figure, renderer)
+    texts = _words(figure, renderer)
+    words = [(text.get_text(), box) for text, box in texts]
     page = figure.bbox
     for text, box in words:
         inside = box.x0 >= -SLACK and box.y0 >= -SLACK and box.x1 <= page.x1 + SLACK and box.y1 <= page.y1 + SLACK
         assert inside, f"{text!r} is cut off: {box} outside {page}"
-    for i, (text, box) in enumerate(words):
-        for other, beside in words[:i]:
+    for i, (text, box) in enumerate(texts):
+        for other, beside in texts[:i]:
             shared = Bbox.intersection(box, beside)
             on = shared is not None and shared.width > SLACK and shared.height > SLACK
-            assert not on, f"{text!r} lies on {other!r}"
+            assert not on or _parallel(text, other), f"{text.get_text()!r} lies on {other.get_text()!r}"
+    for ax, text, box in _words_of_axes(figure, renderer):
+        for other in figure.axes:
+            shared = None if other is ax else Bbox.intersection(box, other.get_window_extent(renderer))
+            on = shared is not None and shared.width > SLACK and shared.height > SLACK
+            assert not on or _share_a_place(ax, other), f"{text!r} runs into the next axes"
     for x, y in _points(figure):
         for text, box in words:
             assert not (box.x0 + SLACK < x < box.x1 - SLACK and box.y0 + SLACK < y < box.y1 - SLACK), (
@@ -32,15 +41,43 @@ def assert_readable(figure: Figure) -> None:
             )
 
 
-def _words(figure: Figure, renderer) -> list[tuple[str, Bbox]]:
+def _words_of_axes(figure: Figure, renderer) -> list[tuple]:
+    """The words around each axes: labels, titles and the answer, which must not run into other axes."""
+    words = [
+        (ax, text)
+        for ax in figure.axes
+        for text in (ax.xaxis.label, ax.yaxis.label, ax.title, ax._left_title, ax._right_title, *ax.texts)
+    ]
+    return [(ax, text.get_text(), text.get_window_extent(renderer)) for ax, text in words if text.get_text().strip()]
+
+
+def _parallel(one: Text, other: Text) -> bool:
+    """Whether slanted words run beside each other, at least the height of a letter apart: their boxes may overlap."""
+    angle = one.get_rotation()
+    if angle % 90 == 0 or other.get_rotation() != angle:
+        return False
+    places = [text.get_transform().transform(text.get_unitless_position()) for text in (one, other)]
+    across, along = places[0] - places[1]
+    turned = np.deg2rad(angle)
+    height = one.get_fontsize() * one.get_figure(root=True).dpi / 72
+    return abs(along * np.cos(turned) - across * np.sin(turned)) > height
+
+
+def _share_a_place(one, other) -> bool:
+    """Axes that lie over each other, as twins do."""
+    shared = Bbox.intersection(one.get_window_extent(), other.get_window_extent())
+    return shared is not None and shared.width > SLACK and shared.height > SLACK
+
+
+def _words(figure: Figure, renderer) -> list[tuple[Text, Bbox]]:
     found = []
     for text in figure.findobj(lambda each: isinstance(each, Text) and each.get_visible() and each.get_text().strip()):
         axis = getattr(text, "axes", None)
         if axis is not None and not axis.get_visible():
             continue
-        found.append((text.get_text(), text.get_window_extent(renderer)))
+        found.append((text, text.get_window_extent(renderer)))
     seen_ticks = _ticks_outside(figure, renderer)
-    return [(text, box) for text, box in found if (text, tuple(box.extents)) not in seen_ticks]
+    return [(text, box) for text, box in found if (text.get_text(), tuple(box.extents)) not in seen_ticks]
 
 
 def _ticks_outside(figure: Figure, renderer) -> set:
@@ -61,18 +98,31 @@ def _ticks_outside(figure: Figure, renderer) -> set:
     return kept - drawn
 
 
+def _along(corners: np.ndarray) -> np.ndarray:
+    """Points of a curve, ten on each of its pieces."""
+    shares = np.linspace(0, 1, 10, endpoint=False)[:, None, None]
+    return np.concatenate([(corners[:-1] * (1 - shares) + corners[1:] * shares).reshape(-1, 2), corners[-1:]])
+
+
 def _points(figure: Figure) -> np.ndarray:
-    found = [np.empty((0, 2))]
-    for ax in figure.axes:
+    found, everywhere = [], [np.empty((0, 2))]
+    for ax in [*figure.axes, *(child for parent in figure.axes for child in parent.child_axes)]:
         lines = [line for line in ax.get_lines() if line.get_transform().contains_branch(ax.transData)]
         for line in lines:
             xy = np.asarray(line.get_xydata(), dtype=float)
             if line.get_marker() not in (None, "", "None", " "):
                 found.append(ax.transData.transform(xy) if len(xy) else np.empty((0, 2)))
+            elif len(xy) > 2:  # a curve; two points are a line that marks something
+                found.append(_along(ax.transData.transform(xy)))
         for each in ax.collections:
             if isinstance(each, PathCollection):
                 found.append(each.get_offset_transform().transform(np.ma.filled(each.get_offsets(), np.nan)))
             elif isinstance(each, LineCollection):
                 found += [ax.transData.transform(segment) for segment in each.get_segments() if len(segment)]
-    points = np.concatenate(found)
-    return points[np.isfinite(points).all(axis=1)]
+        for each in ax.patches:
+            found.append(each.get_transform().transform(each.get_path().vertices))
+        inside = ax.get_window_extent().padded(SLACK)
+        seen = np.concatenate([found.pop() for _ in range(len(found))] or [np.empty((0, 2))])
+        seen = seen[np.isfinite(seen).all(axis=1)]
+        everywhere.append(seen[[inside.contains(*point) for point in seen]])
+    return np.concatenate(everywhere)

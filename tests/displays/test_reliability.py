@@ -9,7 +9,9 @@ from matplotlib import pyplot as plt
 from scipy import stats
 
 import calibstat as cs
-from calibstat.displays.reliability import side_by_side
+from calibstat.displays._probability_axis import ProbabilityTicks, ends
+from displays.rendered import assert_readable
+from suites import slow_but
 
 mpl.use("Agg")
 
@@ -100,7 +102,7 @@ def test_wider_coverage_has_wider_bars(binary):
 
 
 def test_points_outside_their_bars_are_marked(binary):
-    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(6), rng=0)
+    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(6), rng=0, kind="deviation")
     out = (display.deviation < display.low) | (display.deviation > display.high)
     assert out.any()
     np.testing.assert_allclose(display.outside_.get_ydata(), display.deviation[out])
@@ -185,12 +187,13 @@ def test_more_classes_need_a_lens(many):
     display = cs.ReliabilityDisplay.from_sample(many, lens=cs.TopLabel(), rng=0)
     cells = (cs.TopLabel() | cs.HistogramRegression(cs.EqualMass(15)))(many).isel(label=1)
     np.testing.assert_allclose(display.deviation, cells["deviation"])
-    assert "TopLabel()" in display.ax_.get_xlabel()
+    assert display.ax_.get_xlabel() == "confidence"
+    assert "TopLabel()" in display.caption
 
 
 def test_given_a_number_cells_lie_at_its_means(binary):
     lens = cs.TopLabel() | cs.Given("age")
-    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(4), lens=lens, rng=0)
+    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(4), lens=lens, rng=0, kind="deviation")
     seen = lens(binary)
     index, age = cs.EqualMass(4).cut(seen.predictions).index, seen.predictions.variables["age"].values
     np.testing.assert_allclose(display.line_.get_xdata(), [age[index == cell].mean() for cell in range(4)])
@@ -238,7 +241,7 @@ def test_from_estimator_is_named_after_it(binary):
             return np.column_stack([1 - X, X])
 
     display = cs.ReliabilityDisplay.from_estimator(Coin(), binary.predictions.event, binary.outcomes, rng=0)
-    assert display.ax_.get_title() == "Coin"
+    assert display.ax_.get_title("left") == "Coin"
     np.testing.assert_allclose(display.deviation, cs.ReliabilityDisplay.compute(binary, rng=0).deviation)
 
 
@@ -246,10 +249,18 @@ def test_options_go_to_the_points(binary):
     display = cs.ReliabilityDisplay.from_sample(binary, rng=0, color="black", marker="s", name="mine")
     assert display.line_.get_color() == "black"
     assert display.line_.get_marker() == "s"
-    assert display.ax_.get_title() == "mine"
+    assert display.ax_.get_title("left") == "mine"
 
 
-@pytest.mark.parametrize(("options", "words"), [({"coverage": 1.0}, "coverage is 1.0"), ({"kind": "bar"}, "'bar'")])
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"coverage": 1.0}, "coverage is 1.0"),
+        ({"kind": "bar"}, "'bar'"),
+        ({"scale": "log"}, "'log'"),
+        ({"interval": "wald"}, "'wald'"),
+    ],
+)
 def test_bad_options(binary, options, words):
     with pytest.raises(ValueError, match=words):
         cs.ReliabilityDisplay.from_sample(binary, **options)
@@ -261,12 +272,326 @@ def test_side_by_side_has_one_scale(binary):
         cs.ReliabilityDisplay.compute(sample, cs.EqualMass(5), rng=0, name=name)
         for name, sample in {"raw": binary, "squared": cs.Sample(binary.outcomes, p**2)}.items()
     ]
-    figure = side_by_side(displays, "both")
+    figure = cs.side_by_side(displays, "both", kind="deviation")
     first, second = (display.ax_ for display in displays)
     assert plt.get_fignums() == []
     assert first.get_ylim() == second.get_ylim()
     assert first.get_xlim() == second.get_xlim()
-    assert [first.get_title(), second.get_title(), figure.get_suptitle()] == ["raw", "squared", "both"]
+    assert [first.get_title("left"), second.get_title("left"), figure.get_suptitle()] == ["raw", "squared", "both"]
     for display in displays:
         low, high = first.get_ylim()
         assert ((display.deviation > low) & (display.deviation < high)).all()
+
+
+# The logit scale.
+
+
+def crowded(n=2000, seed=3):
+    """Confidences near 1, some exactly 1, of a model that is too sure."""
+    rng = np.random.default_rng(seed)
+    confidence = 1 - rng.beta(0.4, 8, n)
+    return cs.Sample.from_confidence(rng.random(n) < confidence**1.5, np.where(confidence > 0.9999, 1.0, confidence))
+
+
+def test_predictions_that_crowd_have_a_logit_scale(binary):
+    assert cs.ReliabilityDisplay.from_sample(crowded(), rng=0).ax_.get_xscale() == "logit"
+    assert cs.ReliabilityDisplay.from_sample(binary, rng=0).ax_.get_xscale() == "linear"
+    chosen = cs.ReliabilityDisplay.from_sample(binary, rng=0, scale="logit", kind="deviation").ax_
+    assert (chosen.get_xscale(), chosen.get_yscale()) == ("logit", "linear")
+
+
+def test_the_diagonal_and_the_data_are_right_on_a_logit_scale():
+    """The line of calibration holds every point whose mean outcome is its mean prediction."""
+    display = cs.ReliabilityDisplay.from_sample(crowded(), cs.EqualMass(8), rng=0, scale="logit")
+    diagonal = next(line for line in display.ax_.get_lines() if line.get_zorder() == 1)
+    on_page = display.ax_.transData.transform(diagonal.get_xydata())
+    middle = display.ax_.transData.transform([[0.9, 0.9], [0.99, 0.99]])
+    slope = np.diff(on_page, axis=0)[0]
+    for point in middle - on_page[0]:
+        assert abs(np.cross(np.append(slope, 0), np.append(point, 0))[2]) < 1e-6 * np.linalg.norm(slope) ** 2
+    inside = (display.mean_outcome > 0) & (display.mean_outcome < 1)
+    np.testing.assert_allclose(display.line_.get_ydata()[inside], display.mean_outcome[inside])
+
+
+def test_values_at_0_and_1_are_drawn_at_the_edge_and_marked():
+    p = np.repeat([0.0, 0.02, 0.97, 1.0], 50)
+    sample = cs.Sample(np.repeat([0, 0, 1, 1], 50), p)
+    display = cs.ReliabilityDisplay.from_sample(sample, cs.UniqueValues(), scale="logit", rng=0)
+    x, y = display.line_.get_data()
+    assert len(x) == 4
+    low, high = display.ax_.get_xlim()
+    assert (low < x).all()
+    assert (x < high).all()
+    assert (y[:2] < 0.02).all()
+    assert (y[2:] > 0.97).all()
+    assert display.clipped_ is not None
+    np.testing.assert_array_equal(display.mean_outcome, [0, 0, 1, 1])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "beyond the edge" in labels
+    assert cs.ReliabilityDisplay.from_sample(sample, cs.UniqueValues(), scale="linear", rng=0).clipped_ is None
+
+
+def test_an_edge_is_no_nearer_than_a_row_can_tell():
+    values = [np.array([1e-6, 0.5, 0.999])]
+    assert ends(values, "logit", 100) == (0.002, 0.998)
+    assert ends(values, "logit", 10_000) == (1e-4, 1 - 5e-4)
+    assert ends(values, "linear", 100) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.4, 0.6), (0.3, 0.999), (1e-5, 0.2), (0.01, 0.99999)])
+def test_ticks_of_a_logit_axis_lie_inside_and_apart(low, high):
+    ticks = np.array(ProbabilityTicks("logit", low, high).tick_values(low, high))
+    assert len(ticks) >= 2
+    assert ((ticks >= low) & (ticks <= high)).all()
+    assert (np.diff(np.log(ticks / (1 - ticks))) > 0.2).all()
+
+
+# The answer above, the interval and the counts.
+
+
+def test_the_answer_is_that_of_the_estimators(binary):
+    display = cs.ReliabilityDisplay.compute(binary, cs.EqualMass(8))
+    answer, test = display.answer, cs.calibration_test(binary, cs.ECE(cs.EqualMass(8)), rng=0)
+    assert answer.error == pytest.approx(test.statistic, abs=1e-12)
+    assert answer.noise == pytest.approx(test.null_mean, rel=1e-9)
+    assert answer.claimed == pytest.approx(binary.predictions.event.mean())
+    assert answer.happened == pytest.approx(binary.outcomes.mean())
+    assert answer.lines[0].endswith("too high")
+
+
+@pytest.mark.slow
+def test_the_words_speak_of_noise_where_it_may_be_all():
+    """In 200 calibrated worlds the word for a direction appears in at most about 5 %; the negative control has it."""
+    rng, named = np.random.default_rng(5), 0
+    for _ in range(200):
+        p = rng.random(40)
+        answer = cs.ReliabilityDisplay.compute(cs.Sample((rng.random(40) < p).astype(int), p), cs.EqualMass(2)).answer
+        named += answer.word != "could be noise"
+    assert named <= 200 * 0.05 + 4 * np.sqrt(200 * 0.05 * 0.95)
+    p = rng.random(400)
+    off = cs.ReliabilityDisplay.compute(cs.Sample((rng.random(400) < p**2).astype(int), p)).answer
+    assert off.word == "too high"
+
+
+def test_the_answer_with_weights_agrees_with_the_one_without(binary):
+    weighted = cs.Sample(binary.outcomes, binary.predictions.event, sample_weight=np.full(400, 2.0))
+    one, other = (cs.ReliabilityDisplay.compute(each, cs.EqualMass(8), rng=0).answer for each in (binary, weighted))
+    assert other.error == pytest.approx(one.error)
+    assert other.noise == pytest.approx(one.noise, rel=0.06)
+    assert (one.pvalue < 0.05) == (other.pvalue < 0.05)
+
+
+def test_wilson_intervals_are_those_of_scipy(binary):
+    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(8), interval="wilson", rng=0)
+    for k, segment in enumerate(display.intervals_.get_segments()):
+        n = int(display.count[k])
+        events = round(display.mean_outcome[k] * n)
+        found = stats.binomtest(events, n).proportion_ci(0.9, method="wilson")
+        np.testing.assert_allclose(segment[:, 1], [found.low, found.high], atol=1e-10)
+    assert cs.ReliabilityDisplay.from_sample(binary, rng=0).intervals_ is None
+
+
+@pytest.mark.parametrize("scale", ["linear", "logit"])
+def test_the_strip_holds_all_rows(scale):
+    sample = crowded()
+    display = cs.ReliabilityDisplay.from_sample(sample, scale=scale, rng=0)
+    (stairs,) = display.counts_ax_.patches
+    shares, edges, _ = stairs.get_data()
+    assert shares.sum() == pytest.approx(1)
+    p = np.clip(sample.predictions.event, edges[0], edges[-1])
+    middle = (edges[:-1] + edges[1:]) / 2
+    at = 30
+    inside = (p > edges[at]) & (p < edges[at + 1])
+    assert shares[at] == pytest.approx(inside.mean(), abs=1.5 / len(p)), middle[at]
+    assert display.counts_ax_.get_xlim() == display.ax_.get_xlim()
+
+
+def test_given_a_variable_both_means_are_drawn_against_it(binary):
+    lens = cs.Given("age")
+    display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(4), lens=lens, rng=0)
+    index, age = cs.EqualMass(4).cut(lens(binary).predictions).index, binary.predictions.variables["age"].values
+    claims = next(line for line in display.ax_.get_lines() if line.get_label() == "mean prediction")
+    for line, values in ((display.line_, binary.outcomes), (claims, binary.predictions.event)):
+        np.testing.assert_allclose(line.get_xdata(), [age[index == k].mean() for k in range(4)])
+        np.testing.assert_allclose(line.get_ydata(), [values[index == k].mean() for k in range(4)])
+    assert display.answer.quantity == "VECE"
+
+
+# Curves.
+
+
+def test_curves_are_drawn_as_computed(binary):
+    display = cs.ReliabilityDisplay.from_sample(binary, rng=0)
+    isotonic = cs.IsotonicCurve()(binary)
+    drawn = next(line for line in display.ax_.get_lines() if line.get_label() == "isotonic curve")
+    np.testing.assert_allclose(np.interp(isotonic.prediction, *drawn.get_data()), isotonic.recalibrated, atol=1e-12)
+    local = cs.LOESS(n_points=20)(binary)
+    display.add_curve(cs.LOESS(n_points=20)).add_curve(cs.CalibrationBelt(), label="a belt")
+    smooth = next(line for line in display.ax_.get_lines() if line.get_label() == "LOESS, 95 %")
+    np.testing.assert_allclose(smooth.get_data(), [local.x, local.outcome])
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels[-3:] == ["isotonic curve", "LOESS, 95 %", "a belt"]
+    assert "local regression" in display.caption
+
+
+def test_the_truth_of_a_world_is_its_calibration_function():
+    world = cs.generators.BetaPredictions(1, 1, recalibration=cs.generators.Slope(0.6))
+    display = cs.ReliabilityDisplay.from_sample(world.sample(300, rng=0), rng=0).add_curve(world)
+    truth = next(line for line in display.ax_.get_lines() if line.get_label() == "truth")
+    np.testing.assert_allclose(truth.get_ydata(), world.calibration_function(truth.get_xdata()), atol=1e-9)
+
+
+def test_a_band_lies_under_the_cells_and_is_a_picture_of_its_own(binary):
+    band = cs.calibration_band(binary)
+    display = cs.ReliabilityDisplay.from_sample(binary, rng=0).add_curve(band)
+    assert "band, 95 %" in [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    alone = band.plot()
+    (drawn,) = alone.ax_.collections[-1:]
+    assert alone.count.size == 0
+    low, high = drawn.get_paths()[0].vertices[:, 1].min(), drawn.get_paths()[0].vertices[:, 1].max()
+    assert low == pytest.approx(band.lower[0] if band.lower[0] == 0 else 0.0, abs=1e-9)
+    assert high == pytest.approx(1.0, abs=1e-9)
+    assert "95 % band" in alone.ax_.texts[0].get_text()
+
+
+@pytest.mark.parametrize(
+    ("curve", "error", "words"),
+    [
+        (3, TypeError, "a curve is a int; pass an IsotonicCurve"),
+        (cs.CalibrationBelt(), ValueError, "function of the prediction"),
+        (cs.IsotonicCurve(), ValueError, "add LOESS"),
+    ],
+)
+def test_other_curves_are_refused(binary, curve, error, words):
+    lens = cs.Given("age") if isinstance(curve, cs.IsotonicCurve) else cs.Canonical()
+    display = cs.ReliabilityDisplay.compute(binary, cs.EqualMass(4), lens=lens)
+    if isinstance(curve, cs.CalibrationBelt):
+        display = cs.ReliabilityDisplay.compute(binary, cs.EqualMass(4), lens=cs.Given("age"))
+        curve = curve(binary)
+    with pytest.raises(error, match=words):
+        display.add_curve(curve)
+
+
+# Several models, and several axes.
+
+
+def test_several_models_have_one_legend_and_their_own_looks(binary):
+    p = binary.predictions.event
+    samples = {"raw": binary, "squared": cs.Sample(binary.outcomes, p**2)}
+    display = cs.ReliabilityDisplay.from_samples(samples, cs.EqualMass(5), rng=0, name="Two models")
+    first, second = display.lines_
+    assert first.get_color() != second.get_color()
+    assert first.get_marker() != second.get_marker()
+    np.testing.assert_allclose(second.get_xdata(), display.beside[0].mean_prediction)
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert [label.split(":")[0] for label in labels[:2]] == ["raw", "squared"]
+    assert display.ax_.get_title("left") == "Two models"
+    assert "furthest beyond noise: raw" in display.ax_.texts[0].get_text()
+    assert "squared" in display.caption
+
+
+@pytest.mark.parametrize(
+    ("samples", "error", "words"),
+    [([1], TypeError, "a list; pass a sample for each name"), ({}, ValueError, "0 models, but from 1 to 8")],
+)
+def test_models_are_a_mapping(samples, error, words):
+    with pytest.raises(error, match=words):
+        cs.ReliabilityDisplay.from_samples(samples)
+
+
+def test_classes_have_a_diagram_each(many):
+    displays = cs.ReliabilityDisplay.of_classes(many, cs.EqualMass(5), classes=[0, 2])
+    assert [display.name for display in displays] == ["0", "2"]
+    cells = (cs.ClassWise(2) | cs.HistogramRegression(cs.EqualMass(5)))(many).isel(label=1)
+    np.testing.assert_allclose(displays[1].mean_outcome, cells["mean_outcome"])
+    figure = cs.side_by_side(cs.ReliabilityDisplay.of_classes(many, cs.EqualMass(5)), "Four classes")
+    assert len({ax.get_xlim() for ax in figure.axes}) == 1
+    assert len(figure.legends) == 1
+    with pytest.raises(ValueError, match="no display"):
+        cs.side_by_side([])
+
+
+def test_many_classes_must_be_named():
+    rng = np.random.default_rng(0)
+    sample = cs.Sample(rng.integers(0, 30, 60), rng.dirichlet(np.ones(30), 60), labels=range(30))
+    with pytest.raises(ValueError, match=r"30 classes.* classes=\[0, 1, 2\]"):
+        cs.ReliabilityDisplay.of_classes(sample)
+
+
+# What a reader sees.
+
+
+def hard_cases():
+    rng = np.random.default_rng(4)
+    p = rng.beta(0.3, 30, 5000)
+    few = rng.uniform(0.3, 0.7, 60)
+    groups = rng.choice(["a group with a long name", "another one", "the third", "the rest of them"], 5000)
+    variables = {"where they live": groups, "time since the first visit": rng.lognormal(size=5000)}
+    return {
+        "crowded": (crowded(), {}),
+        "rare": (cs.Sample((rng.random(5000) < 1.5 * p).astype(int), p), {}),
+        "few": (cs.Sample((rng.random(60) < few).astype(int), few), {"binning": cs.EqualMass(5)}),
+        "categories": (
+            cs.Sample((rng.random(5000) < p).astype(int), p, variables=variables),
+            {"binning": cs.Categories(), "lens": cs.Given("where they live")},
+        ),
+        "variable": (
+            cs.Sample((rng.random(5000) < p).astype(int), p, variables=variables),
+            {"lens": cs.Given("time since the first visit")},
+        ),
+        "zeros and ones": (
+            cs.Sample([0, 1] * 40, [0.0, 1.0] * 40),
+            {"binning": cs.UniqueValues()},
+        ),
+    }
+
+
+COLUMN, SLIDE = (3.3, 4.0), (9.6, 5.4)
+CASES = ["crowded", "rare", "few", "categories", "variable", "zeros and ones"]
+
+
+@pytest.mark.parametrize(
+    ("case", "size"),
+    slow_but(
+        [("crowded", COLUMN), ("categories", COLUMN)], [(case, size) for case in CASES for size in (COLUMN, SLIDE)]
+    ),
+)
+def test_pictures_are_readable(case, size):
+    sample, options = hard_cases()[case]
+    figure = plt.figure(figsize=size, layout="constrained")
+    display = cs.ReliabilityDisplay.from_sample(
+        sample, ax=figure.subplots(), name="A <$50K model for $5", interval="wilson", rng=0, **options
+    )
+    assert_readable(figure)
+    assert display.ax_.get_legend().get_window_extent().y1 <= display.ax_.get_window_extent().y0
+
+
+@pytest.mark.slow
+def test_curves_models_bands_and_classes_are_readable(binary, many):
+    display = cs.ReliabilityDisplay.from_sample(binary, rng=0).add_curve(cs.LOESS()).add_curve(cs.CalibrationBelt())
+    assert_readable(display.figure_)
+    samples = {f"a model with a long name, number {k}": binary for k in range(8)}
+    assert_readable(cs.ReliabilityDisplay.from_samples(samples, cs.EqualMass(5), rng=0, name="Eight").figure_)
+    assert_readable(cs.calibration_band(binary).plot().figure_)
+    assert_readable(cs.side_by_side(cs.ReliabilityDisplay.of_classes(many, cs.EqualMass(5)), "Four classes"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("layout", ["constrained", "tight"])
+def test_subplots_keep_all_words_to_themselves(layout, binary):
+    figure, axes = plt.subplots(2, 2, figsize=(9, 9), layout=layout)
+    for ax, sample in zip(axes.flat, (crowded(), binary, crowded(300), binary), strict=True):
+        display = cs.ReliabilityDisplay.from_sample(sample, ax=ax, name="A name of a model", rng=0)
+    figure.canvas.draw()
+    strip, ax = display.counts_ax_.get_window_extent(), display.ax_.get_window_extent()
+    assert strip.y0 >= ax.y0 - 1
+    assert strip.y1 <= ax.y1
+    assert_readable(figure)
+
+
+@pytest.mark.slow
+def test_it_is_written_as_vectors(binary, tmp_path):
+    display = cs.ReliabilityDisplay.compute(binary, rng=0)
+    for suffix in ("pdf", "svg"):
+        display.save(tmp_path / f"picture.{suffix}")
+        assert (tmp_path / f"picture.{suffix}").stat().st_size > 1000

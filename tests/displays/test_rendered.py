@@ -40,3 +40,34 @@ def test_words_on_words_are_found(ax):
         ax.text(0.2, 0.8, "twice")
     with pytest.raises(AssertionError, match="lies on 'twice'"):
         assert_readable(ax.figure)
+
+
+def test_words_on_a_curve_are_found(ax):
+    ax.plot([0, 0.5, 1], [0.2, 0.2, 0.2])
+    ax.text(0.25, 0.2, "on the curve", va="center", ha="center")
+    with pytest.raises(AssertionError, match="on a point"):
+        assert_readable(ax.figure)
+
+
+def test_words_that_run_into_the_next_axes_are_found():
+    figure, (left, right) = plt.subplots(1, 2, figsize=(6, 3))
+    left.set_xlabel("a label that is as long as a sentence about the axis of a picture")
+    right.set_xticks([])
+    left.xaxis.set_label_coords(0.9, 0.5)
+    with pytest.raises(AssertionError, match=r"runs into|cut off|lies on"):
+        assert_readable(figure)
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(("apart", "readable"), [(0.4, True), (0.02, False)])
+def test_slanted_words_may_run_beside_each_other(apart, readable):
+    figure, ax = plt.subplots(figsize=(4, 4))
+    ax.plot([0, 1], [1, 0], "o")
+    for k in range(2):
+        ax.text(0.1 + apart * k, 0.3, "slanted words", rotation=45, rotation_mode="anchor")
+    if readable:
+        assert_readable(figure)
+    else:
+        with pytest.raises(AssertionError, match="lies on"):
+            assert_readable(figure)
+    plt.close(figure)
