@@ -8,9 +8,9 @@ from calibstat.auditing.audit import subgroup_audit as subgroup_audit
 from calibstat.auditing.curves import EqualCurvesTest as EqualCurvesTest
 from calibstat.auditing.curves import equal_curves_test as equal_curves_test
 from calibstat.auditing.groups import LeftOut as LeftOut
-from calibstat.auditing.learner import LeafFinding as LeafFinding
 from calibstat.auditing.learner import LearnerAudit as LearnerAudit
 from calibstat.auditing.learner import learner_audit as learner_audit
+from calibstat.auditing.leaves import LeafFinding as LeafFinding
 from calibstat.auditing.scan import CellFinding as CellFinding
 from calibstat.auditing.scan import VariableFinding as VariableFinding
 from calibstat.auditing.scan import VariableScan as VariableScan

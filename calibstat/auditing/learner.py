@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeAlias, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
 from calibstat._text import counted, percent
-from calibstat.auditing.groups import ALL, MISSING, By, Means, PartlyKnown, is_top_label, look_with, sign_words
+from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
+from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, rounded, table_of_leaves
+from calibstat.binnings.tree_leaves import Box, arrays_of, boxes
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
@@ -19,16 +21,13 @@ from calibstat.draws.streams import ClusterCount, clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
-from calibstat.inference.finite import chance_bounds
-from calibstat.inference.results import Result, RowCounts, noted, picked, plain, pvalue_cell, small_pvalue
+from calibstat.inference.results import Result, RowCounts, noted, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency, Sequential
 from calibstat.nulls.multiplier import Multiplier
 
-# So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
-_LEVELS = 50
 # The default: few trees with leaves of many rows, since residuals are mostly noise.
 _BOOSTING = {"max_iter": 30, "max_leaf_nodes": 31, "min_samples_leaf": 100, "early_stopping": False}
 # Clusters that a block needs.
@@ -37,8 +36,6 @@ _CLUSTERS = (MINIMUM_CLUSTERS, "clusters")
 _WORTH = 0.03
 # A threshold is rounded if at most this share of the rows changes sides.
 _MOVED = 0.005
-# What was learned, where it describes rows.
-_LEARNED = "learned error"
 # So many variables are named in the first sentence.
 _NAMED = 3
 
@@ -140,19 +137,19 @@ def learner_audit(
     learner, generator, groups = _regressor(learner), as_generator(rng), null.groups
     columns, seen = _look(sample, variables, lens, missing, groups)
     home = _blocks(seen.predictions, groups, n_blocks, min_size, generator)
-    encoded = (feature for name, column in columns.items() for feature in _encoded(name, column))
-    features = [_Feature("prediction", seen.predictions.event), *encoded]
+    known = (feature for name, column in columns.items() for feature in encoded(name, column))
+    features = [Feature("prediction", seen.predictions.event), *known]
     matrix = np.column_stack([each.values for each in features])
     pvalues, learned = _tested(null, learner, matrix, seen, home, generator)
     statistic = -2 * float(np.log(pvalues).sum())
     past, last = home < n_blocks, home == n_blocks
-    boxes = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
-    features.append(_Feature(_LEARNED, learned))
-    boxes += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
-    tail = (1 - confidence_level) / (2 * len(boxes)) if groups is None else None
-    inside = (seen.take(_inside(box, features, last)) for box in boxes)
-    held = [(box, rows) for box, rows in zip(boxes, inside, strict=True) if len(rows)]
-    leaves = [_leaf(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held]
+    where = _boxes(matrix[past], learned[past], seen.predictions.take(past), depth, 2 * min_size)
+    features.append(Feature(LEARNED, learned))
+    where += [{len(features) - 1: ends} for ends in ((0.0, np.inf), (-np.inf, 0.0))]
+    tail = (1 - confidence_level) / (2 * len(where)) if groups is None else None
+    inside = (seen.take(_inside(box, features, last)) for box in where)
+    held = [(box, rows) for box, rows in zip(where, inside, strict=True) if len(rows)]
+    leaves = [LeafFinding.of(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held]
     found = ClusterCount.of(seen.predictions, groups)
     return LearnerAudit(
         statistic=statistic,
@@ -222,47 +219,6 @@ def _blocks(
         )
     home: Ints = rng.permutation(dealt)[codes]
     return home
-
-
-# Features: columns of numbers without holes, and how a range of each is put into words.
-
-
-@dataclass(frozen=True, eq=False)
-class _Feature:
-    """A column (n,): of numbers, or of 0 and 1 for something that has a name, as has its opposite."""
-
-    name: str
-    values: Floats
-    true: str = ""
-    false: str = ""
-
-    def words(self, low: float, high: float) -> str:
-        """Describe the values above `low` and at most `high`."""
-        if self.true:
-            return f"{self.name} {self.true if np.isfinite(low) else self.false}"
-        if np.isfinite(low):
-            return f"{self.name} {low:.15g} to {high:.15g}" if np.isfinite(high) else f"{self.name} above {low:.15g}"
-        return f"{self.name} at most {high:.15g}"
-
-
-def _encoded(name: str, column: PartlyKnown) -> Iterator[_Feature]:
-    """Yield numbers with their median where they are missing, or a column for each frequent level."""
-    variable, known = column.variable, column.known
-    if variable.levels is None:
-        values = np.full(len(known), np.median(variable.values))
-        values[known] = variable.values
-        yield _Feature(name, values)
-        if not known.all():
-            yield _Feature(name, (~known).astype(float), MISSING, "known")
-        return
-    names = (*variable.levels, MISSING)
-    codes = np.full(len(known), len(variable.levels))
-    codes[known] = variable.values
-    counts = np.bincount(codes, minlength=len(names))
-    frequent = [code for code in np.argsort(-counts, kind="stable")[:_LEVELS] if counts[code]]
-    two = frequent if len(frequent) == 2 else []
-    for code in two[:1] or frequent:
-        yield _Feature(name, (codes == code).astype(float), names[code], names[two[1]] if two else f"not {names[code]}")
 
 
 # What is learned, and the statistic that a null draws.
@@ -340,116 +296,23 @@ class _Along(Estimator):
 
 # Where: a shallow tree of what was learned, whose leaves are rules in words, judged on the last block.
 
-_Box: TypeAlias = dict[int, tuple[float, float]]  # the lower (excluded) and the upper end of each feature
 
-
-def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int, min_size: int) -> list[_Box]:
+def _boxes(matrix: Floats, learned: Floats, predictions: Predictions, depth: int, min_size: int) -> list[Box]:
     """Fit a tree to what was learned, and return the conditions of each of its leaves."""
     from sklearn.tree import DecisionTreeRegressor
 
     pruned = {"min_samples_leaf": min_size, "ccp_alpha": _WORTH * np.var(learned)}
     tree = DecisionTreeRegressor(max_depth=depth, random_state=0, **pruned)
     fitted = tree.fit(matrix, learned, sample_weight=predictions.weights).tree_
-    found: list[_Box] = []
-
-    def descend(node: int, box: _Box) -> None:
-        feature, left, right = (
-            int(each[node]) for each in (fitted.feature, fitted.children_left, fitted.children_right)
-        )
-        if left == right:
-            found.append(box)
-            return
-        cut = _rounded(matrix[:, feature], float(fitted.threshold[node]))
-        low, high = box.get(feature, (-np.inf, np.inf))
-        descend(left, box | {feature: (low, min(high, cut))})
-        descend(right, box | {feature: (max(low, cut), high)})
-
-    descend(0, {})
-    return found
+    return boxes(arrays_of(fitted), lambda column, cut: rounded(matrix[:, column], cut, moved=_MOVED))
 
 
-def _rounded(values: Floats, cut: float) -> float:
-    """Return a number of few digits that moves at most one value in 200 to the other side of a cut.
-
-    >>> _rounded(np.array([61.0, 62.0, 63.0]), 62.5), _rounded(np.linspace(0, 1, 1000), 0.31685)
-    (62.0, 0.32)
-    """
-    below = values <= cut
-    texts = (f"{each:.{digits}g}" for digits in range(1, 17) for each in (cut, values[below].max(initial=-np.inf)))
-    return next((float(text) for text in texts if np.mean((values <= float(text)) != below) <= _MOVED), cut)
-
-
-def _inside(box: _Box, features: Sequence[_Feature], unseen: Bools) -> Bools:
+def _inside(box: Box, features: Sequence[Feature], unseen: Bools) -> Bools:
     """Return which of the unseen rows (n,) are in a leaf."""
     inside = unseen.copy()
     for feature, (low, high) in box.items():
         inside &= (features[feature].values > low) & (features[feature].values <= high)
     return inside
-
-
-def _leaf(box: _Box, features: Sequence[_Feature], rows: Sample, top_label: bool, tail: float | None) -> LeafFinding:
-    """Describe the unseen rows of a leaf. Each end of the interval misses by `tail` at most."""
-    means = Means.of(rows)
-    interval = None
-    if tail is not None:
-        low, high = chance_bounds(rows, means.happened, tail)
-        interval = low - means.predicted, high - means.predicted
-    return LeafFinding(
-        conditions=tuple(features[feature].words(*ends) for feature, ends in box.items()),
-        n=len(rows),
-        mean_prediction=means.predicted,
-        mean_outcome=means.happened,
-        confidence_interval=interval,
-        direction=sign_words(means.residual, top_label) if interval and not interval[0] <= 0 <= interval[1] else "",
-    )
-
-
-@final
-@dataclass(frozen=True)
-class LeafFinding:
-    """The finding for one leaf of the tree, or for all rows with one sign of what was learned, on the last block.
-
-    Parameters
-    ----------
-    conditions : tuple of str
-        Which rows these are, in words that hold together; empty for all rows.
-    n : int
-        Rows of the last block.
-    mean_prediction, mean_outcome : float
-        What was predicted and what happened there, on average.
-    confidence_interval : (float, float), optional
-        Of the mean of what happens minus what is predicted; all of them cover together.
-    direction : str
-        In words, where this interval excludes zero; else "".
-    """
-
-    conditions: tuple[str, ...]
-    n: int
-    mean_prediction: float
-    mean_outcome: float
-    confidence_interval: tuple[float, float] | None
-    direction: str
-
-    @property
-    def name(self) -> str:
-        """The conditions in words."""
-        return " and ".join(self.conditions) or ALL
-
-    @property
-    def error(self) -> float:
-        """What happened minus what was predicted, on average."""
-        return self.mean_outcome - self.mean_prediction
-
-    def rank(self) -> tuple[bool, bool, float]:
-        """Order: intervals without zero, leaves of the tree, and the farthest from zero first."""
-        low, high = self.confidence_interval or (self.error, self.error)
-        return not self.direction, self.name.startswith(_LEARNED), -max(low, -high)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values by name; what is not known is None."""
-        low, high = self.confidence_interval or (None, None)
-        known = picked(self, "name n mean_prediction mean_outcome error")
-        return plain({"leaf": known.pop("name")} | known | {"low": low, "high": high, "direction": self.direction})
 
 
 @final
@@ -503,8 +366,8 @@ class LearnerAudit(Result):
 
     _row: ClassVar[str] = "leaf"
     _indexed: ClassVar[bool] = True
-    _text_columns: ClassVar[tuple[int, ...]] = (4,)
-    _width: ClassVar[int | None] = 80
+    _text_columns: ClassVar[tuple[int, ...]] = (5,)
+    _width: ClassVar[int] = 80
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
@@ -534,10 +397,7 @@ class LearnerAudit(Result):
                 f"Evidence of miscalibration {found}, but the {counted(self.n_unseen, 'row')} of the last block alone "
                 "do not show where."
             )
-        first = self.rejected[0]
-        low, high = sorted(map(abs, first.confidence_interval or ()))
-        size = f"{abs(first.error):.3f} ({percent(self.confidence_level)}: {low:.3f} to {high:.3f})"
-        return f"Evidence of miscalibration {found}: {first.direction} by {size} where {first.name}."
+        return f"Evidence of miscalibration {found}: {self.rejected[0].says(self.confidence_level)}."
 
     def _values(self) -> dict[str, Any]:
         return {
@@ -551,16 +411,7 @@ class LearnerAudit(Result):
         return [leaf.to_dict() for leaf in self.leaves]
 
     def _table(self) -> list[list[str]]:
-        rows = [["n", "predicted", "happened", "difference", "where"]]
-        for leaf in self.leaves:
-            difference = f"{leaf.error:+.3f}"
-            if leaf.confidence_interval is not None:
-                low, high = leaf.confidence_interval
-                difference = f"{low:+.3f} to {high:+.3f}" + (" *" if leaf.direction else "  ")
-            first, *more = leaf.conditions or (ALL,)
-            rows.append([str(leaf.n), f"{leaf.mean_prediction:.3f}", f"{leaf.mean_outcome:.3f}", difference, first])
-            rows += [["", "", "", "", f"and {each}"] for each in more]
-        return rows
+        return table_of_leaves(self.leaves, self._width)
 
     def _details(self) -> list[tuple[str, str]]:
         known = self.leaves[0].confidence_interval is not None
@@ -570,6 +421,7 @@ class LearnerAudit(Result):
                 percent(self.confidence_level),
                 "intervals of happened - predicted that cover all together, at every n; * excludes 0" if known else "",
             ),
+            ("noise", "standard deviation of the difference if predictions are calibrated"),
             (
                 "where",
                 "leaves of a tree fitted to what was learned from the other blocks, and all rows with one sign of it, "

@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 import calibstat as cs
-from calibstat.auditing.learner import _blocks, _rounded, learner_audit
+from calibstat.auditing.learner import _blocks, learner_audit
+from calibstat.auditing.leaves import rounded
 from calibstat.inference.finite import chance_bounds
 from calibstat.nulls.multiplier import Multiplier
 
@@ -202,7 +203,7 @@ def test_thresholds_are_written_with_few_digits_and_hardly_move_a_row():
         (np.linspace(0, 1, 2001), 0.4379, 0.44),
         (np.linspace(0, 1, 100), 0.43374, 0.43),
     ]:
-        found = _rounded(np.array(values), cut)
+        found = rounded(np.array(values), cut, moved=0.005)
         assert found == expected
         assert np.mean((np.array(values) <= found) != (np.array(values) <= cut)) <= 0.005
 
