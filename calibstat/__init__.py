@@ -99,6 +99,7 @@ _MODULES = {
     "auditing.learner": ["learner_audit", "LearnerAudit"],
     "auditing.leaves": ["LeafFinding"],
     "auditing.scan": ["scan_variables", "CellFinding", "VariableFinding", "VariableScan"],
+    "interpretability.leaves": ["grow_leaf_table", "leaf_table", "LeafTable"],
     "interpretability.operations": ["average_labels", "merge_cells"],
     "interpretability.properties": ["Properties", "Property", "properties"],
     "interpretability.simplification": ["simplify", "SimplificationPath"],

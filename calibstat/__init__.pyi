@@ -173,6 +173,9 @@ from calibstat.inference.multiplicity import step_down as step_down
 from calibstat.inference.results import CalibrationTest as CalibrationTest
 from calibstat.inference.results import Estimate as Estimate
 from calibstat.inference.test import calibration_test as calibration_test
+from calibstat.interpretability.leaves import LeafTable as LeafTable
+from calibstat.interpretability.leaves import grow_leaf_table as grow_leaf_table
+from calibstat.interpretability.leaves import leaf_table as leaf_table
 from calibstat.interpretability.operations import average_labels as average_labels
 from calibstat.interpretability.operations import merge_cells as merge_cells
 from calibstat.interpretability.properties import Properties as Properties

@@ -61,7 +61,7 @@ LAYERS = {
     "sweeps": WORLDS,
     "comparisons": WORLDS,
     "planning": WORLDS,
-    "interpretability": WORLDS,
+    "interpretability": WORLDS | {"auditing"},
     "auditing": JUDGED,
     "monitoring": JUDGED,
     "cli": WORLDS
@@ -117,6 +117,7 @@ INSIDE = {
     ("displays/trajectory.py", "xarray"),
     ("estimators/histogram.py", "xarray"),
     ("inference/results.py", "pandas"),
+    ("interpretability/leaves.py", "calibstat.calibrators.trees"),
     ("inference/test.py", "calibstat.estimators.panels"),
     ("inference/test.py", "calibstat.inference.multiple"),
     ("inference/results.py", "xarray"),

@@ -31,6 +31,7 @@ WITHOUT_EXAMPLE = {
     "EqualCurvesTest",
     "GroupFinding",
     "LeafFinding",
+    "LeafTable",
     "LearnerAudit",
     "LeftOut",
     "NotExact",

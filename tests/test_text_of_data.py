@@ -69,6 +69,7 @@ COMMANDS = [
     ("audit", "--by", "=g*"),
     ("audit", "--by", f"h{ESCAPES}"),
     ("scan", "--variables", "=g*"),
+    ("leaves", "--variables", "=g*", "--min-size", "5"),
     ("monitor", "--order", "y"),
     ("plan", "--ece", "0.1", "--runs", "20", "--max-n", "50"),
     (f"te{ESCAPES}st",),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from textwrap import wrap
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +16,7 @@ from calibstat.binnings.tree_leaves import Box
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import Sample
 from calibstat.inference.finite import chance_bounds
-from calibstat.inference.results import hang, picked, plain
+from calibstat.inference.results import picked, plain
 
 # So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
 _LEVELS = 50
@@ -177,6 +178,6 @@ def table_of_leaves(leaves: Sequence[LeafFinding], width: int) -> list[list[str]
     found = rows[:1]
     for leaf, row in zip(leaves, rows[1:], strict=True):
         first, *more = leaf.conditions or (ALL,)
-        lines = [line for each in (first, *(f"and {each}" for each in more)) for line in hang("", each, 2, left)]
-        found += [[*row[:-1], lines[0].strip()], *([""] * 5 + [line.strip()] for line in lines[1:])]
+        lines = [line for each in (first, *(f"and {each}" for each in more)) for line in wrap(each, left)]
+        found += [[*row[:-1], lines[0]], *([*[""] * 5, line] for line in lines[1:])]
     return found

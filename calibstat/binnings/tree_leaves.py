@@ -65,9 +65,9 @@ class TreeLeaves(Binning):
         tree, variables = TreeNodes.of(self.tree), self.variables
         if variables is None and tree.all_columns:  # a calibrator knows the columns of its X, which are others
             variables = getattr(self.tree, "feature_names_in_", None)
-        if variables is None:
+        if variables is None or not len(variables):
             raise ValueError(
-                f"TreeLeaves: variables is None, but the tree does not name its {tree.n_columns} columns: "
+                f"TreeLeaves: variables is {variables!r}, but the tree does not name its {tree.n_columns} columns: "
                 "say which variables of the sample they are, for example variables=('age', 'income')."
             )
         several = (variables,) if isinstance(variables, str) else variables

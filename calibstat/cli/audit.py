@@ -43,7 +43,7 @@ from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_
 from calibstat.inference.results import small_pvalue
 
 _CAUTION = (
-    "p-values do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
+    "do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
     "(several of one patient, one video)"
 )
 OPTIONS = {
@@ -111,12 +111,7 @@ def add_shared(parser: argparse.ArgumentParser, n_bins: int, adjust: str = "max-
         parser, "--bins", help=f"cells of a column of numbers with more than ten values (default: {n_bins})"
     )
     options.add(parser, "--binning")
-    parser.add_argument(
-        "--missing",
-        choices=("raise", "level"),
-        default="raise",
-        help="missing values of these columns: an error (the default), or a level of their own",
-    )
+    options.add(parser, "--missing")
     options.add(parser, "--adjust", adjust=adjust)
     options.add_one(parser, "--n-resamples", default=None, help="redraws of the labels (default: 999)")
     options.add(parser, "--level", "--confidence-level", "--seed", "--format")
@@ -182,9 +177,9 @@ def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dic
     return [each | {key: found[key] for key in common} for each in found[records]]
 
 
-def cautioned(found: object) -> str:
-    """Return the text of a result, and what would make its p-values wrong."""
-    return "\n".join([str(found), *beside("caution", _CAUTION)])
+def cautioned(found: object, numbers: str = "p-values") -> str:
+    """Return the text of a result, and what would make its p-values, or other numbers, wrong."""
+    return "\n".join([str(found), *beside("caution", f"{numbers} {_CAUTION}")])
 
 
 def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:

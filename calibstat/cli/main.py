@@ -24,6 +24,7 @@ COMMANDS = {
     "compare": "compare the calibration of models",
     "audit": "find the groups of rows for which the model is off",
     "scan": "rank columns by how much the model is off along them",
+    "leaves": "tabulate what happens in the leaves of a shallow tree",
     "monitor": "watch a model while it runs",
     "plan": "how many labels a test needs",
     "calibrate": "fit a calibrator and apply it",

@@ -161,6 +161,11 @@ SHARED: dict[str, dict[str, Any]] = {
         "default": "raise",
         "help": "rows with missing values: an error (the default), or leave them out",
     },
+    "--missing": {
+        "choices": ("raise", "level"),
+        "default": "raise",
+        "help": "missing values of these columns: an error (the default), or a level of their own",
+    },
     "--by": _column_option("VAR", "columns of groups, or of numbers, which are cut into groups; names or patterns"),
     "--variables": _column_option("VAR", "columns of numbers for calibrators that use variables"),
     "--given": _column_option(

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
 import calibstat as cs
-from calibstat._text import guarded
 from calibstat.cli.options import add
 from calibstat.cli.text import ProgressBar, notice, say, show
 from calibstat.inference.results import layout, plain
@@ -43,16 +40,9 @@ def run(arguments: argparse.Namespace) -> None:
 def show_summary(summary: Any, form: str) -> None:
     """Print a summary, and say on standard error what is missing in it."""
     rows = records(summary)
-    if form == "json":
-        show(form, rows, "")
-    elif form == "csv":
-        keys = list(dict.fromkeys(key for row in rows for key in row))
-        writer = csv.DictWriter(sys.stdout, keys, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({key: guarded(value) for key, value in row.items()} for row in rows)
-    else:
+    if form == "table":
         _tables(rows)
-        show("text", rows, "\n".join(_legend(summary)))
+    show(form, rows, "\n".join(_legend(summary)), rows)
     told = summary.attrs
     if told.get("n_failed"):
         notice(f"{told['n_failed']} of {told['n_blocks']} blocks failed: {told['errors']}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
@@ -12,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import TerminalBar, listening, track
-from calibstat._text import safe
+from calibstat._text import guarded, safe
 from calibstat.inference.results import INDENT, hang, plain
 
 
@@ -62,10 +63,16 @@ def each_beside(name: str, texts: Iterable[str]) -> list[str]:
     return [line for k, text in enumerate(texts) for line in beside("" if k else name, text)]
 
 
-def show(form: str, record: Any, text: object) -> None:
-    """Print a result as JSON or as text."""
+def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = ()) -> None:
+    """Print a result as JSON or as text, or its rows as CSV."""
     if form == "json":
         print(json.dumps(plain(record), indent=2, allow_nan=False))
+    elif form == "csv":
+        writer = csv.DictWriter(
+            sys.stdout, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n"
+        )
+        writer.writeheader()
+        writer.writerows({key: guarded(value) for key, value in row.items()} for row in rows)
     else:
         say(narrow(text) if _on_terminal() else text)
 

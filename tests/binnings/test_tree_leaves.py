@@ -216,6 +216,7 @@ def test_truths_and_limits_of_finite_worlds():
         (lambda: cs.TreeLeaves(None, "x"), TypeError, "a fitted tree is expected"),
         (lambda: cs.TreeLeaves({"left": [-1]}, "x"), TypeError, "a fitted tree is expected"),
         (lambda: cs.TreeLeaves(PAPER), ValueError, "say which variables of the sample they are"),
+        (lambda: cs.TreeLeaves({key: [-1] for key in PAPER}, []), ValueError, r"variables is \[\], but"),
         (lambda: cs.TreeLeaves(TREE, "age"), ValueError, "splits at least 2: name them all"),
         (lambda: cs.TreeLeaves(PAPER, "x", 6), ValueError, "n_leaves is 6, but the tree has 5"),
         (lambda: cs.TreeLeaves(PAPER, "x", 0), ValueError, "n_leaves is 0"),

@@ -62,6 +62,7 @@ def same(run, command, ways):
         ("estimate", FEW),
         ("audit", (*FEW, "--by", "sex")),
         ("scan", (*FEW, "--variables", "sex")),
+        ("leaves", ("--min-size", "5", "--variables", "sex")),
         ("monitor", ("--order", "t")),
         ("plan", ("--ece", "0.1", "--runs", "60", "--estimator", "kuiper")),
         ("compare-calibrators", (*FEW, "--calibrators", "platt,beta")),
@@ -85,6 +86,10 @@ def test_probabilities_are_named_alike_in_every_command(command, more, path, run
                 ("--variable", "sex", "--variable", '"age, years"'),
                 ("--variables", "sex,age*"),
             ),
+        ),
+        (
+            ("leaves", "--min-size", "5"),
+            (("--variables", 'sex,"age, years"'), ("--variable", "sex", "--variable", '"age, years"')),
         ),
         (
             ("compare-calibrators", *FEW, "--calibrators", "decision-tree"),

@@ -61,6 +61,7 @@ def in_groups():
     return cs.Sample(given.y_true, given.y_prob, variables={"site": ["here", "there"] * 150})
 
 
+NODES = ("left", "right", "feature", "threshold")
 FAMILY = cs.Family({"ece": cs.ECE(cs.EqualMass(5)), "kuiper": cs.Kuiper()})
 RESULTS = {
     "CalibrationTest": lambda: cs.calibration_test(sample(), cs.ECE(cs.EqualMass(5)), null=cs.Consistency(99), rng=0),
@@ -82,6 +83,7 @@ RESULTS = {
     "SubgroupAudit": lambda: cs.subgroup_audit(in_groups(), "site", n_resamples=19, rng=0),
     "VariableScan": lambda: cs.scan_variables(in_groups(), n_resamples=19, rng=0),
     "LearnerAudit": lambda: cs.learner_audit(in_groups(), n_blocks=1, n_resamples=19, rng=0),
+    "LeafTable": lambda: cs.leaf_table({key: [-1] for key in NODES}, sample(), variables=[...]),
     "EqualCurvesTest": lambda: cs.equal_curves_test(in_groups(), "site", n_resamples=19, rng=0),
     "SimplificationPath": lambda: cs.simplify(sample(), 3, rng=0),
     "SimplificationPath of a world": lambda: cs.simplify(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5]), 1),

@@ -1,0 +1,287 @@
+"""Leaves of a tree as a calibration table that a person can read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import EllipsisType
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from calibstat._text import counted, percent
+from calibstat.auditing.groups import By, is_top_label, look_with
+from calibstat.auditing.leaves import Feature, LeafFinding, encoded, rounded, table_of_leaves
+from calibstat.binnings.tree_leaves import Tree, TreeLeaves, boxes, leaf_of, leaves
+from calibstat.data.arrays import RNG, Ints, as_generator
+from calibstat.data.parameters import CONFIDENCE_LEVEL, at_least_one, check_share
+from calibstat.data.sample import Sample
+from calibstat.estimators.base import all_weights
+from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.results import Result, RowCounts, not_rejected, noted, picked
+from calibstat.inference.test import fewest_rows
+from calibstat.lenses.base import Lens, refuse_empty
+
+
+def leaf_table(
+    tree: Any,
+    sample: Sample,
+    *,
+    variables: Sequence[str | EllipsisType] | str | None = None,
+    n_leaves: int | None = None,
+    lens: Lens | None = None,
+    confidence_level: float = CONFIDENCE_LEVEL,
+) -> LeafTable:
+    """Tabulate what was predicted and what happened in each leaf of a tree, and say in words which rows these are.
+
+    Conditions on the way to a leaf are merged, so that there is at most one for each variable (an interpretable
+    predictor has few cells, each of which a person can name: Torabian & Urner 2024). Intervals of all leaves hold
+    together, at every n: binomial bounds (with weights Hoeffding's), shared out evenly among leaves, whose rows are
+    independent. Where one excludes zero, calibration given the prediction and the variables is rejected.
+
+    Parameters
+    ----------
+    tree : fitted tree, or TreeLeaves
+        As for `TreeLeaves`; fitted on other rows.
+    sample : Sample
+        Rows on which neither the tree nor the model was fitted.
+    variables : sequence of str, optional
+        What the tree splits; as for `TreeLeaves`.
+    n_leaves : int, optional
+        So many leaves, split breadth first; by default all.
+    lens : Lens, optional
+        Looked through first; it must leave two outcomes: for example ``TopLabel()``, ``ClassWise("cat")``.
+    confidence_level : float
+        With which all intervals cover together.
+
+    Returns
+    -------
+    LeafTable
+        Prints itself; ``to_frame()`` has a row for each leaf.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If more than two outcomes are left, or the tree does not fit the sample (see `TreeLeaves`).
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> p, age = rng.uniform(0.2, 0.8, 2000), rng.integers(20, 80, 2000)
+    >>> happened = rng.random(2000) < np.where(age > 50, p + 0.15, p)
+    >>> tree = {"left": [1, -1, -1], "right": [2, -1, -1], "feature": [0, 0, 0], "threshold": [50.5, 0, 0]}
+    >>> found = cs.leaf_table(tree, cs.Sample(happened, p, variables={"age": age}), variables="age")
+    >>> [(leaf.name, leaf.direction) for leaf in found.leaves]
+    [('age at most 50', ''), ('age above 50', 'predicts too low')]
+    """
+    check_sample(sample)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    cells = tree
+    if not isinstance(tree, TreeLeaves):
+        cells = TreeLeaves(tree, variables, n_leaves)
+    elif variables is not None or n_leaves is not None:
+        raise ValueError(f"tree is {tree!r}, which says its variables and leaves: leave out variables and n_leaves.")
+    lens = check_lens(lens)
+    seen = lens(sample)
+    seen = seen.take(_rows_of_two_outcomes(lens, seen))
+    columns = cells.features(seen.predictions).T
+    names = ("prediction" if name is ... else str(name) for name in cells.reads)
+    features = [Feature(*each) for each in zip(names, columns, strict=True)]
+    return _judged(cells.nodes, features, seen, lens, confidence_level, "rows on which it must not have been fitted")
+
+
+def grow_leaf_table(
+    sample: Sample,
+    variables: By | None = None,
+    *,
+    lens: Lens | None = None,
+    depth: int = 3,
+    share: float = 0.5,
+    min_size: int = 50,
+    missing: str = "raise",
+    confidence_level: float = CONFIDENCE_LEVEL,
+    rng: RNG = None,
+) -> LeafTable:
+    """Grow a shallow tree of the outcome on some rows, and tabulate its leaves on the others, as `leaf_table` does.
+
+    CART splits the variables (not the prediction) so that the leaves differ in how often it happens.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows on which the model was not fitted.
+    variables : str, iterable of str, or mapping, optional
+        By default all of the sample; else names of these, or further columns by name. Categories become columns of 0
+        and 1, as does the fact that a value is missing.
+    lens : Lens, optional
+        Looked through first; it must leave two outcomes.
+    depth : int
+        How many conditions lead to a leaf at most.
+    share : float
+        The share of the rows, drawn at random, on which the tree is grown.
+    min_size : int
+        About how many rows judge each leaf, at least.
+    missing : {"raise", "level"}
+        What to do with missing values in further columns: an error, or something to split at.
+    confidence_level : float
+        With which all intervals cover together.
+    rng : int, Generator or None
+        Shuffles the rows.
+
+    Returns
+    -------
+    LeafTable
+
+    Raises
+    ------
+    ValueError, TypeError
+        If more than two outcomes are left, there are no variables, or too few rows for two leaves.
+
+    Examples
+    --------
+    >>> import calibstat as cs
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> age, sex = rng.integers(20, 80, 4000), rng.choice(["f", "m"], 4000)
+    >>> happened = rng.random(4000) < np.where(age > 50, 0.6, 0.2)
+    >>> sample = cs.Sample(happened, np.full(4000, 0.4), variables={"age": age, "sex": sex})
+    >>> [leaf.name for leaf in cs.grow_leaf_table(sample, depth=1, rng=0).leaves]
+    ['age at most 50', 'age above 50']
+    """
+    from calibstat.calibrators.trees import grow  # it needs scikit-learn
+
+    check_sample(sample)
+    for name, count in {"depth": depth, "min_size": min_size}.items():
+        at_least_one(name, count)
+    check_share("share", share, 0.5)
+    check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    lens = check_lens(lens)
+    asked = list(sample.predictions.variables) if variables is None else variables
+    columns, seen = look_with(sample, asked, lens, missing, "variables")
+    rows = _rows_of_two_outcomes(lens, seen)
+    seen = seen.take(rows)
+    features = [feature for name, column in columns.items() for feature in encoded(name, column.take(rows))]
+    shuffled = as_generator(rng).permutation(len(seen))
+    known, unseen = np.split(shuffled, [round(share * len(seen))])
+    least = max(1, round(min_size * share / (1 - share)))
+    if len(known) < 2 * least or not len(unseen):
+        raise ValueError(
+            f"min_size is {min_size}, but {len(known)} of {len(seen)} rows, on which the tree is grown, are too few "
+            f"for two leaves of {least} rows: take a smaller min_size, or more rows."
+        )
+    matrix, weights = np.column_stack([each.values for each in features]), all_weights(seen.predictions, None)
+    limits = {"max_depth": depth, "min_samples_leaf": least}
+    tree = grow(matrix[known], seen.outcomes[known], weights[known], **limits)
+    judges = [Feature(each.name, each.values[unseen], each.true, each.false) for each in features]
+    how = f"{counted(len(unseen), 'row')}; the tree was grown on {len(known)} others, by their outcomes"
+    return _judged(tree, judges, seen.take(unseen), lens, confidence_level, how)
+
+
+def _rows_of_two_outcomes(lens: Lens, seen: Sample) -> Ints:
+    """Return the rows that have weight, and refuse a sample of more outcomes."""
+    refuse_empty(seen, lens)
+    if seen.predictions.n_classes != 2:
+        raise ValueError(
+            f"a table of leaves is for two outcomes, but through {lens!r} there are {seen.predictions.n_classes}: look "
+            "through TopLabel() or ClassWise(label)."
+        )
+    return np.flatnonzero(all_weights(seen.predictions, None))
+
+
+def _judged(
+    tree: Tree, features: Sequence[Feature], seen: Sample, lens: Lens, confidence_level: float, how: str
+) -> LeafTable:
+    """Find what happened in each leaf that has a row."""
+    matrix = np.column_stack([each.values for each in features])
+    ends, where = leaf_of(tree, matrix), boxes(tree, lambda column, cut: rounded(matrix[:, column], cut))
+    each = [(box, seen.take(ends == node)) for node, box in zip(leaves(tree), where, strict=True)]
+    held = [(box, rows) for box, rows in each if len(rows)]
+    # No row is in two leaves, so that the intervals are independent.
+    tail = (1 - confidence_level ** (1 / len(held))) / 2
+    found = tuple(LeafFinding.of(box, features, rows, is_top_label(lens, seen), tail) for box, rows in held)
+    empty = len(where) - len(held)
+    return LeafTable(
+        leaves=found,
+        confidence_level=confidence_level,
+        n=len(seen),
+        how=how,
+        lens=lens,
+        notes=(f"{empty} of {len(where)} leaves {'has' if empty == 1 else 'have'} no row here",) if empty else (),
+        source=seen.predictions.source,
+        counts=RowCounts.of(seen, min(fewest_rows(rows) for _, rows in held)),
+    )
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class LeafTable(Result):
+    """What was predicted and what happened in each leaf of a tree: the result of `leaf_table`.
+
+    Parameters
+    ----------
+    leaves : tuple of LeafFinding
+        From left to right in the tree.
+    confidence_level : float
+        With which all intervals cover together.
+    n : int
+    how : str
+        Which rows judge the leaves.
+    lens : Lens
+    notes : tuple of str
+    source : str
+    counts : RowCounts
+    """
+
+    leaves: tuple[LeafFinding, ...]
+    confidence_level: float
+    n: int
+    how: str
+    lens: Lens
+    notes: tuple[str, ...]
+    source: str
+    counts: RowCounts
+
+    _row: ClassVar[str] = "leaf"
+    _indexed: ClassVar[bool] = True
+    _text_columns: ClassVar[tuple[int, ...]] = (5,)
+    _width: ClassVar[int] = 80
+
+    @property
+    def rejected(self) -> list[LeafFinding]:
+        """The leaves whose intervals exclude zero, the farthest from it first."""
+        return sorted((leaf for leaf in self.leaves if leaf.direction), key=LeafFinding.rank)
+
+    @property
+    def verdict(self) -> str:
+        """Say in how many leaves predictions are off, and where by most."""
+        level, size = float(f"{1 - self.confidence_level:.12g}"), len(self.leaves)
+        if not self.rejected:
+            among = f"in any of {size} leaves" if size > 1 else "in the one leaf"
+            return f"{not_rejected(level)} {among} (n = {self.n})."
+        clearest = self.rejected[0].says(self.confidence_level)
+        found = f"Evidence of miscalibration at {percent(level)} in {len(self.rejected)} of {size} leaves"
+        return f"{found} (n = {self.n}), the clearest: {clearest}."
+
+    def _values(self) -> dict[str, Any]:
+        return {"lens": repr(self.lens), **picked(self, "n confidence_level how source notes leaves")}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [leaf.to_dict() for leaf in self.leaves]
+
+    def _table(self) -> list[list[str]]:
+        return table_of_leaves(self.leaves, self._width)
+
+    def _details(self) -> list[tuple[str, str]]:
+        return [
+            (
+                percent(self.confidence_level),
+                "intervals of happened - predicted that cover all together, at every n, if rows are independent; "
+                "* excludes 0",
+            ),
+            ("noise", "standard deviation of the difference if predictions are calibrated"),
+            ("where", f"leaves of the tree, judged on {self.how}; 'a to b' is above a and at most b"),
+            ("data", f"{self.counts.text(self.n)}; {self.source}"),
+            *noted(self.notes),
+        ]
