@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -145,15 +145,16 @@ class SimplexDisplay(SampleDisplay):
         Raises
         ------
         ValueError
-            If `zoom` is not one of the labels and a number between 0 and 1, or there are four classes.
+            If `zoom` is not a label and a number between 0 and 1, no cell is there, or there are four classes.
         """
         four = len(self.labels) == 4
         corner = None if zoom is None else self._corner(zoom)
+        shown = self if corner is None else self._within(*corner)
         ax = new_axes(ax, (3.4, 4.9) if four else (3.4, 3.6))
         frames = tetrahedron(self.labels) if four else [triangle(self.labels, corner)]
-        self.arrows_, self.outside_, self.cells_ = draw_simplex(ax, self, frames, kwargs)
-        answer(ax, self.name if name is None else name, self._answer)
-        _legend(ax, self, kwargs.get("color", FAINT))
+        self.arrows_, self.outside_, self.cells_ = draw_simplex(ax, shown, frames, kwargs)
+        answer(ax, self.name if name is None else name, shown._answer("" if corner is None else "here "))
+        _legend(ax, shown, kwargs.get("color", FAINT))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -166,10 +167,16 @@ class SimplexDisplay(SampleDisplay):
         check_share("zoom[1]", zoom[1], 0.9)
         return self.labels.index(zoom[0]), float(zoom[1])
 
-    @property
-    def _answer(self) -> list[str]:
+    def _within(self, label: int, least: float) -> SimplexDisplay:
+        """Return the same diagram of the cells in a corner."""
+        held = self.mean_prediction[:, label] >= least
+        if not held.any():
+            raise ValueError(f"no cell has a mean probability of {self.labels[label]} of {least:g} or more: zoom less.")
+        return replace(self, cells=self.cells.isel(cell=held))
+
+    def _answer(self, here: str) -> list[str]:
         outside, cells = int(self.outside.sum()), len(self.outside)
-        size = f"{outside} of {cells} cells more than noise; n = {self.n}"
+        size = f"{outside} of {cells} cells {here}more than noise; n = {self.n}"
         if not outside:
             return ["no evidence of miscalibration in any cell", size]
         worst = int(np.argmax(np.where(self.outside, self.cells["length"].values * self.proportion, -1.0)))

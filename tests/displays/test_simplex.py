@@ -285,11 +285,14 @@ def test_from_estimator_is_named_after_it(off):
 
 
 def test_a_zoom_shows_the_corner_in_the_size_of_the_whole(off):
-    whole = SimplexDisplay.compute(off, cs.VarianceTree(100), rng=0).plot()
-    corner = SimplexDisplay.compute(off, cs.VarianceTree(100), rng=0).plot(zoom=("dog", 0.75))
-    for one, other in ((whole.arrows_, corner.arrows_), (whole.outside_, corner.outside_)):
-        for before, after in zip(arrows(one), arrows(other), strict=True):
-            np.testing.assert_allclose(after, (before - [0.75, 0]) / 0.25, atol=1e-12)
+    corner = SimplexDisplay.compute(off, cs.VarianceTree(60), rng=0).plot(zoom=("dog", 0.6))
+    there = corner.mean_prediction[:, 1] >= 0.6
+    assert 0 < corner.outside[there].sum() < there.sum()
+    for outside, drawn in ((False, corner.arrows_), (True, corner.outside_)):
+        chosen = there & (corner.outside == outside)
+        for means, after in zip((corner.mean_prediction, corner.mean_outcome), arrows(drawn), strict=True):
+            np.testing.assert_allclose(after, (on_plane(means[chosen]) - [0.6, 0]) / 0.4, atol=1e-12)
+    assert f"of {there.sum()} cells here" in corner.ax_.texts[-1].get_text()
     words = " ".join(text.get_text() for text in corner.ax_.texts)
     assert "dog 75 %\ncat 25 %" in words
     low, high = corner.ax_.get_xlim()
@@ -297,7 +300,7 @@ def test_a_zoom_shows_the_corner_in_the_size_of_the_whole(off):
     assert_readable(corner.figure_)
 
 
-@pytest.mark.parametrize("zoom", [("bird", 0.9), "dog", ("dog", 1.2)])
+@pytest.mark.parametrize("zoom", [("bird", 0.9), "dog", ("dog", 1.2), ("dog", 0.9999)])
 def test_a_zoom_to_no_corner_is_refused(off, zoom):
     with pytest.raises(ValueError, match="zoom"):
         SimplexDisplay.compute(off, n_resamples=99, rng=0).plot(zoom=zoom)
