@@ -294,7 +294,7 @@ def test_a_zoom_shows_the_corner_in_the_size_of_the_whole(off):
             np.testing.assert_allclose(after, (on_plane(means[chosen]) - [0.6, 0]) / 0.4, atol=1e-12)
     assert f"of {there.sum()} cells here" in corner.ax_.texts[-1].get_text()
     words = " ".join(text.get_text() for text in corner.ax_.texts)
-    assert "dog 75 %\ncat 25 %" in words
+    assert "dog 60 %\ncat 40 %" in words
     low, high = corner.ax_.get_xlim()
     assert -0.5 < low < 0 < 1 < high < 1.5
     assert_readable(corner.figure_)
