@@ -34,6 +34,7 @@ ESTIMATORS = {
     "TruthfulCE": cs.TruthfulCE(cs.EqualMass(10)),
 }
 RUNS = dict.fromkeys(ESTIMATORS, 200) | {"SmoothECE": 100}  # which is slower
+N_RESAMPLES = dict.fromkeys(ESTIMATORS, 99) | {"SmoothECE": 39}
 
 
 def least(runs):
@@ -42,8 +43,9 @@ def least(runs):
 
 
 @cache
-def coverage(name, world, weighted, runs, n_resamples=99):
+def coverage(name, world, weighted, runs, n_resamples=None):
     """Share of intervals of 95 % that hold the value of the true chances, and of those of half the width."""
+    n_resamples = n_resamples or N_RESAMPLES[name]
     a, b, curve, n = WORLDS[world]
     estimator, rng, held = ESTIMATORS[name], np.random.default_rng(22), np.zeros(2)
     for _ in range(runs):
