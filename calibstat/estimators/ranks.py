@@ -184,7 +184,7 @@ class _TauEvaluator(Evaluator):
         block, mass, counts = block.cumsum(), mass[self.order], np.zeros(3)
         for bit in range(int(codes.max()).bit_length()):
             group = codes >> (bit + 1)
-            order = np.argsort(group, kind="stable")
+            order = _order_of_ranks(group)
             new = np.append(True, np.diff(group[order]) != 0)
             starts = np.flatnonzero(new | np.append(True, np.diff(block[order]) != 0))
             groups = np.flatnonzero(new[starts])
@@ -192,13 +192,25 @@ class _TauEvaluator(Evaluator):
         return counts
 
 
-def _ranks(values: Floats) -> Ints:
-    """Number the distinct values (n,) from small to large, in as few bytes as suffice: few bytes are sorted faster."""
+def _ranks(values: Floats) -> Array:
+    """Number the distinct values (n,) from small to large."""
     order = np.argsort(values, kind="stable")
     starts = first_of_ties(values[order])
-    ranks = np.empty(len(values), dtype=np.min_scalar_type(len(starts)))
+    ranks = np.empty(len(values), dtype=np.uint32)
     ranks[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
     return ranks
+
+
+def _order_of_ranks(ranks: Array) -> Ints:
+    """Return the stable order of whole numbers (n,) of four bytes: two at a time, which numpy sorts by counting."""
+    order = np.argsort(ranks.astype(np.uint16), kind="stable")
+    upper = (ranks >> 16).astype(np.uint16)
+    return order[np.argsort(upper[order], kind="stable")] if upper.any() else order
+
+
+def _sums(values: Floats, starts: Ints) -> Floats:
+    """Sum values (..., n) over runs of rows, which begin at `starts`."""
+    return values if len(starts) == values.shape[-1] else np.add.reduceat(values, starts, axis=-1)
 
 
 def _pairs_of_two(bits: Array, mass: Floats, starts: Ints, groups: Ints) -> Floats:
@@ -207,11 +219,12 @@ def _pairs_of_two(bits: Array, mass: Floats, starts: Ints, groups: Ints) -> Floa
     Rows with equal predictions are runs that begin at `starts`; pairs are counted within groups of runs, which begin at
     the runs `groups`. First come pairs in which the one has the larger prediction, then the smaller one, then ties.
     """
-    ones, zeros = (np.add.reduceat(mass * each, starts, axis=-1) for each in (bits, 1 - bits))
+    ones, zeros = (_sums(mass * each, starts) for each in (bits, 1 - bits))
     lengths = np.diff(groups, append=len(starts))
 
     def below(values: Floats) -> Floats:
-        sums = np.cumsum(values, axis=-1) - values
+        sums = np.zeros_like(values)  # sums of the same runs are the same floats, so that no pairs count as exactly 0
+        np.cumsum(values[..., :-1], axis=-1, out=sums[..., 1:])
         return sums - np.repeat(np.take(sums, groups, axis=-1), lengths, axis=-1)
 
     pairs = (ones * below(zeros), zeros * below(ones), ones * zeros)

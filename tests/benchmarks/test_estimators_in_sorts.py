@@ -14,7 +14,7 @@ import pytest
 import calibstat as cs
 
 N = 1_000_000
-HANDFUL, MORE = 6, 15
+HANDFUL = 6
 
 ESTIMATORS = [
     cs.ECE(cs.EqualWidth(15)),
@@ -41,6 +41,7 @@ ESTIMATORS = [
     cs.AUCV(),
     cs.KendallTau(),
     cs.ProbabilisticCount(),
+    cs.NeighborAUCV(15),
 ]
 
 
@@ -68,11 +69,9 @@ def test_estimator_costs_a_handful_of_argsorts(sample, estimator, ratios, benchm
     ratios.at_most(f"{named(estimator)}, n = 1e6; a stable argsort", fresh, order, HANDFUL, rounds=3)
 
 
-def test_nearest_neighbours_cost_some_more(sample, ratios):
-    """The neighbours of every row are found by bisection."""
+def test_kendall_tau_of_chances_costs_a_pass_for_each_bit_of_their_ranks(sample, ratios, benchmark):
+    chances = np.random.default_rng(5).random(N)
+    both, evaluator = np.column_stack([1 - chances, chances]), cs.KendallTau().prepare(sample.predictions)
+    benchmark.pedantic(evaluator, [both], rounds=1)
     order = partial(np.argsort, sample.predictions.event, kind="stable")
-
-    def fresh():
-        return cs.NeighborAUCV(15)(cs.Sample.of(sample.predictions.take(slice(None)), sample.outcomes))
-
-    ratios.at_most("NeighborAUCV(15), n = 1e6; a stable argsort", fresh, order, MORE, rounds=3)
+    ratios.at_most("KendallTau() of chances, n = 1e6; a stable argsort", lambda: evaluator(both), order, 15, rounds=3)

@@ -26,7 +26,6 @@ def by_pairs(event, chance, mass, ties):
 
 @pytest.mark.parametrize("levels", [1, 2, 3, 255, 256, 257, 70_000])
 def test_tau_of_chances_counts_all_pairs(levels):
-    """Ranks of up to 256 chances fit into one byte, and of more into two or four."""
     rng = np.random.default_rng(levels)
     n = 700 if levels > 3 else 40
     for few in (5, 10**9):
@@ -39,13 +38,21 @@ def test_tau_of_chances_counts_all_pairs(levels):
 
 
 def test_more_chances_than_two_bytes_hold():
-    """Against scipy, whose tau has the pairs of different rows below the line."""
+    """Ranks are sorted two bytes at a time. Scipy divides by the number of pairs of different rows."""
     rng = np.random.default_rng(0)
     n = 70_000
     event, chance = rng.random(n), rng.random(n)
     evaluator = cs.KendallTau("tau_a").prepare(cs.Sample([0] * n, event, labels=[0, 1]).predictions)
     found = float(evaluator(np.column_stack([1 - chance, chance])))
     assert found == pytest.approx(kendalltau(event, chance).statistic * (n - 1) / n, abs=1e-12)
+
+
+def test_no_pair_in_the_wrong_order_is_exactly_none():
+    rng = np.random.default_rng(0)
+    chance, mass = np.sort(rng.random(3000)), rng.random(3000) ** 4
+    assert float(gen.FinitePredictions(chance**2, chance, mass).truth(cs.KendallTau())) == 1
+    sample = cs.Sample((chance > 0.3).astype(int), chance, sample_weight=mass)
+    assert cs.KendallTau()(sample) == 1
 
 
 @pytest.mark.parametrize("weighted", [False, True])
