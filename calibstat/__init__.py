@@ -100,6 +100,7 @@ _MODULES = {
     "auditing.leaves": ["LeafFinding"],
     "auditing.scan": ["scan_variables", "CellFinding", "VariableFinding", "VariableScan"],
     "interpretability.leaves": ["grow_leaf_table", "leaf_table", "LeafTable"],
+    "interpretability.desiderata": ["desiderata", "Desiderata", "Desideratum"],
     "interpretability.operations": ["average_labels", "merge_cells"],
     "interpretability.properties": ["Properties", "Property", "properties"],
     "interpretability.simplification": ["simplify", "SimplificationPath"],

@@ -173,6 +173,9 @@ from calibstat.inference.multiplicity import step_down as step_down
 from calibstat.inference.results import CalibrationTest as CalibrationTest
 from calibstat.inference.results import Estimate as Estimate
 from calibstat.inference.test import calibration_test as calibration_test
+from calibstat.interpretability.desiderata import Desiderata as Desiderata
+from calibstat.interpretability.desiderata import Desideratum as Desideratum
+from calibstat.interpretability.desiderata import desiderata as desiderata
 from calibstat.interpretability.leaves import LeafTable as LeafTable
 from calibstat.interpretability.leaves import grow_leaf_table as grow_leaf_table
 from calibstat.interpretability.leaves import leaf_table as leaf_table

@@ -19,6 +19,8 @@ WITHOUT_EXAMPLE = {
     "Bettor",
     "CalibrationBand",
     "CalibratorComparison",
+    "Desiderata",
+    "Desideratum",
     "SimplificationPath",
     "VariableBasedComparison",
     "CellFinding",

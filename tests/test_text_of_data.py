@@ -70,6 +70,7 @@ COMMANDS = [
     ("audit", "--by", f"h{ESCAPES}"),
     ("scan", "--variables", "=g*"),
     ("leaves", "--variables", "=g*", "--min-size", "5"),
+    ("desiderata", "--weights", f"w{ESCAPES}"),
     ("monitor", "--order", "y"),
     ("plan", "--ece", "0.1", "--runs", "20", "--max-n", "50"),
     (f"te{ESCAPES}st",),

@@ -25,6 +25,7 @@ COMMANDS = {
     "audit": "find the groups of rows for which the model is off",
     "scan": "rank columns by how much the model is off along them",
     "leaves": "tabulate what happens in the leaves of a shallow tree",
+    "desiderata": "calibration, accuracy, order and cells of a predictor that people read",
     "monitor": "watch a model while it runs",
     "plan": "how many labels a test needs",
     "calibrate": "fit a calibrator and apply it",

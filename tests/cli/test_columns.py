@@ -63,6 +63,7 @@ def same(run, command, ways):
         ("audit", (*FEW, "--by", "sex")),
         ("scan", (*FEW, "--variables", "sex")),
         ("leaves", ("--min-size", "5", "--variables", "sex")),
+        ("desiderata", FEW),
         ("monitor", ("--order", "t")),
         ("plan", ("--ece", "0.1", "--runs", "60", "--estimator", "kuiper")),
         ("compare-calibrators", (*FEW, "--calibrators", "platt,beta")),

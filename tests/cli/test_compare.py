@@ -148,6 +148,7 @@ def test_a_single_pair_and_a_single_redraw(run, models):
     [
         ("audit", "x.csv", "--label", "y", "--probs", "p", "--by", "age"),
         ("scan", "x.csv", "--label", "y", "--probs", "p"),
+        ("desiderata", "x.csv", "--label", "y", "--probs", "p"),
         ("monitor", "x.csv", "--label", "y", "--probs", "p", "--order", "t"),
         ("plan", "--ece", "0.1"),
         ("compare-calibrators", "x.csv", "--label", "y", "--probs", "p", "--calibrators", "beta"),

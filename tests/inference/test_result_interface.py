@@ -85,6 +85,8 @@ RESULTS = {
     "LearnerAudit": lambda: cs.learner_audit(in_groups(), n_blocks=1, n_resamples=19, rng=0),
     "LeafTable": lambda: cs.leaf_table({key: [-1] for key in NODES}, sample(), variables=[...]),
     "EqualCurvesTest": lambda: cs.equal_curves_test(in_groups(), "site", n_resamples=19, rng=0),
+    "Desiderata": lambda: cs.desiderata(sample(), n_resamples=99, rng=0),
+    "Desiderata of a world": lambda: cs.desiderata(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5])),
     "SimplificationPath": lambda: cs.simplify(sample(), 3, rng=0),
     "SimplificationPath of a world": lambda: cs.simplify(cs.generators.FinitePredictions([0.2, 0.6], [0.1, 0.5]), 1),
     "OmnibusTest": lambda: cs.omnibus_test(sample(), n_resamples=19, rng=0),
@@ -128,7 +130,7 @@ def test_its_values_are_plain(result):
 def test_it_says_how_many_rows_are_in_effect_and_how_many_events_the_smallest_cell_has(result, request):
     name, values = request.node.callspec.params["result"], result.to_dict()
     # These are about no sample.
-    if name in ("RequiredN", "MinimumDetectable", "Properties", "SimplificationPath of a world"):
+    if name in ("RequiredN", "MinimumDetectable", "Properties", *(name for name in RESULTS if name.endswith(" world"))):
         assert "effective_rows" not in values
         return
     rows, share, events = (values[each] for each in ("effective_rows", "largest_share", "smallest_cell_events"))

@@ -1,0 +1,71 @@
+r"""Is the model calibrated, accurate, monotone, and how many cells has it?
+
+Five measures of a predictor that people read (Torabian & Urner 2024), each
+beside what noise alone gives, with an interval and a sentence. Use rows that
+the model was not fitted on.
+
+example commands:
+  calibstat desiderata predictions.csv --label actual --probs 'prob_*'
+  calibstat desiderata predictions.csv --label actual --probs 'prob_*' \
+    --lens top-label --format json
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import calibstat as cs
+from calibstat.cli import options
+from calibstat.cli.questions import Measure, cells, one_question, read_binning, read_sample, variables_asked
+from calibstat.cli.test import CAUTION
+from calibstat.cli.text import ProgressBar, plain_warnings, show
+from calibstat.inference.results import hang
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    options.add_input(parser)
+    options.add_lens(parser)
+    options.add_one(
+        parser,
+        "--bins",
+        help="cells of the calibration error (default: the distinct predictions if there are ten rows for each, "
+        "else 15)",
+    )
+    options.add(parser, "--binning")
+    parser.add_argument(
+        "--threshold",
+        type=options.share,
+        default=0.5,
+        metavar="A",
+        help="from this prediction on, the decision is for the event (default: 0.5)",
+    )
+    options.add(parser, "--confidence-level", "--n-resamples", "--seed")
+    options.add_one(
+        parser,
+        "--format",
+        choices=("text", "json", "csv"),
+        help="text to read (the default), JSON, or the table as CSV",
+    )
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read the sample, measure what is wanted, print it."""
+    measure = Measure(None, arguments.bins, read_binning(arguments.binning))
+    chosen = arguments.bins is not None or arguments.binning != "equal-mass"
+    with plain_warnings():
+        sample = read_sample(arguments, variables_asked(arguments.lens, (), measure), "--lens")
+        question = one_question(sample.predictions, arguments.lens, measure, two="calibstat desiderata")
+        with ProgressBar("measuring"):
+            found = cs.desiderata(
+                sample,
+                lens=question.view.lens,
+                binning=cells(measure.binning, arguments.bins or 15) if chosen else None,
+                threshold=arguments.threshold,
+                confidence_level=arguments.confidence_level,
+                n_resamples=arguments.n_resamples,
+                rng=arguments.seed,
+            )
+    caution = hang("caution", CAUTION.format(these="intervals"), 14, 80)
+    record = found.to_dict()
+    show(arguments.format, record, "\n".join([str(found), *caution]), record["measures"])

@@ -1,0 +1,74 @@
+"""``calibstat desiderata``: files in, five measures out."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibstat as cs
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    p = rng.random(300).round(3)
+    frame = pd.DataFrame({"y": (rng.random(300) < p**1.5).astype(int), "p": p, "w": rng.uniform(1, 2, 300)})
+    found = tmp_path_factory.mktemp("desiderata") / "x.csv"
+    frame.to_csv(found, index=False)
+    return found
+
+
+COMMAND = ("--label", "y", "--probs", "p", "--n-resamples", "99")
+
+
+def test_text_is_that_of_the_result_and_fits_eighty_columns(run, path):
+    code, out, err = run("desiderata", path, *COMMAND)
+    assert (code, err) == (0, "")
+    frame = pd.read_csv(path)
+    found = cs.desiderata(cs.Sample(frame.y, frame.p), n_resamples=99, rng=0)
+    assert " ".join(found.verdict.split()) in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 80
+    assert "caution" in out
+
+
+def test_json_holds_every_measure(run, path):
+    options = ("--bins", "5", "--threshold", "0.3", "--weights", "w", "--format", "json")
+    code, out, err = run("desiderata", path, *COMMAND, *options)
+    assert (code, err) == (0, "")
+    frame = pd.read_csv(path)
+    sample = cs.Sample(frame.y, frame.p, sample_weight=frame.w)
+    values = {each["desideratum"]: each["value"] for each in json.loads(out)["measures"]}
+    assert values == {
+        "calibration": pytest.approx(cs.ECE(cs.EqualMass(5))(sample)),
+        "accuracy": pytest.approx(cs.ZeroOneLoss(0.3)(sample)),
+        "squared error": pytest.approx(cs.BrierScore()(sample)),
+        "monotonicity": pytest.approx(cs.KendallTau()(sample)),
+        "few cells": pytest.approx(cs.ProbabilisticCount()(sample)),
+    }
+
+
+def test_csv_has_a_row_for_each_measure(run, path, tmp_path):
+    _, out, _ = run("desiderata", path, *COMMAND, "--format", "csv")
+    written = tmp_path / "measures.csv"
+    written.write_text(out)
+    frame = pd.read_csv(written)
+    assert frame.desideratum.tolist() == ["calibration", "accuracy", "squared error", "monotonicity", "few cells"]
+    assert frame.low.notna().tolist() == [True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--threshold", "2"), "'2' is not a number between 0 and 1"),
+        (("--lens", "top-k:2"), "--lens"),
+        (("--bins", "0"), "'0' is not a whole number of at least 1"),
+    ],
+)
+def test_errors_are_one_line(run, path, options, message):
+    code, out, err = run("desiderata", path, *COMMAND, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1

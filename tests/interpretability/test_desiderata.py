@@ -1,0 +1,112 @@
+"""Five measures of a predictor: each is what the estimator gives, beside what noise or the chances give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import calibstat as cs
+from calibstat.generators import BetaPredictions, Cubic, FinitePredictions
+from suites import examples
+
+MEASURES = {
+    "calibration": cs.ECE(cs.EqualMass(15)),
+    "accuracy": cs.ZeroOneLoss(),
+    "squared error": cs.BrierScore(),
+    "monotonicity": cs.KendallTau(),
+    "few cells": cs.ProbabilisticCount(),
+}
+WORLD = FinitePredictions([0.2, 0.6, 0.7, 0.7], [0.4, 0.5, 0.6, 0.2], mass=[3, 2, 4, 1])
+SAMPLE = BetaPredictions(1, 1, Cubic(0.3)).sample(400, rng=0)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return cs.desiderata(SAMPLE, n_resamples=199, rng=0)
+
+
+def test_a_sample_has_the_values_and_intervals_of_estimate(found):
+    for name, estimator in list(MEASURES.items())[:4]:
+        expected = cs.estimate(SAMPLE, estimator, n_resamples=199, rng=0)
+        assert found[name].measure == estimator
+        assert found[name].value == pytest.approx(expected.headline)
+        assert found[name].expected == pytest.approx(expected.headline_null_mean, rel=0.1)
+        assert found[name].confidence_interval == pytest.approx(expected.confidence_interval, abs=0.01)
+    assert found["few cells"].value == pytest.approx(400)
+    assert found["few cells"].confidence_interval is None
+    assert "400 distinct predictions, most of them of a single row" in found["few cells"].sentence
+
+
+@given(st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10), st.integers(1, 5)), min_size=1, max_size=8))
+@examples(30)
+def test_a_world_has_true_values_and_no_predictor_is_better_than_the_chances(atoms):
+    prediction, chance, mass = np.array(atoms, dtype=float).T
+    world = FinitePredictions(prediction / 10, chance / 10, mass)
+    found = cs.desiderata(world)
+    for name, estimator in MEASURES.items():
+        truth = float(world.truth(cs.ECE() if name == "calibration" else estimator))
+        assert found[name].value == pytest.approx(truth, abs=1e-12)
+        assert found[name].confidence_interval is None
+    for name in ("calibration", "accuracy", "squared error"):
+        assert found[name].value >= found[name].expected - 1e-12
+    assert found["monotonicity"].expected == pytest.approx(1)
+    assert found["calibration"].expected == pytest.approx(0)
+
+
+def test_sentences_of_a_world_by_hand():
+    said = {each.name: each.sentence for each in cs.desiderata(WORLD, threshold=0.65).measures}
+    # .3 * .2 + .2 * .1 + .5 * |.52 - .7|; .3 * .4 + .2 * .5 + .4 * .4 + .1 * .8, against .12 + .1 + .16 + .02
+    assert said["calibration"] == "The mean chance of a cell is 0.17 away from the prediction on average."
+    assert "from 0.65 on is wrong in 46 % of all cases; no rule is wrong in less than 40 %" in said["accuracy"]
+    # Of ordered pairs, .2 (.3 * .1 + .2 * .1): the last row is ranked above two that have a larger chance.
+    assert said["monotonicity"] == "10 % of all pairs are ranked against their chances."
+    assert said["few cells"].startswith("Two cases share a prediction as often as if there were 2.632 cells")
+
+
+def test_few_distinct_predictions_are_the_cells():
+    rng = np.random.default_rng(1)
+    p = rng.choice([0.1, 0.5, 0.8], 300)
+    sample = cs.Sample(rng.random(300) < p, p)
+    assert cs.desiderata(sample, n_resamples=19, rng=0)["calibration"].measure == cs.ECE(cs.UniqueValues())
+    own = cs.desiderata(sample, binning=cs.EqualWidth(2), threshold=0.3, n_resamples=19, rng=0)
+    assert own["calibration"].measure == cs.ECE(cs.EqualWidth(2))
+    assert own["accuracy"].value == cs.ZeroOneLoss(0.3)(sample)
+
+
+def test_a_lens_is_looked_through_and_weights_count():
+    rng = np.random.default_rng(2)
+    p, weights = rng.dirichlet([1, 1, 1], 200), rng.uniform(0.5, 2, 200)
+    sample = cs.Sample(rng.integers(0, 3, 200), p, sample_weight=weights)
+    found = cs.desiderata(sample, lens=cs.TopLabel(), n_resamples=19, rng=0)
+    assert found["squared error"].value == pytest.approx((cs.TopLabel() | cs.BrierScore())(sample))
+    assert "by weights as good as" in str(found)
+
+
+def test_the_text_fits_and_the_table_has_a_row_for_each(found):
+    for each in (found, cs.desiderata(WORLD)):
+        assert max(map(len, str(each).splitlines())) <= 80
+        frame = each.to_frame()
+        assert frame.desideratum.tolist() == list(MEASURES)
+        assert set(frame) >= {"value", "expected", "low", "high", "sentence"}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cs.desiderata([0.2]), "source is of type list; pass a Sample, or a world"),
+        (lambda: cs.desiderata(BetaPredictions(1, 1)), "predicts infinitely many values"),
+        (lambda: cs.desiderata(FinitePredictions(np.eye(3), np.eye(3))), "the world has 3 classes"),
+        (lambda: cs.desiderata(cs.Sample([0, 1, 2], np.eye(3))), r"3 classes are seen .* pass a lens"),
+        (lambda: cs.desiderata(WORLD, binning=cs.EqualMass(3)), "lens and binning are for samples"),
+        (lambda: cs.desiderata(SAMPLE, threshold=2), "threshold is 2; it must be a number from 0 to 1"),
+        (lambda: cs.desiderata(SAMPLE, n_resamples=0), "n_resamples is 0"),
+        (lambda: cs.desiderata(SAMPLE, binning=15), "binning is 15, a number"),
+        (lambda: cs.desiderata(SAMPLE, lens="top-label"), "lens is of type str"),
+        (lambda: cs.desiderata(SAMPLE, confidence_level=95), "confidence_level is 95"),
+    ],
+)
+def test_bad_input_is_refused_in_words(call, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        call()
