@@ -116,6 +116,7 @@ _MODULES = {
     "displays.cumulative": ["CumulativeDisplay"],
     "displays.monitor": ["MonitorDisplay"],
     "displays.null": ["NullDisplay"],
+    "displays.panel": ["PanelDisplay"],
     "displays.reliability": ["ReliabilityDisplay", "side_by_side"],
     "displays.simplex": ["SimplexDisplay"],
     "displays.trajectory": ["TrajectoryDisplay", "trajectory"],

@@ -37,6 +37,7 @@ from calibstat.data.sample import Sample as Sample
 from calibstat.displays.cumulative import CumulativeDisplay as CumulativeDisplay
 from calibstat.displays.monitor import MonitorDisplay as MonitorDisplay
 from calibstat.displays.null import NullDisplay as NullDisplay
+from calibstat.displays.panel import PanelDisplay as PanelDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.reliability import side_by_side as side_by_side
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self, final
 
@@ -213,7 +214,7 @@ class CumulativeDisplay(Display):
         answer(ax, self.name if name is None else name, self._answer)
         worst = "more than noise" if self.beyond else "largest rise or fall"
         noise = Patch(color=NOISE, label=f"{percent(1 - self.test.level)} of walks by noise alone")
-        legend_below(ax, [noise, Line2D([], [], color=strong, linewidth=2.2, label=worst)], gap=0.3)
+        legend_below(ax, [noise, Line2D([], [], color=strong, linewidth=2.2, label=worst)])
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -265,8 +266,14 @@ def _limit(law: NullDistribution, level: float) -> float:
 
 
 def _short(value: float) -> str:
-    """Write a value in three digits, without the exponent of one that is almost zero beside 1."""
-    return f"{round(value, 5):.3g}" if abs(value) < 1 else f"{value:.4g}"
+    """Write a value in three digits, or in as many as tell a probability from 1; almost nothing is written as 0.
+
+    >>> _short(0.98765), _short(0.99974), _short(3e-5), _short(2e-9), _short(59.604)
+    ('0.988', '0.9997', '3e-5', '0', '59.6')
+    """
+    digits = max(3, -math.floor(math.log10(1 - value))) if 0.99 < value < 1 - 1e-6 else 3
+    written = f"{round(value, 6):.{digits}g}" if abs(value) < 1 else f"{value:.3g}"
+    return written.replace("e-0", "e-")
 
 
 def _means(ordered: Ordered, seen: Sample, worst: IntervalDeviation) -> tuple[float, float]:

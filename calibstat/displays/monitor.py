@@ -154,7 +154,7 @@ class MonitorDisplay(Display):
         ax.yaxis.set_major_formatter(lambda power, _: f"$10^{{{power:.0f}}}$" if power else "1")
         label_axes(ax, "rows", "evidence E")
         answer(ax, self.name if name is None else name, self._answer)
-        legend_below(ax, self._handles(), gap=0.28)
+        legend_below(ax, self._handles())
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -156,7 +156,7 @@ class NullDisplay(Display):
             Patch(color=NOISE, label="noise alone"),
             Line2D([], [], color=strong, linewidth=2.2, label="observed"),
         ]
-        legend_below(ax, handles, gap=0.3)
+        legend_below(ax, handles)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -363,7 +363,9 @@ def _word(ax: Axes, text: str, xy: Floats, out: Floats) -> None:
         across = "right" if x > 0 else "left"
         x = 0.0
     up = "bottom" if y > 0.3 else ("top" if y < -0.3 else "center")
-    ax.annotate(text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, fontsize=8.5)
+    ax.annotate(
+        text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, fontsize=8.5, parse_math=False
+    )
 
 
 def _draw_cells(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame]) -> Collection:

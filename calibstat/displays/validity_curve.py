@@ -183,7 +183,7 @@ class ValidityCurveDisplay(SampleDisplay):
         ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
         label_axes(ax, "off by at most, %", "share of rows, %")
         answer(ax, self.name if name is None else name, self._answer)
-        legend_below(ax, self._handles(colour), gap=0.28)
+        legend_below(ax, self._handles(colour))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

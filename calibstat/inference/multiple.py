@@ -203,6 +203,7 @@ class MultipleTest(Result):
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
+    _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "name"
     _indexed: ClassVar[bool] = True
 
@@ -501,6 +502,7 @@ class OmnibusTest(Result):
     level: float = LEVEL
     notes: tuple[str, ...] = ()
 
+    _display: ClassVar[str] = "PanelDisplay"
     _row: ClassVar[str] = "statistic"
     _indexed: ClassVar[bool] = True
 
