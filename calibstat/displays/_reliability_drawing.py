@@ -28,7 +28,7 @@ from calibstat.displays._probability_axis import (
     set_probability_axis,
     widened,
 )
-from calibstat.displays._style import BEYOND, CURVE, FAINT, INK, MARKERS, MODELS, NOISE, shortened
+from calibstat.displays._style import BEYOND, CURVE, FAINT, INK, MARKERS, MODELS, NOISE, magnified, shortened
 
 if TYPE_CHECKING:
     from calibstat.displays.reliability import ReliabilityDisplay
@@ -101,7 +101,8 @@ def frame_of(
     if any(each.axis.categories != axis.categories for each in displays):
         raise ValueError("the samples have different categories along the axis; draw one diagram after the other.")
     over = axis.over_prediction
-    logit = scale == "logit" or (scale == "auto" and any(each.axis.scale == "logit" for each in displays))
+    crowd = sum(each.axis.scale == "logit" for each in displays)
+    logit = scale == "logit" or (scale == "auto" and 2 * crowd > len(displays))
     chosen: Scale = "logit" if logit else "linear"
     x_scale: Scale = chosen if over else "linear"
     y_scale: Scale = chosen if kind == "classical" else "linear"
@@ -188,9 +189,9 @@ def draw_cells(
 ) -> tuple[Line2D, Line2D | None, Line2D | None, LineCollection, LineCollection | None, list[Any]]:
     """Draw bars, points, those beyond their bars, and marks at the edge; return them and the handles of the legend."""
     heights, x = Heights.of(display, frame.kind), frame.clip_x(display.axis.position)
-    level = f"{100 * display.coverage:g} %"
-    bars = _vertical(ax, x, heights.low, heights.high, frame, color=NOISE, linewidth=6, zorder=1.5)
-    look: dict[str, Any] = {"color": INK, "marker": "o", "markersize": 4.5, "linestyle": "none", "zorder": 3}
+    level, size = f"{100 * display.coverage:g} %", magnified(ax)
+    bars = _vertical(ax, x, heights.low, heights.high, frame, color=NOISE, linewidth=6 * size, zorder=1.5)
+    look: dict[str, Any] = {"color": INK, "marker": "o", "markersize": 4.5 * size, "linestyle": "none", "zorder": 3}
     y = frame.clip_y(heights.point)
     (line,) = ax.plot(x, y, **(look | {"label": "mean of a cell"} | options))
     handles = [_key(color=NOISE, linewidth=6, label=f"noise alone, {level}"), line] if len(x) else []
@@ -198,7 +199,7 @@ def draw_cells(
         handles.append(_draw_claims(ax, x, frame.clip_y(heights.calibrated), display.axis))
     outside, found = None, display.outside
     if found.any():
-        look = {"color": BEYOND, "marker": "D", "markersize": 5, "linestyle": "none", "zorder": 3.5}
+        look = {"color": BEYOND, "marker": "D", "markersize": 5 * size, "linestyle": "none", "zorder": 3.5}
         (outside,) = ax.plot(x[found], y[found], **look, label="more than noise")
         handles.append(outside)
     intervals = None
@@ -241,7 +242,13 @@ def _mark_clipped(ax: Axes, position: Floats, height: Floats, frame: Frame) -> L
     last = None
     for marker, there in sides:
         if there.any():
-            look: dict[str, Any] = {"color": INK, "markersize": 6, "linestyle": "none", "zorder": 4, "clip_on": False}
+            look: dict[str, Any] = {
+                "color": INK,
+                "markersize": 6 * magnified(ax),
+                "linestyle": "none",
+                "zorder": 4,
+                "clip_on": False,
+            }
             (last,) = ax.plot(x[there], y[there], marker=marker, **look, label="beyond the edge")
     return last
 
@@ -271,8 +278,9 @@ def draw_curve(ax: Axes, curve: Overlay, rank: int, frame: Frame) -> Any:
         handle.set_clip_path(above)
     if curve.chance is None:
         return handle
+    width = (2.2 if curve.truth else 1.5) * magnified(ax)
     (line,) = ax.plot(
-        x, frame.clip_y(curve.chance - shift), color=colour, linestyle=style, linewidth=2.2 if curve.truth else 1.5,
+        x, frame.clip_y(curve.chance - shift), color=colour, linestyle=style, linewidth=width,
         zorder=2, label=curve.label, scalex=False, scaley=False,
     )  # fmt: skip
     line.set_clip_path(above)

@@ -30,6 +30,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Their markers, since colour alone must not carry the difference."""
 COLUMN = (3.4, 3.4)
 """Width and height of a figure of one column, in inches."""
+_SIDE = 2.7  # inches of the width of its axes
+_LEAST_LEFT = 0.3  # the share of a figure that margins leave
 
 
 class Display(ABC):
@@ -62,8 +64,15 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = COLUMN) -> Axes:
         _, ax = plt.subplots(figsize=size, layout="constrained")
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
-    ax.tick_params(labelsize=8)
+    ax.tick_params(labelsize=8 * magnified(ax))
     return ax
+
+
+def magnified(ax: Axes) -> float:
+    """Return how many times larger letters and marks are than in a column: 1, up to 1.5 in axes that fill a slide."""
+    box, dots = ax.get_window_extent(), whole_figure(ax).dpi
+    side = min(box.width, 1.6 * box.height) / dots
+    return float(min(max((side / _SIDE) ** 0.5, 1.0), 1.5))
 
 
 def answer(ax: Axes, title: str | None, lines: Sequence[str] = ()) -> None:
@@ -71,22 +80,23 @@ def answer(ax: Axes, title: str | None, lines: Sequence[str] = ()) -> None:
 
     Names come from data, so that a dollar sign is a dollar sign.
     """
-    text = "\n".join(lines)
+    text, size = "\n".join(lines), magnified(ax)
     if text:
         ax.annotate(
             text, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
-            fontsize=7.5, color=INK, va="bottom", linespacing=1.3, parse_math=False,
+            fontsize=7.5 * size, color=INK, va="bottom", linespacing=1.3, parse_math=False,
         )  # fmt: skip
     if title is not None:
-        ax.set_title(title, fontsize=9.5, loc="left", fontweight="bold", pad=6 + 11 * len(lines), parse_math=False)
+        look: dict[str, Any] = {"fontsize": 9.5 * size, "fontweight": "bold", "parse_math": False}
+        ax.set_title(title, loc="left", pad=6 + 11 * size * len(lines), **look)
 
 
 def label_axes(ax: Axes, x: str | None = None, y: str | None = None) -> None:
     """Write short labels at the axes; the long sentence belongs to the caption."""
     if x is not None:
-        ax.set_xlabel(x, fontsize=8.5, parse_math=False)
+        ax.set_xlabel(x, fontsize=8.5 * magnified(ax), parse_math=False)
     if y is not None:
-        ax.set_ylabel(y, fontsize=8.5, parse_math=False)
+        ax.set_ylabel(y, fontsize=8.5 * magnified(ax), parse_math=False)
 
 
 def whole_figure(ax: Axes) -> Figure:
@@ -95,7 +105,7 @@ def whole_figure(ax: Axes) -> Figure:
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 7.5, "handlelength": 1.4, "columnspacing": 1.2}
+_LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
 
 
 def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: float | None = None) -> None:
@@ -111,16 +121,43 @@ def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: flo
         words = ax.xaxis.get_tightbbox(None)
         below = 0.0 if words is None else max(0.0, ax.get_window_extent().y0 - words.y0) / figure.dpi
         where["bbox_transform"] = ax.transAxes + ScaledTranslation(0, -below - 0.06, figure.dpi_scale_trans)
-    found = ax.legend(handles=list(handles), loc="upper center", ncols=columns, borderaxespad=0, **where, **_LEGEND)
+    look: dict[str, Any] = {
+        "loc": "upper center",
+        "borderaxespad": 0,
+        "fontsize": 7.5 * magnified(ax),
+        **where,
+        **_LEGEND,
+    }
+    found = ax.legend(handles=list(handles), ncols=columns, **look)
     for text in found.get_texts():
         text.set_parse_math(False)
+    _keep_on_page(ax)
+
+
+def _keep_on_page(ax: Axes) -> None:
+    """Widen the margins of a figure that has no layout of its own where words would be cut off at its edge."""
+    figure: Any = ax.figure
+    box = ax.get_tightbbox()
+    if figure.get_layout_engine() is not None or ax.get_subplotspec() is None or box is None:
+        return
+    page, pars = figure.bbox, figure.subplotpars
+    sides = {
+        "left": pars.left + max(0.0, page.x0 - box.x0) / page.width,
+        "right": pars.right - max(0.0, box.x1 - page.x1) / page.width,
+        "bottom": pars.bottom + max(0.0, page.y0 - box.y0) / page.height,
+        "top": pars.top - max(0.0, box.y1 - page.y1) / page.height,
+    }
+    if sides["right"] - sides["left"] > _LEAST_LEFT and sides["top"] - sides["bottom"] > _LEAST_LEFT:
+        figure.subplots_adjust(**sides)
 
 
 def legend_of_figure(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
     """Write one legend below all axes of a figure with constrained layout."""
     if handles:
         fit = max(1, int(figure.get_figwidth() / 1.7))
-        found = figure.legend(handles=list(handles), loc="outside lower center", ncols=columns or fit, **_LEGEND)
+        found = figure.legend(
+            handles=list(handles), loc="outside lower center", ncols=columns or fit, fontsize=7.5, **_LEGEND
+        )
         for text in found.get_texts():
             text.set_parse_math(False)
 

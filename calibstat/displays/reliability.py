@@ -295,7 +295,8 @@ class ReliabilityDisplay(SampleDisplay):
         ----------
         ax : matplotlib Axes, optional
             By default the axes of a new figure. The strip of counts lies within these axes, the legend below and the
-            answer above them: a figure with several needs ``layout="constrained"`` or ``tight_layout``.
+            answer above them: a figure with several needs ``layout="constrained"`` or ``tight_layout``. The margins of
+            a figure without a layout are widened where words would be cut off.
         kind : {"classical", "deviation"}
             Mean outcome against mean prediction around the diagonal, or, given a variable, both means against the
             variable; or mean outcome minus mean prediction around zero (Vaicenavicius et al. 2019, Figure 4).

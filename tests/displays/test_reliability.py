@@ -589,6 +589,27 @@ def test_subplots_keep_all_words_to_themselves(layout, binary):
     assert_readable(figure)
 
 
+def test_words_stay_on_a_page_without_a_layout(binary):
+    figure, ax = plt.subplots(figsize=(5, 4))
+    cs.ReliabilityDisplay.from_sample(binary, ax=ax, rng=0, name="No layout")
+    assert_readable(figure)
+    figure.tight_layout()
+    assert_readable(figure)
+
+
+def test_letters_and_marks_grow_with_the_axes(binary):
+    small, large = (cs.ReliabilityDisplay.compute(binary, cs.EqualMass(5)) for _ in range(2))
+    for display, size in ((small, (3.3, 4.0)), (large, (9.6, 5.4))):
+        display.plot(plt.figure(figsize=size, layout="constrained").subplots())
+    assert 1.4 < large.ax_.xaxis.label.get_fontsize() / small.ax_.xaxis.label.get_fontsize() <= 1.5
+    assert large.line_.get_markersize() > 1.4 * small.line_.get_markersize()
+
+
+def test_models_share_the_scale_that_most_of_them_need(binary):
+    one = {"a": binary, "b": binary, "c": cs.Sample(binary.outcomes, binary.predictions.event**12)}
+    assert cs.ReliabilityDisplay.from_samples(one, rng=0).ax_.get_xscale() == "linear"
+
+
 @pytest.mark.slow
 def test_it_is_written_as_vectors(binary, tmp_path):
     display = cs.ReliabilityDisplay.compute(binary, rng=0)
