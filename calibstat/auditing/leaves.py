@@ -81,8 +81,13 @@ def rounded(values: Floats, cut: float, moved: float = 0.0) -> float:
     (62.0, 0.32, 0.317)
     """
     below = values.astype(np.float32) <= cut  # as trees compare
-    texts = (f"{each:.{digits}g}" for digits in range(1, 17) for each in (cut, values[below].max(initial=-np.inf)))
-    return next((float(text) for text in texts if np.mean((values <= float(text)) != below) <= moved), cut)
+    largest, next_one = values[below].max(initial=-np.inf), values[~below].min(initial=np.inf)
+    for digits in range(1, 17):
+        for each in (cut, largest):
+            found = float(f"{each:.{digits}g}")
+            if largest <= found < next_one or (moved and np.mean((values <= found) != below) <= moved):
+                return found
+    return cut
 
 
 # What is found in a leaf, on rows that did not make it.

@@ -223,7 +223,7 @@ class TreeNodes:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"<{self.n_leaves} leaves, {self.digest[:12]}>"
+        return f"<{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.digest[:12]}>"
 
 
 def _no_tree(tree: Any) -> Exception:

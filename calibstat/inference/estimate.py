@@ -134,9 +134,17 @@ def estimate(
         confidence_level=confidence_level,
         interval_note=note,
         question=with_counts(question, seen, evaluator.capabilities, groups),
-        notes=notes + undefined_note(core, shown, redraws.samples),
+        notes=notes + _reads_note(core, seen) + undefined_note(core, shown, redraws.samples),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
+
+
+def _reads_note(core: Estimator, seen: Sample) -> tuple[str, ...]:
+    """Say whose error the value is where cells read more than is conditioned on."""
+    more = [repr(name) for name in core.given(seen.predictions) if name not in seen.predictions.given]
+    if not more:
+        return ()
+    return (f"cells depend on {' and '.join(more)}: this is about the error of predictions given these too",)
 
 
 def _redraw(

@@ -150,6 +150,8 @@ def test_a_test_on_leaves_is_given_what_the_tree_splits():
     assert found.hypothesis.startswith("given the prediction and 'age' and 'bmi' and 'x3' (the strong null)")
     assert found.pvalue < 0.001  # calibrated given the prediction, and off given the age
     assert cs.calibration_test(sample, cs.ECE(cs.EqualMass(5)), rng=0).pvalue > 0.5
+    notes = cs.estimate(sample, cs.ECE(binning), n_resamples=99, rng=0).notes
+    assert "cells depend on 'age' and 'bmi' and 'x3': this is about the error of predictions given these too" in notes
     both = {"leaves": cs.ECE(binning), "rest": cs.Kuiper()}
     several = cs.multiple_test(sample, cs.Family(both), n_resamples=99, rng=0)
     assert several.hypothesis.startswith("given the prediction and 'age'")
@@ -183,6 +185,7 @@ def test_a_tree_that_is_fitted_again_does_not_change_cells():
     np.testing.assert_array_equal(from_arrays.tree.nodes["threshold"], before[2])
 
 
+@pytest.mark.slow
 def test_sweeps_tell_two_trees_apart(tmp_path):
     world = generators.FinitePredictions([0.2, 0.7], [0.3, 0.7], variables={"x": [1.0, 5.0]})
     other = PAPER | {"threshold": [0.5, 2, 6, 1, 0, 0, 0, 0, 0]}

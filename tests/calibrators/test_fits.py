@@ -261,7 +261,7 @@ STEPS = [
 
 
 # On many rows: trees, smoothing, and penalties that are chosen by cross-validation.
-SLOWEST = (cal.CalibrationTree, cal.Smooth, cal.VectorScaling, cal.MatrixScaling, cal.Dirichlet)
+SLOWEST = (cal.CalibrationTree, cal.DecisionTree, cal.Smooth, cal.VectorScaling, cal.MatrixScaling, cal.Dirichlet)
 
 
 @pytest.fixture(scope="module")

@@ -47,7 +47,7 @@ ANY = [
     cal.OneVsRest(),
     cal.OneVsRest(cal.Isotonic()),
     cal.AverageLabels(),
-    cal.DecisionTree(),
+    cal.DecisionTree(ccp_alpha=0.0),
     cal.CalibrationTree(),
 ]
 WITH_VARIABLE = [
