@@ -187,12 +187,7 @@ class SyntheticModel(HasParameters, ABC):
         ValueError
             If its cells depend on the number of rows, so that there is no limit, or if the population is not known.
         """
-        fixed, binning = on_own_cells(estimator)
-        if not self.finite and binning is None:
-            refuse_without_cells(fixed, self)
-        if fixed.core.compares_labels:
-            return _on_labels(fixed, self.population(estimator.lens))
-        return self.zero(fixed) or _on_population(fixed, self.population(estimator.lens, binning))
+        return limit_of(self, estimator, self.population)
 
     @final
     def zero(self, estimand: Estimator) -> Truth | None:
@@ -212,6 +207,18 @@ class SyntheticModel(HasParameters, ABC):
             return None
         zero = np.zeros(values[0].shape) if values[0].ndim else 0.0
         return Truth(zero, method="the chances are the predictions")
+
+
+def limit_of(
+    model: SyntheticModel, estimator: Estimator, population: Callable[[Lens, Binning | None], Population]
+) -> Truth:
+    """Return the limit of an estimator, from populations of the model that may be remembered."""
+    fixed, binning = on_own_cells(estimator)
+    if not model.finite and binning is None:
+        refuse_without_cells(fixed, model)
+    if fixed.core.compares_labels:
+        return _on_labels(fixed, population(estimator.lens, binning))
+    return model.zero(fixed) or _on_population(fixed, population(estimator.lens, binning))
 
 
 def _on_labels(estimator: Estimator, population: Population) -> Truth:
@@ -390,7 +397,7 @@ def refuse_without_cells(estimand: Estimator, model: object) -> None:
     if estimand.core.finite_range:
         raise ValueError(
             f"{estimand!r} has no true value in {model!r}, whose predictions take infinitely many values; it needs "
-            "finitely many: FinitePredictions(...), or Empirical(y_prob, recalibration) for those of a data set."
+            "finitely many: FinitePredictions(...), Empirical(y_prob, recalibration), or your own world with `finite`."
         )
     for member in estimand.members:
         refuse_without_cells(member, model)

@@ -21,10 +21,12 @@ from numcodecs import CRC32, Blosc
 
 from calibstat._files import alone
 from calibstat._text import counted
+from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
-from calibstat.generators.base import Population, SyntheticModel, evaluate, on_own_cells, refuse_without_truth
+from calibstat.generators.base import Population, SyntheticModel, limit_of
+from calibstat.lenses.base import Lens
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
 from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes
 
@@ -368,17 +370,16 @@ class _Remembering:
         return self.truths[key]
 
     def limit(self, estimator: Estimator) -> float:
-        """Return the limit of an estimator as `SyntheticModel.limit` does, from remembered populations."""
+        """Return the limit of an estimator, from remembered populations."""
         refuse_other_units(estimator)
-        fixed, binning = on_own_cells(estimator)
-        zero = self.model.zero(fixed)
-        if zero is not None:
-            return _headline_number(estimator, zero.value)
-        refuse_without_truth(fixed)
-        key = f"{estimator.lens!r} {binning!r}"
+        return _headline_number(estimator, limit_of(self.model, estimator, self.population).value)
+
+    def population(self, lens: Lens, binning: Binning | None) -> Population:
+        """Return the population of the model that a lens and a binning ask for, once for each."""
+        key = f"{lens!r} {binning!r}"
         if key not in self.populations:
-            self.populations[key] = self.model.population(estimator.lens, binning)
-        return _headline_number(estimator, evaluate(fixed, self.populations[key]))
+            self.populations[key] = self.model.population(lens, binning)
+        return self.populations[key]
 
 
 def _headline_number(estimator: Estimator, value: float | Array) -> float:

@@ -78,6 +78,14 @@ def test_samples_tend_to_the_limit_and_not_to_the_truth():
         assert abs(limit - truth) > 0.02
 
 
+def test_sweeps_know_the_same_limit_and_say_where_there_is_none():
+    worlds = {"finite": gen.FinitePredictions([0.3, 0.6, 0.6], [0.2, 0.7, 0.4]), "dense": gen.BetaPredictions(1, 1)}
+    found = cs.Sweep(worlds, n=[20], estimators={"tau": cs.KendallTau()}, n_repeats=1, rng=0).run()
+    for name, of in (("truth", worlds["finite"].truth), ("limit", worlds["finite"].limit)):
+        values = found[name].sel(estimator="tau").values.ravel()
+        np.testing.assert_allclose(values, [float(of(cs.KendallTau())), np.nan])
+
+
 def test_the_interval_of_tau_holds_its_limit():
     world = gen.FinitePredictions([0.3, 0.3, 0.6, 0.8], [0.1, 0.5, 0.4, 0.9])
     found = cs.estimate(world.sample(2000, rng=0), cs.KendallTau(), n_resamples=19, rng=0).confidence_interval

@@ -29,6 +29,12 @@ def two_cells(world, rng):
     return rng.choice(scores, 2, replace=False) if len(scores) > 1 else None
 
 
+def masses_of_cells(world):
+    """The share of the mass of each cell."""
+    event, _, mass = atoms(world)
+    return np.bincount(np.unique(event, return_inverse=True)[1], mass)
+
+
 def rises(before, after):
     """Which measures rise, and which fall, by more than rounding."""
     rise = {name: after[name] - before[name] for name in before}
@@ -43,6 +49,8 @@ def check_effects(seed, n_worlds):
         world = random_world(rng)
         before, n_cells = measured(world), len(np.unique(atoms(world)[0]))
         assert 1 - ROUNDING <= before["count"] <= n_cells + ROUNDING  # Theorem 10
+        equal = np.ptp(masses_of_cells(world)) < 1e-9
+        assert equal == (before["count"] > n_cells - 1e-12)
         labels = measured(cs.average_labels(world))
         up, down = rises(before, labels)
         assert not up & {"CE 1", "CE 2", "CE 3", "loss", "MSE", "count"}  # Theorem 8
