@@ -113,6 +113,8 @@ _MODULES = {
     "comparisons.compare": ["compare_calibrators"],
     "comparisons.results": ["CalibratorComparison"],
     "comparisons.variable_based": ["variable_based_protocol", "VariableBasedComparison"],
+    "displays.audit": ["AuditDisplay"],
+    "displays.comparison": ["ComparisonDisplay"],
     "displays.cumulative": ["CumulativeDisplay"],
     "displays.monitor": ["MonitorDisplay"],
     "displays.null": ["NullDisplay"],

@@ -34,6 +34,8 @@ from calibstat.data.arrays import as_generator as as_generator
 from calibstat.data.parameters import SmallCellsWarning as SmallCellsWarning
 from calibstat.data.sample import Predictions as Predictions
 from calibstat.data.sample import Sample as Sample
+from calibstat.displays.audit import AuditDisplay as AuditDisplay
+from calibstat.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from calibstat.displays.cumulative import CumulativeDisplay as CumulativeDisplay
 from calibstat.displays.monitor import MonitorDisplay as MonitorDisplay
 from calibstat.displays.null import NullDisplay as NullDisplay

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from calibstat._text import percent
-from calibstat.auditing.findings import Findings, interval_cell, means_text
+from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
 from calibstat.auditing.groups import By, Group, LeftOut, Levels, Means, direction, form_groups, is_top_label, look
 from calibstat.auditing.joint import Measured, check_options, check_resamples, measure_groups
 from calibstat.binnings.base import Binning
@@ -21,8 +21,9 @@ from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
 from calibstat.inference.arguments import check_estimator, check_lens, check_null, check_sample
+from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
-from calibstat.inference.results import RowCounts, number_cell, picked, plain, pvalue_cell
+from calibstat.inference.results import RowCounts, number_cell, picked, plain, pvalue_cell, small_pvalue
 from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
@@ -292,6 +293,7 @@ class SubgroupAudit(Findings[GroupFinding]):
     assumed: str
     clusters: ClusterCount | None = None
 
+    _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 8)
 
@@ -340,6 +342,28 @@ class SubgroupAudit(Findings[GroupFinding]):
                 f"the smallest p-value adjusted {ADJUSTMENTS[self.adjust]} is {smallest}."
             )
         return f"{self._not_rejected('Calibration')} in any of {m} groups {where}; smallest adjusted p = {smallest}."
+
+    def forest(self) -> Forest:
+        """Return the groups as rows of a forest plot, those of the strongest evidence first."""
+        rejected, p = self.rejected, small_pvalue(float(f"{self.pvalue:.2g}"), level=self.level)
+        first = self.ranked[0]
+        most = f"{first.name}: {first.direction}" if rejected else f"joint p {p}; n = {self.n:,}"
+        return Forest(
+            tuple(
+                ForestRow(
+                    group.name,
+                    group.statistic,
+                    group.confidence_interval,
+                    (0.0, group.null_mean),
+                    group.pvalue_adjusted <= self.level,
+                    said_and_happened(group.mean_prediction, group.mean_outcome),
+                )
+                for group in self.ranked
+            ),
+            answer=(found_in(len(rejected), len(self), "group"), most),
+            axis=self.estimator.core.quantity.split(" (")[0],
+            **self._forest_words("groups"),
+        )
 
     def _asked(self) -> dict[str, Any]:
         asked = {"lens": repr(self.lens), "estimator": repr(self.estimator.core), "pvalue": self.pvalue}

@@ -33,6 +33,7 @@ from calibstat.draws.streams import ClusterCount, how_many, random_signs, replic
 from calibstat.draws.streams import clusters as cluster_codes
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens
+from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws, joint_test, more_note, single_step
 from calibstat.inference.results import Result, RowCounts, not_rejected, noted, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
@@ -447,6 +448,7 @@ class EqualCurvesTest(Result):
     clusters: ClusterCount | None = None
     notes: tuple[str, ...] = ()
 
+    _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "group"
     _indexed: ClassVar[bool] = True
     _width: ClassVar[int | None] = 100
@@ -478,6 +480,41 @@ class EqualCurvesTest(Result):
         return (
             f"Evidence at {percent(self.level)} that {curves} differ {where}: "
             f"at the same prediction most happens in {most} ({high:+.3f} on average), least in {least} ({low:+.3f})."
+        )
+
+    def forest(self) -> Forest:
+        """Return the odds ratios of groups as rows of a forest plot, those of the strongest evidence first."""
+        rows = [
+            ForestRow(
+                f"{self.variable} {name}",
+                ratio,
+                (float(ratio * np.exp(-1.96 * error)), float(ratio * np.exp(1.96 * error))),
+                beyond=max(p, self.pvalue) <= self.level,
+                words=f"{100 * gap:+.1f} %",
+            )
+            for p, _, name, gap, ratio, error in sorted(
+                (p, -abs(gap), name, gap, ratio, error) for name, _, gap, ratio, error, p in self._columns()
+            )
+            if np.isfinite(ratio)
+        ]
+        if not rows:
+            raise ValueError(f"no group of {self.variable!r} has an odds ratio: {left_out_text(self.without_odds)}.")
+        differ = self.pvalue <= self.level
+        return Forest(
+            tuple(rows),
+            axis="odds of the event, times those of the others",
+            answer=(
+                f"{'groups differ' if differ else 'no evidence that groups differ'} at the same prediction",
+                f"p {small_pvalue(float(f'{self.pvalue:.2g}'), level=self.level)}; n = {self.n:,}",
+            ),
+            caption=f"{self.verdict} Each row is the odds of the event in a group over those of the other groups at "
+            "the same prediction, with a 95 % interval for large samples of that group alone; the tests, not the "
+            f"intervals, decide. Null: {self.hypothesis}.",
+            interval="95 %, large samples",
+            beyond="more than noise",
+            reference=1.0,
+            log=True,
+            heading="happens by",
         )
 
     def _rows(self) -> list[dict[str, Any]]:

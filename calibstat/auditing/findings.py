@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, final
 
-from calibstat._text import percent
+from calibstat._text import counted, percent
 from calibstat.auditing.groups import LeftOut
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
 from calibstat.inference.results import Result, RowCounts, not_rejected, noted, number_cell, picked, pvalue_cell
@@ -87,6 +87,19 @@ class Findings(Result, Generic[_Found]):
         return [found.to_dict() for found in self._findings]
 
     @final
+    def _forest_words(self, what: str, heading: str = "said \N{RIGHTWARDS ARROW} happened") -> dict[str, Any]:
+        """Return the words that pictures of all findings share."""
+        return {
+            "caption": f"{self.verdict} Rows are sorted by evidence. A line is the interval of an error; the intervals "
+            f"of all {len(self)} {what} hold together, with {percent(self.confidence_level)} confidence. A pale bar "
+            "reaches to what noise alone gives on average; errors in the strong colour are more than noise, by "
+            f"p-values adjusted {ADJUSTMENTS[self.adjust]}. Null: {self.hypothesis}.",
+            "interval": f"{percent(self.confidence_level)}, all together",
+            "noise": "noise alone, on average",
+            "heading": heading,
+        }
+
+    @final
     def _details_after(self, above: list[tuple[str, str]], intervals: str, known: bool) -> list[tuple[str, str]]:
         """Return what stands below the table, behind what is special about the columns."""
         intervals = f"intervals for the error in {intervals} that cover all together"
@@ -110,6 +123,11 @@ class Findings(Result, Generic[_Found]):
     @final
     def _pvalue_cell(self, found: _Found) -> str:
         return pvalue_cell(found.pvalue_adjusted, self.level) + (" *" if found.pvalue_adjusted <= self.level else "")
+
+
+def found_in(n_found: int, n: int, what: str) -> str:
+    """Say in how many there is evidence; words never accept a null."""
+    return f"off in {n_found} of {counted(n, what)}" if n_found else f"no evidence in any of {counted(n, what)}"
 
 
 def interval_cell(interval: tuple[float, float] | None) -> str:

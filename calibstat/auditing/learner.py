@@ -21,6 +21,7 @@ from calibstat.draws.streams import ClusterCount, clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
+from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.results import Result, RowCounts, noted, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
@@ -364,6 +365,7 @@ class LearnerAudit(Result):
     counts: RowCounts
     clusters: ClusterCount | None = None
 
+    _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "leaf"
     _indexed: ClassVar[bool] = True
     _text_columns: ClassVar[tuple[int, ...]] = (5,)
@@ -398,6 +400,33 @@ class LearnerAudit(Result):
                 "do not show where."
             )
         return f"Evidence of miscalibration {found}: {self.rejected[0].says(self.confidence_level)}."
+
+    def forest(self) -> Forest:
+        """Return the leaves as rows of a forest plot, the farthest from zero first."""
+        p, rejected = small_pvalue(float(f"{self.pvalue:.2g}"), level=self.level), self.rejected
+        first = f"{rejected[0].direction}: {rejected[0].name}" if rejected else f"n = {self.n:,}"
+        whether = "the model is off" if self.pvalue <= self.level else "no evidence that the model is off"
+        return Forest(
+            tuple(
+                ForestRow(
+                    leaf.name,
+                    leaf.error,
+                    leaf.confidence_interval,
+                    None,
+                    leaf in rejected,
+                    said_and_happened(leaf.mean_prediction, leaf.mean_outcome),
+                )
+                for leaf in self.leaves
+            ),
+            axis="happened minus predicted",
+            answer=(f"{whether} (p {p})", first),
+            caption=f"{self.verdict} Each row is a leaf of a tree fitted to what was learned from other rows, or all "
+            f"rows with one sign of it, judged on {self.n_unseen} rows that neither has seen; the "
+            f"{percent(self.confidence_level)} intervals hold together. Null: {self.hypothesis}.",
+            interval=f"{percent(self.confidence_level)}, all together",
+            beyond="excludes zero",
+            heading="said \N{RIGHTWARDS ARROW} happened",
+        )
 
     def _values(self) -> dict[str, Any]:
         return {

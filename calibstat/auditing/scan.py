@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from calibstat._text import counted, percent
-from calibstat.auditing.findings import Findings, interval_cell, means_text
+from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
 from calibstat.auditing.joint import check_options, check_resamples, joint_intervals
 from calibstat.binnings.base import Binning, Cells
@@ -21,8 +21,9 @@ from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
+from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.multiplicity import Adjust, Standardize, joint_test, with_enough
-from calibstat.inference.results import RowCounts, number_cell, picked, pvalue_cell
+from calibstat.inference.results import RowCounts, number_cell, picked, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
@@ -446,6 +447,7 @@ class VariableScan(Findings[VariableFinding]):
     top_label: bool
     lens: Lens
 
+    _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "variable"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 5, 8)
 
@@ -498,6 +500,31 @@ class VariableScan(Findings[VariableFinding]):
             f"Evidence of an {kind} at {percent(self.level)} for {len(rejected)} of {m} variables {where}. First: "
             f"{first.variable}, VECE {first.vece:.4f} where {first.null_mean:.4f} is expected of noise; worst at "
             f"{worst.level}{means}."
+        )
+
+    def forest(self) -> Forest:
+        """Return the variables as rows of a forest plot, in order of evidence."""
+        found = sorted(self.variables, key=lambda each: (each.pvalue_adjusted, -each.excess))
+        first, rejected = found[0], len(self.rejected)
+        smallest = small_pvalue(first.pvalue_adjusted, level=self.level)
+        most = (
+            f"most along {first.name}, worst at {first.worst.level}" if rejected else f"smallest adjusted p {smallest}"
+        )
+        return Forest(
+            tuple(
+                ForestRow(
+                    each.name,
+                    each.vece,
+                    each.confidence_interval,
+                    (0.0, each.null_mean),
+                    each.pvalue_adjusted <= self.level,
+                    each.worst.level,
+                )
+                for each in found
+            ),
+            answer=(found_in(rejected, len(self), "variable").replace("off in", "off along"), most),
+            axis="mean error over cells of the variable",
+            **self._forest_words("variables", "worst at"),
         )
 
     def _asked(self) -> dict[str, Any]:

@@ -38,8 +38,8 @@ from calibstat.inference.arguments import behind
 from calibstat.inference.compare import ComparisonTest, comparable, compare_tested
 from calibstat.inference.compare_models import NOT_FOR_PAIRS
 from calibstat.inference.differences import with_large_cells
-from calibstat.inference.estimate import interval_of
-from calibstat.inference.intervals import ConfidenceInterval, NoInterval
+from calibstat.inference.estimate import interval_or_none
+from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import (
     Adjust,
     adjust_pvalues,
@@ -52,7 +52,6 @@ from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import TopLabel
 from calibstat.nulls.consistency import Consistency
-from calibstat.nulls.multiplier import Multiplier
 
 # Fitting usually takes this share of the time, and tests this share of the rest.
 _FITTED, _TESTED = 0.6, 0.75
@@ -253,12 +252,9 @@ class Judging:
 
     def _root_interval(self, sample: Sample, rng: np.random.Generator) -> ConfidenceInterval | None:
         """Return the interval of the squared error, in roots."""
-        core, seen = self.estimator.core, self.estimator.lens(sample)
-        try:
-            interval = interval_of(core, seen, Multiplier(self.n_resamples), None, rng).interval(self.confidence_level)
-        except NoInterval:
-            return None
-        return ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
+        seen = self.estimator.lens(sample)
+        interval = interval_or_none(self.estimator.core, seen, self.confidence_level, self.n_resamples, rng)
+        return interval and ConfidenceInterval(float(np.sqrt(interval.low)), float(np.sqrt(interval.high)))
 
     def _pairs(
         self,

@@ -13,6 +13,7 @@ from calibstat.comparisons.splits import Split
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore
 from calibstat.inference.compare import ENOUGH_ROWS, ComparisonTest
+from calibstat.inference.forest import Forest, ForestRow, best_and_apart, model_row, models_caption
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import ADJUSTMENTS, cannot_reject, least_factor
 from calibstat.inference.results import (
@@ -108,6 +109,25 @@ class CalibratorComparison(Result):
         if self.cross_fitted:
             own = own.replace("(exact)", "(exact for the predictions as given, approximate for cross-fitted ones)")
         return own, f"{pair} (both may be zero)"
+
+    def forest(self) -> Forest:
+        """Return the calibrators as rows of a forest plot, the smallest error first, with the pairs told apart."""
+        models = sorted(self.models, key=lambda each: each.value)
+        place = {each.name: row for row, each in enumerate(models)}
+        told = [pair for pair in self.pairs if pair.rejects]
+        worse = {(pair.second if pair.difference < 0 else pair.first).name for pair in told}
+        return Forest(
+            tuple(each.row(self.level) for each in models),
+            axis="root calibration error",
+            answer=best_and_apart(
+                [name for name in place if name not in worse], len(told), len(self.pairs), self._n_test
+            ),
+            caption=f"{self._rows_text()[0].upper()}{self._rows_text()[1:]}. "
+            f"{models_caption(self.confidence_level, self.level, squared=True)} {' '.join(self.verdict.splitlines())}",
+            interval=f"{percent(self.confidence_level)} interval" if models[0].root_interval else "",
+            noise=f"{percent(1 - self.level)} if calibrated",
+            apart=tuple((place[pair.first.name], place[pair.second.name]) for pair in told),
+        )
 
     def _rows(self) -> list[dict[str, Any]]:
         return [pair.to_dict() for pair in self.pairs]
@@ -239,6 +259,12 @@ class CalibratorResult(Result):
     def pvalue(self) -> float:
         """The exact p-value of "this model is calibrated"; with several splits, twice the median."""
         return twice_median([test.pvalue for test in self.tests])
+
+    def row(self, level: float) -> ForestRow:
+        """Return the row of a forest plot; with several splits noise is the mean of its limits."""
+        limit = float(np.mean([test.null_distribution.quantile(1 - level) for test in self.tests]))
+        found = model_row(self.name, self.value, None, limit, self.pvalue <= level)
+        return found._replace(interval=self.root_interval)
 
     @property
     def verdict(self) -> str:

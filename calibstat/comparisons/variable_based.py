@@ -25,10 +25,11 @@ from calibstat.comparisons.splits import (
     sample_of,
 )
 from calibstat.data.arrays import RNG, Floats, Ints, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import LEVEL, at_least_one
 from calibstat.data.sample import Sample
 from calibstat.estimators.miscalibration import VECE
 from calibstat.estimators.squared import ECE
+from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.results import Result, RowCounts
 from calibstat.inference.test import calibration_test
 from calibstat.lenses.base import Lens
@@ -275,6 +276,37 @@ class VariableBasedComparison(Result):
         return (
             f"Errors for the top label over the confidence (ECE) and over {self.variable!r} (VECE), binned in "
             f"{counted(self.n_bins, 'cell')}"
+        )
+
+    def forest(self) -> Forest:
+        """Return the calibrators as rows of a forest plot, each with its errors over confidence and variable."""
+        columns = [
+            (0, "ece", "ece_null_mean", "ece_pvalue"),
+            (1, "vece", "vece_null_mean", "vece_pvalue"),
+        ]
+        rows = tuple(
+            ForestRow(
+                each.name,
+                getattr(each, value),
+                noise=None if (mean := getattr(each, noise)) is None else (0.0, mean),
+                beyond=(p := getattr(each, pvalue)) is not None and p <= LEVEL,
+                series=series,
+            )
+            for each in self.errors
+            for series, value, noise, pvalue in columns
+        )
+        least = min(self.errors, key=lambda each: each.vece)
+        tested = " ".join(text for _, text in self._details()[1:])
+        return Forest(
+            rows,
+            axis="calibration error of the top label",
+            answer=(
+                f"least over {self.variable}: {least.name}, {least.vece:.2%}",
+                f"uncalibrated: {self.errors[0].vece:.2%}; n = {len(self.split.test_rows):,}",
+            ),
+            caption=f"{self.verdict}; {self._details()[0][1]}. {tested[0].upper()}{tested[1:]}.",
+            noise="noise alone, on average",
+            series=("over the confidence", f"over {self.variable}"),
         )
 
     def _values(self) -> dict[str, Any]:

@@ -162,6 +162,23 @@ def legend_of_figure(figure: Figure, handles: Sequence[Artist], columns: int | N
             text.set_parse_math(False)
 
 
+LEGEND: dict[str, Any] = {
+    "frameon": False, "fontsize": 7.5, "borderaxespad": 0, "handlelength": 1.6, "columnspacing": 1.2,
+}  # fmt: skip
+"""How legends look."""
+
+
+def legend_under(
+    ax: Axes, handles: Sequence[Artist], labels: Sequence[str], columns: int = 2, left: float = 34, below: float = 30
+) -> None:
+    """Write the legend so many points to the left of the axes and below them, whatever their size."""
+    corner = ax.transAxes + ScaledTranslation(-left / 72, -below / 72, ax.figure.dpi_scale_trans)
+    ax.legend(
+        list(handles), list(labels), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=corner, ncols=columns,
+        **LEGEND,
+    )  # fmt: skip
+
+
 def shortened(name: str, most: int) -> str:
     """Return a name as it is, or its beginning and its end where it has more than `most` letters.
 

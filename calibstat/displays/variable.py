@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import ScaledTranslation
 
 from calibstat.data.arrays import RNG, Floats
 from calibstat.data.parameters import LEVEL, check_share
@@ -21,10 +20,12 @@ from calibstat.displays._style import (
     CURVE,
     FAINT,
     INK,
+    LEGEND,
     NOISE,
     Display,
     answer,
     label_axes,
+    legend_under,
     new_axes,
     shortened,
 )
@@ -38,9 +39,6 @@ from calibstat.lenses.relabel import CANONICAL, TopLabel
 from calibstat.lenses.restrict import Given
 
 _STRIP_CELLS = 50
-_LEGEND: dict[str, Any] = {
-    "frameon": False, "fontsize": 7.5, "borderaxespad": 0, "handlelength": 1.6, "columnspacing": 1.2,
-}  # fmt: skip
 
 
 @final
@@ -243,7 +241,7 @@ class VariableDisplay(Display):
             ax.set_ylim(low.min(), high.max())
             ax.label_outer()
         handles, labels = displays[0]._legend()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2 * min(2, len(displays)), **_LEGEND)
+        figure.legend(handles, labels, loc="outside lower center", ncols=2 * min(2, len(displays)), **LEGEND)
         return displays
 
     @classmethod
@@ -338,12 +336,7 @@ class VariableDisplay(Display):
         answer(ax, self.name if name is None else name, self._answer())
         self.strip_ax_ = self._draw_strip(ax)
         if legend:
-            # It begins below the labels of the axis, whatever the height of the axes.
-            below = ScaledTranslation(-34 / 72, -30 / 72, ax.figure.dpi_scale_trans)
-            self.strip_ax_.legend(
-                *self._legend(), loc="upper left", bbox_to_anchor=(0, 0), ncols=2,
-                bbox_transform=self.strip_ax_.transAxes + below, **_LEGEND,
-            )  # fmt: skip
+            legend_under(self.strip_ax_, *self._legend())
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -35,6 +35,7 @@ from calibstat.inference.differences import (
     wrapped_pvalue,
 )
 from calibstat.inference.equal_errors import Difference, Erring, means_of_cells
+from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws
 from calibstat.inference.results import (
@@ -50,7 +51,7 @@ from calibstat.inference.results import (
     small_pvalue,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
+from calibstat.nulls.base import EmpiricalNull, NullDistribution, monte_carlo_pvalue, tie_slack
 from calibstat.nulls.consistency import Consistency
 
 
@@ -153,7 +154,7 @@ def comparison_test(
     own, gains = None, None
     if values[0].squared:
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
-        first, second = (own_pvalue(estimator, each, n_resamples, generator) for each in seen)
+        first, second = (own_null(estimator, each, n_resamples, generator)[0] for each in seen)
         own = first, second
         gains = recalibration_difference(seen, (values[0].index, values[1].index), paired, n_resamples, generator)
     return _compared(
@@ -320,12 +321,15 @@ def expanded(estimator: Estimator, seen: Sample, verb: str = "comparison_test") 
         raise ValueError(f"{verb}: {reason}.") from reason
 
 
-def own_pvalue(estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator) -> float:
-    """Return the exact p-value of "this model is calibrated"."""
+def own_null(
+    estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator
+) -> tuple[float, NullDistribution]:
+    """Return the exact p-value of "this model is calibrated", and the law of the value if it is."""
     core = Headline(estimator.core)
     evaluator = core.prepare(seen.predictions)
     value = float(evaluator(seen.outcomes))
-    return Consistency(n_resamples).draw(core, seen, rng, evaluator).pvalue(value)
+    law = Consistency(n_resamples).draw(core, seen, rng, evaluator)
+    return law.pvalue(value), law
 
 
 ENOUGH_ROWS = 500
@@ -443,6 +447,26 @@ class ComparisonTest(Result):
                 "the interval excludes 0, but is not valid if both models may be calibrated: the p-value decides"
             )
         return tuple(found)
+
+    def forest(self) -> Forest:
+        """Return the difference as the row of a forest plot, beside the noise of differences of equal models."""
+        first, second = self.names
+        rejects = self.pvalue <= self.level
+        noise = 1.96 * self.standard_error
+        smaller = first if self.difference < 0 else second
+        told = f"smaller: {smaller}" if rejects else "cannot be told apart"
+        of_what = "squared calibration error" if self.own_pvalues is not None else self._quantity
+        interval = (self.confidence_interval.low, self.confidence_interval.high)
+        row = ForestRow(f"{first} minus {second}", self.difference, interval, (-noise, noise), rejects)
+        return Forest(
+            (row,),
+            axis=f"difference in {of_what}",
+            answer=(told, f"p {small_pvalue(self.pvalue, level=self.level)}; {self._rows_text()}"),
+            caption=f"{self.verdict} The bar in the middle is where about 95 % of such differences lie if the two are "
+            f"equal; the line is the {percent(self.confidence_level)} interval of the difference.",
+            interval=f"{percent(self.confidence_level)} interval",
+            noise="95 % if equal",
+        )
 
     def _counted(self) -> dict[str, Any]:
         both = zip(*(asked.counts for asked in self.questions), strict=True)

@@ -22,7 +22,7 @@ from calibstat.inference.compare import (
     comparable,
     erring,
     expanded,
-    own_pvalue,
+    own_null,
     pvalue_of_difference,
     root_mean_square,
 )
@@ -36,7 +36,9 @@ from calibstat.inference.differences import (
     wrapped_pvalue,
 )
 from calibstat.inference.equal_errors import Difference
-from calibstat.inference.intervals import normal_pvalue, standardized
+from calibstat.inference.estimate import interval_or_none
+from calibstat.inference.forest import Forest, ForestRow, best_and_apart, model_row, models_caption
+from calibstat.inference.intervals import ConfidenceInterval, normal_pvalue, standardized
 from calibstat.inference.multiplicity import (
     Adjust,
     adjust_pvalues,
@@ -132,9 +134,11 @@ def compare_models(
     generator, squared = as_generator(rng), values[0].squared
     asked, size = n_resamples, len(seen) ** 2 * len(seen[0])
     n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
-    own = np.zeros(len(seen))  # only squared errors may be zero for both models, where no normal law holds
+    own, limits = np.zeros((2, len(seen)))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
-        own = np.array([own_pvalue(estimator, each, n_resamples, generator) for each in seen])
+        laws = [own_null(estimator, each, n_resamples, generator) for each in seen]
+        own = np.array([pvalue for pvalue, _ in laws])
+        limits = np.array([float(law.quantile(1 - level)) for _, law in laws])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
     errors, single = _each_pair(estimator, values, seen, pairs, n_resamples, generator)
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
@@ -153,6 +157,10 @@ def compare_models(
         names=names,
         values=tuple(each.value for each in values),
         own_pvalues=tuple(map(float, own)) if squared else None,
+        own_limits=tuple(limits.tolist()) if squared else None,
+        confidence_intervals=tuple(
+            interval_or_none(estimator.core, each, confidence_level, n_resamples, generator) for each in seen
+        ),
         pairs=tuple(
             PairDifference(names[a], names[b], *rest) for (a, b), *rest in zip(pairs, *numbers, counts, strict=True)
         ),
@@ -384,6 +392,10 @@ class ModelComparison(Result):
         There is evidence about a pair if its adjusted p-value is at most this.
     n_asked : int, optional
         How many redraws were asked for, where more were taken.
+    confidence_intervals : tuple of ConfidenceInterval or None
+        Of each value by itself; None where no interval is known.
+    own_limits : tuple of float, or None
+        For squared errors, what a calibrated model with the predictions of each exceeds with probability `level`.
     """
 
     names: tuple[str, ...]
@@ -397,6 +409,8 @@ class ModelComparison(Result):
     questions: tuple[Inquiry, ...]
     level: float = LEVEL
     n_asked: int | None = None
+    confidence_intervals: tuple[ConfidenceInterval | None, ...] = ()
+    own_limits: tuple[float, ...] | None = None
 
     _display: ClassVar[str] = "ComparisonDisplay"
     _row: ClassVar[str] = "pair"
@@ -463,6 +477,33 @@ class ModelComparison(Result):
 
     def _rows(self) -> list[dict[str, Any]]:
         return [pair.to_dict() for pair in self.pairs]
+
+    def forest(self) -> Forest:
+        """Return the models as rows of a forest plot, the best first, with the pairs that are told apart."""
+        squared = self.own_pvalues is not None
+        order = sorted(range(len(self.names)), key=lambda m: _worse(self.questions[0].estimator) * self.values[m])
+        own, limits = self.own_pvalues or (1.0,) * len(order), self.own_limits or (0.0,) * len(order)
+        rows = tuple(
+            model_row(self.names[m], self.values[m], self.confidence_intervals[m], limits[m], own[m] <= self.level)
+            if squared
+            else ForestRow(self.names[m], self.values[m], self.confidence_intervals[m])
+            for m in order
+        )
+        place = {self.names[m]: row for row, m in enumerate(order)}
+        differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
+        best = [name for name in place if name in self.confidence_set]
+        return Forest(
+            rows,
+            axis="root calibration error" if squared else self._quantity,
+            answer=best_and_apart(best, len(differ), len(self.pairs), self.questions[0].n),
+            caption=f"{self.verdict} {models_caption(self.confidence_level, self.level, squared)} With "
+            f"{percent(self.confidence_level)} confidence the {'smallest error' if squared else 'best value'} is among "
+            f"{', '.join(best)} (model confidence set).",
+            interval=f"{percent(self.confidence_level)} interval",
+            noise=f"{percent(1 - self.level)} if calibrated" if squared else "",
+            reference=0.0 if squared else None,
+            apart=tuple((place[pair.first], place[pair.second]) for pair in differ),
+        )
 
     def _models(self) -> list[dict[str, Any]]:
         """Return a row for each model by itself."""

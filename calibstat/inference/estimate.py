@@ -267,6 +267,16 @@ def interval_of(
     )
 
 
+def interval_or_none(
+    core: Estimator, seen: Sample, confidence_level: float, n_resamples: int, rng: np.random.Generator
+) -> ConfidenceInterval | None:
+    """Return the default interval, or None where none is known."""
+    try:
+        return interval_of(core, seen, Multiplier(n_resamples), None, rng).interval(confidence_level)
+    except NoInterval:
+        return None
+
+
 def _noises(
     whole: Estimator,
     seen: Sample,
