@@ -121,6 +121,7 @@ _MODULES = {
     "displays.panel": ["PanelDisplay"],
     "displays.reliability": ["ReliabilityDisplay", "side_by_side"],
     "displays.simplex": ["SimplexDisplay"],
+    "displays.sweep": ["SweepDisplay"],
     "displays.trajectory": ["TrajectoryDisplay", "trajectory"],
     "displays.validity_curve": ["ValidityCurveDisplay"],
     "displays.variable": ["VariableDisplay"],

@@ -43,6 +43,7 @@ from calibstat.displays.panel import PanelDisplay as PanelDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.reliability import side_by_side as side_by_side
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay
+from calibstat.displays.sweep import SweepDisplay as SweepDisplay
 from calibstat.displays.trajectory import TrajectoryDisplay as TrajectoryDisplay
 from calibstat.displays.trajectory import trajectory as trajectory
 from calibstat.displays.validity_curve import ValidityCurveDisplay as ValidityCurveDisplay

@@ -412,7 +412,7 @@ class LearnerAudit(Result):
                     leaf.name,
                     leaf.error,
                     leaf.confidence_interval,
-                    None,
+                    (-1.96 * leaf.noise, 1.96 * leaf.noise),
                     leaf in rejected,
                     said_and_happened(leaf.mean_prediction, leaf.mean_outcome),
                 )
@@ -424,6 +424,7 @@ class LearnerAudit(Result):
             f"rows with one sign of it, judged on {self.n_unseen} rows that neither has seen; the "
             f"{percent(self.confidence_level)} intervals hold together. Null: {self.hypothesis}.",
             interval=f"{percent(self.confidence_level)}, all together",
+            noise="95 % if calibrated, about",
             beyond="excludes zero",
             heading="said \N{RIGHTWARDS ARROW} happened",
         )

@@ -24,6 +24,7 @@ import numpy as np
 import calibstat as cs
 from calibstat.auditing.groups import By
 from calibstat.cli import options
+from calibstat.cli.pictures import write_picture
 from calibstat.cli.questions import (
     Measure,
     cells,
@@ -114,7 +115,7 @@ def add_shared(parser: argparse.ArgumentParser, n_bins: int, adjust: str = "max-
     options.add(parser, "--missing")
     options.add(parser, "--adjust", adjust=adjust)
     options.add_one(parser, "--n-resamples", default=None, help="redraws of the labels (default: 999)")
-    options.add(parser, "--level", "--confidence-level", "--seed", "--format")
+    options.add(parser, "--level", "--confidence-level", "--seed", "--plot", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -151,6 +152,7 @@ def run(arguments: argparse.Namespace) -> None:
             )
     last = ("lens", "estimator", "n_resamples", "adjust", "level", "confidence_level", "hypothesis", "source")
     show(arguments.format, flat(audit.to_dict(), "groups", last), cautioned(audit))
+    write_picture(arguments, audit.plot)
     if arguments.format == "json":
         for each in audit.left_out:
             notice(f"left out: {each.name} (n = {each.n}) {each.reason}")
@@ -186,6 +188,11 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
     """Test each column on draws of its own, and adjust the p-values over all columns, by default by Holm's method."""
     adjust = arguments.adjust or "holm"
     check_choices(adjust, missing=joint_only("--curves tests each column on draws of its own"))
+    names = list(by)
+    if arguments.plot is not None and len(names) > 1:
+        raise ValueError(
+            f"--plot: --curves has one picture for each column, but there are {len(names)}; name one of them as --by"
+        )
     more = shared(arguments, 4)
     more["n_resamples"] = more["n_resamples"] or 999
     del more["adjust"], more["confidence_level"]
@@ -196,7 +203,7 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
         one = {name: by[name]} if isinstance(by, dict) else name
         return cs.equal_curves_test(sample, one, lens=lens, min_size=arguments.min_size, **more)
 
-    found = ProgressBar().each(answer, list(by))
+    found = ProgressBar().each(answer, names)
     adjusted = [float(pvalue) for pvalue in adjust_pvalues([test.pvalue for test in found], adjust)]
     texts = [str(test) for test in found]
     if len(found) > 1:
@@ -204,6 +211,7 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
         texts.append("\n".join(beside("adjusted", f"{each}: {ADJUSTMENTS[adjust]}, over {len(found)} columns")))
     records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
     show(arguments.format, records, "\n\n".join(texts))
+    write_picture(arguments, found[0].plot)
 
 
 def _refuse_with_learn(arguments: argparse.Namespace) -> None:
@@ -230,6 +238,7 @@ def _learn(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Le
             **more,
         )
     show(arguments.format, audit.to_dict(), cautioned(audit))
+    write_picture(arguments, audit.plot)
 
 
 # The sample that is audited or scanned, and the columns it is audited by.

@@ -17,6 +17,7 @@ import argparse
 
 import calibstat as cs
 from calibstat.cli import options
+from calibstat.cli.pictures import write_picture
 from calibstat.cli.questions import Measure, one_question, read_models, variables_asked
 from calibstat.cli.text import ProgressBar, narrow, plain_warnings, show
 
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="holm",
         help="how p-values of pairs are adjusted: holm (the default), max-t (by the largest difference) or fdr_by",
     )
-    options.add(parser, "--level", "--confidence-level", "--n-resamples", "--seed", "--format")
+    options.add(parser, "--level", "--confidence-level", "--n-resamples", "--seed", "--plot", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -61,3 +62,4 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     show(arguments.format, found.to_dict(), narrow(found))
+    write_picture(arguments, found.plot)

@@ -16,6 +16,7 @@ import argparse
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.calibrate import NAMES, make_calibrator, numeric_variables, refuse_unused
+from calibstat.cli.pictures import write_picture
 from calibstat.cli.questions import Measure, one_question, read_sample
 from calibstat.cli.text import ProgressBar, plain_warnings, show
 
@@ -55,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_one(
         parser, "--adjust", default="holm", help="how p-values of pairs are adjusted: holm (the default) or fdr_by"
     )
-    options.add(parser, "--level", "--confidence-level", "--seed", "--format")
+    options.add(parser, "--level", "--confidence-level", "--seed", "--plot", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -88,3 +89,4 @@ def run(arguments: argparse.Namespace) -> None:
                 rng=arguments.seed,
             )
     show(arguments.format, found.to_dict() | {"source": sample.predictions.source}, found)
+    write_picture(arguments, found.plot)

@@ -19,6 +19,7 @@ from typing import Any
 import calibstat as cs
 from calibstat._text import counted, percent
 from calibstat.cli import options
+from calibstat.cli.pictures import reliability_lens, write_reliability
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options."""
     options.add_input(parser)
     options.add_questions(parser)
-    options.add(parser, "--costs", "--confidence-level", "--n-resamples", "--seed", "--format")
+    options.add(parser, "--costs", "--confidence-level", "--n-resamples", "--seed", "--plot", "--format")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings():
         sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
         questions = panel(sample.predictions, arguments.lens, given, measure)
+        drawn_through = reliability_lens(arguments, (question.view for question in questions))
 
         def answer(question: Question) -> Answer:
             found = cs.estimate(
@@ -74,6 +76,7 @@ def run(arguments: argparse.Namespace) -> None:
         costs = what_it_costs(sample, questions, arguments, arguments.confidence_level)
     text = _report(answers, arguments.n_resamples, arguments.seed)
     show(arguments.format, [each.to_dict() | cost_of(each.question, costs) for each in answers], text + tell(costs))
+    write_reliability(arguments, sample, drawn_through)
 
 
 def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:

@@ -30,6 +30,7 @@ import calibstat as cs
 from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.cli import options
+from calibstat.cli.pictures import write_picture
 from calibstat.cli.questions import one_lens, sample_columns
 from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
 from calibstat.data.arrays import Array, Floats
@@ -89,7 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="rows with bad predictions or unknown labels: an error (the default); or leave out bad predictions, and "
         "count unknown labels as the label that makes E smallest",
     )
-    options.add(parser, "--format")
+    options.add(parser, "--plot", "--format")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -116,6 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
         else ""
     )
     show(arguments.format, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}")
+    write_picture(arguments, monitor.plot)
     return _ALARM if monitor.alarm else 0
 
 

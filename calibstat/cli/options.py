@@ -8,6 +8,7 @@ import csv
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import calibstat as cs
@@ -64,6 +65,20 @@ def two_costs(text: str) -> cs.DecisionLoss:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not the cost of a false alarm and that of a miss, with a comma between, such as 1,4"
         ) from None
+
+
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def picture_file(text: str) -> str:
+    """Read the place of a picture, whose name says its format."""
+    path = Path(text)
+    if path.suffix.lower() not in PICTURES:
+        raise argparse.ArgumentTypeError(f"{text!r} does not end in {', '.join(PICTURES[:-1])} or {PICTURES[-1]}")
+    if path.is_dir() or not path.parent.is_dir():
+        found = "is a folder" if path.is_dir() else f"lies in {str(path.parent)!r}, which is no folder"
+        raise argparse.ArgumentTypeError(f"{text!r} {found}; name a file in a folder that is there")
+    return text
 
 
 def shares(text: str) -> list[float]:
@@ -214,6 +229,9 @@ SHARED: dict[str, dict[str, Any]] = {
     "--confidence-level": _number_option("C", share, CONFIDENCE_LEVEL, "level of intervals"),
     "--n-resamples": _number_option("N", positive, 999, "redraws of the labels"),
     "--seed": _number_option("S", whole, 0, "the same seed gives the same numbers"),
+    "--plot": _single_option(
+        "FILE", "also write the picture of what was found; .png, .pdf or .svg says its format", type=picture_file
+    ),
     "--format": {"choices": ("text", "json"), "default": "text", "help": "text to read (the default), or JSON"},
 }
 

@@ -26,6 +26,7 @@ from typing import Any
 import calibstat as cs
 from calibstat._text import counted, percent
 from calibstat.cli import options
+from calibstat.cli.pictures import reliability_lens, write_reliability
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
     OF_NULLS,
@@ -85,7 +86,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     redraws = "redraws of the labels for each p-value (default: p-values are exact where possible, else 999)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
-    options.add(parser, "--costs", "--null", "--level", "--seed", "--format", null="labels drawn from the predictions")
+    options.add(
+        parser, "--costs", "--null", "--level", "--seed", "--plot", "--format", null="labels drawn from the predictions"
+    )
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -100,6 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings(), options.named_options(OF_NULLS):
         sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
         questions = panel(sample.predictions, arguments.lens, given, measure)
+        drawn_through = reliability_lens(arguments, (question.view for question in questions))
         _tell_folding(sample, questions)
         if arguments.lens is None and not measure.has_lens and len(sample.labels) > CLASS_WISE_UP_TO:
             notice(
@@ -112,6 +116,7 @@ def run(arguments: argparse.Namespace) -> None:
     show(
         arguments.format, [record.to_dict() | cost_of(record.question, costs) for record in records], text + tell(costs)
     )
+    write_reliability(arguments, sample, drawn_through)
 
 
 def what_it_costs(
@@ -178,6 +183,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         names = arguments.lens or ["canonical"]
         sample = read_sample(arguments, variables_asked(names, (), Measure()))
         views = [each.view for each in panel(sample.predictions, names, (), Measure())]
+        drawn_through = reliability_lens(arguments, views)
         asked = {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples, "rng": arguments.seed}
         often, least = arguments.n_resamples or 999, least_factor(arguments.adjust, len(views))
         taken = enough_redraws(often, least, arguments.level, len(views) * len(sample) * _STATISTICS)
@@ -199,6 +205,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         notes = "".join(f"\n  note      {each}" for each in told)
         texts.append(narrow(f"{test}{more if len(found) > 1 else ''}{notes}"))
     show(arguments.format, records, "\n\n".join(texts))
+    write_reliability(arguments, sample, drawn_through)
 
 
 # The results of a panel: one record for each question, with p-values adjusted over all of them.
