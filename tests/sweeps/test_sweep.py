@@ -205,7 +205,7 @@ def test_there_is_no_bar_in_a_file(capsys):
 def test_progress_counts_failures(capsys):
     sweep = Sweep(CALIBRATED, n=[30], estimators={"e": lambda n_bins: fails_sometimes}, n_repeats=12, rng=0)
     sweep.run(block=12)
-    assert "1 of 1 blocks failed" in capsys.readouterr().err
+    assert "1 of 1 block failed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
