@@ -451,7 +451,7 @@ class LearnerAudit(Result):
                 percent(self.confidence_level),
                 "intervals of happened - predicted that cover all together, at every n; * excludes 0" if known else "",
             ),
-            ("noise", "standard deviation of the difference if predictions are calibrated"),
+            ("noise", "standard deviation of the difference for calibrated predictions"),
             (
                 "where",
                 "leaves of a tree fitted to what was learned from the other blocks, and all rows with one sign of it, "

@@ -280,7 +280,7 @@ class LeafTable(Result):
                 "intervals of happened - predicted that cover all together, at every n, if rows are independent; "
                 "* excludes 0",
             ),
-            ("noise", "standard deviation of the difference if predictions are calibrated"),
+            ("noise", "standard deviation of the difference for calibrated predictions"),
             ("where", f"leaves of the tree, judged on {self.how}; 'a to b' is above a and at most b"),
             ("data", f"{self.counts.text(self.n)}; {self.source}"),
             *noted(self.notes),
