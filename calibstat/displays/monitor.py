@@ -16,6 +16,9 @@ from calibstat._text import percent
 from calibstat.data.arrays import Floats
 from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
 
+# Small digits above the line; a typesetter of formulas would take a second to start.
+_RAISED = str.maketrans("-0123456789\N{MINUS SIGN}", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
 
 class Run(NamedTuple):
     """The evidence of one monitor: rows fed before it began, rows (m,), powers of ten (m,), its alarm and its end."""
@@ -151,7 +154,7 @@ class MonitorDisplay(Display):
         ax.set(ylim=(low, high), xlim=(0, max(self.runs[-1].before + self.runs[-1].n_rows, 1)))
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        ax.yaxis.set_major_formatter(lambda power, _: f"$10^{{{power:.0f}}}$" if power else "1")
+        ax.yaxis.set_major_formatter(lambda power, _: f"10{f'{power:.0f}'.translate(_RAISED)}" if power else "1")
         label_axes(ax, "rows", "evidence E")
         answer(ax, self.name if name is None else name, self._answer)
         legend_below(ax, self._handles())

@@ -274,6 +274,7 @@ class TrajectoryDisplay(Display):
         pvalue.set(yscale="log", ylim=(min(0.3 * float(found["pvalue"].min()), 0.005), 2))
         pvalue.yaxis.set_major_locator(LogLocator(numticks=4))
         pvalue.yaxis.set_minor_locator(NullLocator())
+        pvalue.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
         for panel, values in ((value, found["value"]), (pvalue, found["pvalue"])):
             self._lines(panel, values, look)
             beyond = values.where(found["pvalue"] <= self.level).stack(point=("run", "step")).dropna("point")

@@ -40,7 +40,6 @@ def test_points_are_the_pvalues_of_the_result(several):
     np.testing.assert_array_equal(display.single_.get_xdata(), display.pvalues)
     assert [label.get_text() for label in display.ax_.get_yticklabels()] == display.names
     assert display.ax_.texts[0].get_text().startswith("1 of 3 more than noise")
-    assert_readable(display.figure_)
 
 
 def test_a_panel_of_statistics_says_what_it_found():

@@ -80,7 +80,6 @@ def test_points_with_small_pvalues_are_strong_and_the_star_is_at_the_lowest_loss
     assert [float(y[0]) for _, y in stars] == [float(ece["value"].sel(run=run, step=2)) for run in "ab"]
     assert "evidence of miscalibration" in display.ax_.texts[0].get_text()
     assert "not adjusted" in display.caption
-    assert_readable(display.figure_)
 
 
 @pytest.mark.slow

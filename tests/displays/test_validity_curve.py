@@ -66,7 +66,6 @@ def test_it_is_strong_where_the_error_is_more_than_noise():
     assert "is no more than noise explains" in good.caption
     share = off.curve(off.most)
     assert share >= 0.9 > off.curve(off.most - 1e-6)
-    assert_readable(off.figure_)
 
 
 def test_a_curve_alone_has_no_band():
