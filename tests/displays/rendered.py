@@ -34,11 +34,11 @@ def assert_readable(figure: Figure) -> None:
             shared = None if other is ax else Bbox.intersection(box, other.get_window_extent(renderer))
             on = shared is not None and shared.width > SLACK and shared.height > SLACK
             assert not on or _share_a_place(ax, other), f"{text!r} runs into the next axes"
-    for x, y in _points(figure):
-        for text, box in words:
-            assert not (box.x0 + SLACK < x < box.x1 - SLACK and box.y0 + SLACK < y < box.y1 - SLACK), (
-                f"{text!r} lies on a point of the data at ({x:.0f}, {y:.0f})"
-            )
+    points = _points(figure)
+    for text, box in words:
+        low, high = box.padded(-SLACK).get_points()
+        below = points[((points > low) & (points < high)).all(axis=1)]
+        assert not len(below), f"{text!r} lies on a point of the data at ({below[0, 0]:.0f}, {below[0, 1]:.0f})"
 
 
 def _words_of_axes(figure: Figure, renderer) -> list[tuple]:
@@ -121,8 +121,8 @@ def _points(figure: Figure) -> np.ndarray:
                 found += [ax.transData.transform(segment) for segment in each.get_segments() if len(segment)]
         for each in ax.patches:
             found.append(each.get_transform().transform(each.get_path().vertices))
-        inside = ax.get_window_extent().padded(SLACK)
+        low, high = ax.get_window_extent().padded(SLACK).get_points()
         seen = np.concatenate([found.pop() for _ in range(len(found))] or [np.empty((0, 2))])
         seen = seen[np.isfinite(seen).all(axis=1)]
-        everywhere.append(seen[[inside.contains(*point) for point in seen]])
+        everywhere.append(seen[((seen >= low) & (seen <= high)).all(axis=1)])
     return np.concatenate(everywhere)
