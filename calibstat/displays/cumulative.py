@@ -233,10 +233,10 @@ class CumulativeDisplay(Display):
         size = f"height {100 * self.test.statistic:.2g} %, noise alone {100 * self.test.null_mean:.2g} %"
         pvalue = small_pvalue(float(f"{self.test.pvalue:.2g}"), level=self.test.level)
         if not self.beyond:
-            return [f"no evidence of miscalibration, p {pvalue}", f"{size}; n = {self.test.question.n}"]
+            return [f"no evidence of miscalibration, p {pvalue}", f"{size}; n = {self.test.question.n:,}"]
         claimed, happened = (f"{100 * mean:.3g} %" for mean in self.means)
         where = f"{_short(self.worst.low)} to {_short(self.worst.high)}"
-        return [f"{where}: claims {claimed}, happens {happened}", f"{size}; n = {self.test.question.n}"]
+        return [f"{where}: claims {claimed}, happens {happened}", f"{size}; n = {self.test.question.n:,}"]
 
     @property
     def caption(self) -> str:

@@ -153,6 +153,7 @@ class MonitorDisplay(Display):
         self.restarts_ = [ax.axvline(run.before, color=FAINT, linestyle=(0, (4, 3))) for run in self.runs[1:]]
         ax.set(ylim=(low, high), xlim=(0, max(self.runs[-1].before + self.runs[-1].n_rows, 1)))
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        ax.xaxis.set_major_formatter(lambda row, _: f"{row:,.0f}")
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.yaxis.set_major_formatter(lambda power, _: f"10{f'{power:.0f}'.translate(_RAISED)}" if power else "1")
         label_axes(ax, "rows", "evidence E")
@@ -186,8 +187,8 @@ class MonitorDisplay(Display):
     @property
     def _answer(self) -> list[str]:
         now = self.runs[-1]
-        alarms = [str(run.alarm_row) for run in self.runs if run.alarm_row is not None]
-        rows = "; ".join(f"n = {run.n_rows}" for run in self.runs[-2:])
+        alarms = [f"{run.alarm_row:,}" for run in self.runs if run.alarm_row is not None]
+        rows = "; ".join(f"n = {run.n_rows:,}" for run in self.runs[-2:])
         size = f"E = {_evidence(now.power[-1])} now, alarm at {1 / self.level:.3g}; {rows}"
         if not alarms:
             return ["no alarm so far", size]

@@ -167,7 +167,7 @@ class NullDisplay(Display):
         pvalue = small_pvalue(float(f"{test.pvalue:.2g}"), level=test.level)
         return [
             f"{what}, p {pvalue}",
-            f"observed {test.statistic:.2g}, noise alone {test.null_mean:.2g}; n = {test.question.n}",
+            f"observed {test.statistic:.2g}, noise alone {test.null_mean:.2g}; n = {test.question.n:,}",
         ]
 
     @property

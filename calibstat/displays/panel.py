@@ -175,9 +175,12 @@ class PanelDisplay(Display):
                 "evidence of miscalibration" if self.test.pvalue <= self.test.level else "no evidence of miscalibration"
             )
             pvalue = small_pvalue(float(f"{self.test.pvalue:.2g}"), level=self.test.level)
-            return [f"{what}, p {pvalue}", f"strongest: {shortened(self.test.strongest, 24)}; n = {self.test.n}{more}"]
+            return [
+                f"{what}, p {pvalue}",
+                f"strongest: {shortened(self.test.strongest, 24)}; n = {self.test.n:,}{more}",
+            ]
         what = f"{found} of {len(self.names)} more than noise" if found else "no evidence of miscalibration in any"
-        return [what, f"{self.test.adjust}, {self.test.n_resamples} resamples; n = {self.test.question.n}{more}"]
+        return [what, f"{self.test.adjust}, {self.test.n_resamples} resamples; n = {self.test.question.n:,}{more}"]
 
     @property
     def caption(self) -> str:

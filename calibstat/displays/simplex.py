@@ -176,7 +176,7 @@ class SimplexDisplay(SampleDisplay):
 
     def _answer(self, here: str) -> list[str]:
         outside, cells = int(self.outside.sum()), len(self.outside)
-        size = f"{outside} of {cells} cells {here}more than noise; n = {self.n}"
+        size = f"{outside} of {cells} cells {here}more than noise; n = {self.n:,}"
         if not outside:
             return ["no evidence of miscalibration in any cell", size]
         worst = int(np.argmax(np.where(self.outside, self.cells["length"].values * self.proportion, -1.0)))

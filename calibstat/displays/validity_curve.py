@@ -202,7 +202,7 @@ class ValidityCurveDisplay(SampleDisplay):
         if self.null_mean is None:
             return [first, f"mean error {100 * (1 - self.curve.area):.2g} %"]
         noise = f"noise alone {100 * self.null_mean:.2g} %"
-        return [first, f"mean error {100 * (1 - self.curve.area):.2g} %, {noise}; n = {self.n}"]
+        return [first, f"mean error {100 * (1 - self.curve.area):.2g} %, {noise}; n = {self.n:,}"]
 
     @property
     def caption(self) -> str:

@@ -64,7 +64,7 @@ def test_the_answer_says_where_it_is_worst():
     display = cs.CumulativeDisplay.from_sample(world(3000, 1.6), rng=0, name="a model")
     assert display.beyond
     words = [text.get_text() for text in display.ax_.texts]
-    assert any("claims" in each and "happens" in each and "n = 3000" in each for each in words)
+    assert any("claims" in each and "happens" in each and "n = 3,000" in each for each in words)
     assert display.worst_.get_color() != display.walk_.get_color()
     assert "this walk leaves it" in display.caption
 

@@ -52,7 +52,7 @@ def test_the_path_is_strong_from_the_alarm_on(off):
     assert y[0] == pytest.approx(np.log10(20))
     assert y[-1] == pytest.approx(off.log_e / np.log(10))
     assert display.alarms_[0].get_color() != display.paths_[0].get_color()
-    assert f"alarm after {off.alarm_row} rows" in display.ax_.texts[0].get_text()
+    assert f"alarm after {off.alarm_row:,} rows" in display.ax_.texts[0].get_text()
     assert display.threshold == pytest.approx(np.log10(20))
 
 
