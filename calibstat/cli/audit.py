@@ -38,10 +38,10 @@ from calibstat.cli.questions import (
     sample_columns,
     variables_asked,
 )
-from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show
+from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show, table_width
 from calibstat.data.files import file_arguments
 from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
-from calibstat.inference.results import small_pvalue
+from calibstat.inference.results import Result, small_pvalue
 
 _CAUTION = (
     "do not hold if the model or its calibration was fitted on these rows, or if rows come in clusters "
@@ -179,9 +179,9 @@ def flat(found: dict[str, Any], records: str, common: Sequence[str]) -> list[dic
     return [each | {key: found[key] for key in common} for each in found[records]]
 
 
-def cautioned(found: object, numbers: str = "p-values") -> str:
+def cautioned(found: Result, numbers: str = "p-values") -> str:
     """Return the text of a result, and what would make its p-values, or other numbers, wrong."""
-    return "\n".join([str(found), *beside("caution", f"{numbers} {_CAUTION}")])
+    return found.to_text(table_width(), [("caution", f"{numbers} {_CAUTION}")])
 
 
 def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Lens) -> None:

@@ -22,7 +22,7 @@ from calibstat.cli import options
 from calibstat.cli.pictures import reliability_lens, write_reliability
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
-from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show
+from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show, table_width
 from calibstat.inference.results import layout, number, picked
 
 
@@ -88,7 +88,7 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     cores = [(each.question.name, each.question.core) for each in answers]
     notes = [f"{each.question.name}: {note}" for each in answers for note in each.found.notes]
     lines = [
-        *layout(rows, numbers={3, 4}),
+        *layout(rows, numbers={3, 4}, width=table_width()),
         "",
         *each_beside("value", each_once((name, f"{core.quantity}, {core!r}") for name, core in cores)),
         *beside("expected", f"{EXPECTED} ({drawn})"),

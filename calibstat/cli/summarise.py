@@ -10,7 +10,7 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli.options import add
-from calibstat.cli.text import ProgressBar, notice, say, show
+from calibstat.cli.text import ProgressBar, notice, say, show, table_width
 from calibstat.inference.results import layout, plain
 
 _MEASURES = ("mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power")
@@ -72,7 +72,7 @@ def _tables(rows: list[dict[str, Any]]) -> None:
         measures = [key for key in ("truth", "limit", *_MEASURES) if any(row.get(key) is not None for row in own)]
         lines = [[*keys, *measures]]
         lines += [[*(str(row[key]) for key in keys), *(_cell(row, key) for key in measures)] for row in own]
-        say("\n".join([*layout(lines, numbers=()), ""]))
+        say("\n".join([*layout(lines, (), table_width()), ""]))
 
 
 def _legend(summary: Any) -> list[str]:

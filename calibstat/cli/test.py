@@ -51,6 +51,7 @@ from calibstat.cli.text import (
     notice,
     plain_warnings,
     show,
+    table_width,
     width,
 )
 from calibstat.data.parameters import LEVEL
@@ -203,7 +204,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         records.append({"lens": None, "class": view.label} | over_lenses | test.to_dict())
         more = f"\n  adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
         notes = "".join(f"\n  note      {each}" for each in told)
-        texts.append(narrow(f"{test}{more if len(found) > 1 else ''}{notes}"))
+        texts.append(narrow(f"{test.to_text(table_width())}{more if len(found) > 1 else ''}{notes}"))
     show(arguments.format, records, "\n\n".join(texts))
     write_reliability(arguments, sample, drawn_through)
 
@@ -403,7 +404,7 @@ def table(records: Sequence[Record], level: float) -> list[str]:
     rows = [["lens", "class", "given", "value", "expected", "p", "adjusted p", ""]]
     rows += [_cells_of_record(record, digits, level) for record in records]
     # A single p-value needs no adjustment, and the first line says whether it rejects.
-    return layout(rows if len(records) > 1 else [row[:6] for row in rows], numbers={3, 4, 5, 6})
+    return layout(rows if len(records) > 1 else [row[:6] for row in rows], {3, 4, 5, 6}, table_width())
 
 
 def _cells_of_record(record: Record, digits: int, level: float) -> list[str]:

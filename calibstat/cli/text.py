@@ -14,7 +14,7 @@ from typing import Any, TextIO, TypeVar
 
 from calibstat._progress import TerminalBar, listening, track
 from calibstat._text import guarded, safe
-from calibstat.inference.results import INDENT, hang, plain
+from calibstat.inference.results import INDENT, Result, hang, plain
 
 
 def width() -> int:
@@ -31,10 +31,15 @@ def beside(name: str, text: str, indent: int = INDENT) -> list[str]:
     return hang(name, text, indent, width())
 
 
+def table_width() -> int | None:
+    """Return how wide a table may be: as wide as the terminal, or as it is where the text goes to a file."""
+    return width() if _on_terminal() else None
+
+
 def narrow(found: object) -> str:
     """Break the long lines of a result, and indent their continuations to the text after the name."""
     lines = []
-    for line in str(found).splitlines():
+    for line in (found.to_text(table_width()) if isinstance(found, Result) else str(found)).splitlines():
         # A line with two wide gaps is a row of a table.
         if len(line) <= width() or len(re.findall(r"\S {2,}(?=\S)", line)) > 1:
             lines.append(line)

@@ -141,17 +141,32 @@ class Result(ABC):
     def __str__(self) -> str:
         return safe(self._as_text())
 
-    def _as_text(self) -> str:
-        details = self._details()
+    @final
+    def to_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = ()) -> str:
+        """Return the text that is printed, for a terminal of that width, with further lines below it.
+
+        Parameters
+        ----------
+        width : int, optional
+            The longest line; a table that is wider is laid out in parts, one below the other.
+        below : sequence of (str, str)
+            Names and texts.
+        """
+        return safe(self._as_text(width, below))
+
+    def _as_text(self, width: int | None = None, below: Sequence[tuple[str, str]] = ()) -> str:
+        details = [*self._details(), *below]
         indent = max([_NAME_WIDTH, *(len(name) for name, _ in details)]) + 1
         cells = self._table()
-        table = layout(cells, [k for k in range(len(cells[0]) if cells else 0) if k not in self._text_columns])
-        if self._width is None:
+        numbers = [k for k in range(len(cells[0]) if cells else 0) if k not in self._text_columns]
+        wrapped = self._width and min(self._width, width or self._width)
+        table = layout(cells, numbers, width if wrapped or width is None else width - 2)
+        if wrapped is None:
             return "\n".join(
                 [*self._sentences(), *(f"  {line}" for line in [*table, *(n.ljust(indent) + t for n, t in details)])]
             )
-        lines = [line for name, text in details for line in hang(name, text, indent, self._width)]
-        parts = [[line for each in self._sentences() for line in hang("", each, 0, self._width)], table, lines]
+        lines = [line for name, text in details for line in hang(name, text, indent, wrapped)]
+        parts = [[line for each in self._sentences() for line in hang("", each, 0, wrapped)], table, lines]
         return "\n\n".join("\n".join(part) for part in parts if part)
 
     __repr__ = __str__
@@ -606,22 +621,51 @@ WIDTH = 100
 INDENT = 12
 
 
-def layout(rows: Sequence[Sequence[str]], numbers: Container[int]) -> list[str]:
+# Longer cells of a table are cut in their middle.
+_LONGEST_CELL = 60
+
+
+def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | None = None) -> list[str]:
     """Lay rows out in columns, numbers to the right; columns without content below the first row are left out.
+
+    A table wider than `width` is laid out in parts, one below the other, each with the first column.
 
     >>> layout([["a", "n", "x"], ["b", "10", ""]], numbers=[1])
     ['a   n', 'b  10']
+    >>> layout([["a", "n", "m"], ["b", "10", "1000"]], numbers=[1, 2], width=8)
+    ['a   n', 'b  10', '', 'a     m', 'b  1000']
     """
-    rows = [[shown(cell) for cell in row] for row in rows]
     filled = _filled(rows)
+    if not filled:
+        return []
+    longest = {column: _LONGEST_CELL if width is None else max(width - 2, 3) for column in filled}
+    if width is not None:  # the first column is repeated, and leaves room for the others
+        longest |= {filled[0]: min(_LONGEST_CELL, max(width // 3, 3))}
+        longest |= {column: max(width - 2 - longest[filled[0]], 3) for column in filled[1:]}
+    rows = [[_cut(shown(cell), longest.get(column, 3)) for column, cell in enumerate(row)] for row in rows]
     widths = {column: max(len(row[column]) for row in rows) for column in filled}
-    return [
-        "  ".join(
-            row[column].rjust(widths[column]) if column in numbers else row[column].ljust(widths[column])
-            for column in filled
-        ).rstrip()
-        for row in rows
-    ]
+    parts = [[filled[0]]]
+    for column in filled[1:]:
+        if width is not None and len(parts[-1]) > 1 and _width_of([*parts[-1], column], widths) > width:
+            parts.append([filled[0]])
+        parts[-1].append(column)
+    lines = [[_line(row, part, widths, numbers) for row in rows] for part in parts]
+    return [line for k, part in enumerate(lines) for line in (["", *part] if k else part)]
+
+
+def _width_of(columns: Sequence[int], widths: Mapping[int, int]) -> int:
+    return sum(widths[column] + 2 for column in columns) - 2
+
+
+def _line(row: Sequence[str], columns: Sequence[int], widths: Mapping[int, int], numbers: Container[int]) -> str:
+    cells = (row[each].rjust(widths[each]) if each in numbers else row[each].ljust(widths[each]) for each in columns)
+    return "  ".join(cells).rstrip()
+
+
+def _cut(cell: str, most: int) -> str:
+    """Cut a text that is longer in its middle."""
+    head = (most - 3) // 2
+    return cell if len(cell) <= most else f"{cell[:head]}...{cell[len(cell) - (most - 3 - head) :]}"
 
 
 def _filled(rows: Sequence[Sequence[str]]) -> list[int]:

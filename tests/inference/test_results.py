@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.results import number, pvalue_cell, small_pvalue
+from calibstat.inference.results import layout, number, pvalue_cell, small_pvalue
 
 ECE = cs.ECE(cs.EqualMass(10))
 TOP = cs.TopLabel() | ECE
@@ -273,3 +273,31 @@ def test_results_say_how_many_rows_are_in_effect():
 def test_all_of_the_weight_is_written_in_digits():
     sample = cs.Sample([0, 1, 1], [0.2, 0.6, 0.7], sample_weight=[0, 1, 0])
     assert "the heaviest has 100 % of the weight" in str(cs.estimate(sample, cs.BrierScore(), n_resamples=19, rng=0))
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_texts_and_tables_of_long_names_fit_the_terminal(width):
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    sample = cs.Sample(rng.random(400) < p**2, p, variables={"x" * 90: np.where(np.arange(400) % 2, "z" * 70, "b")})
+    audit = cs.subgroup_audit(sample, "x" * 90, n_resamples=99, rng=0)
+    for found in (audit, cs.scan_variables(sample, n_resamples=99, rng=0)):
+        text = found.to_text(width, [("caution", "rows come in clusters")])
+        # A sentence writes a name out, and a name is not broken.
+        assert max(len(line) for line in text.splitlines() if "x" * 90 not in line) <= width
+        assert text.splitlines()[-1].index("rows") == next(
+            line.index("n = ") for line in text.splitlines() if line.startswith("data ")
+        )
+        assert "..." in text
+    assert "x" * 61 not in str(audit).split("\n\n")[1]
+    assert "x" * 90 in json.dumps(audit.to_dict())
+
+
+def test_a_wide_table_is_laid_out_in_parts_that_hold_all_cells():
+    cells = [[f"row {i}", *(f"{i}{k}" for k in range(9))] for i in (1, 2)]
+    rows = [["name", *(f"column {k}" for k in range(9))], *cells]
+    lines = layout(rows, range(1, 10), width=40)
+    assert max(map(len, lines)) <= 40
+    assert [line.split()[0] for line in lines if line] == ["name", "row", "row"] * 3
+    assert {cell for row in cells for cell in row[1:]} <= set(" ".join(lines).split())
+    assert layout(rows, range(1, 10)) == layout(rows, range(1, 10), width=200)
