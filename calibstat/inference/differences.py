@@ -28,7 +28,8 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import Estimator, Expansion, Headline, all_weights
-from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_error
+from calibstat.estimators.tally import ratio
+from calibstat.inference.intervals import NoInterval, NormalInterval, cluster_error, student_quantile
 from calibstat.nulls.multiplier import join
 
 # Fewest rows in a cell; with weights, the fewest rows in effect (Kish 1965).
@@ -156,9 +157,28 @@ class Expanded:
         noise = chance * (1 - chance) / np.maximum(self.rows, 1.0)
         return linear + float((2 * (self.mass / self.mass.sum() * noise) ** 2)[uniform].sum())
 
+    @property
+    def drawn(self) -> float:
+        """The variance that outcomes drawn from the predictions give, with as many of each outcome as were seen.
+
+        Where few rows have most of the weight, and none of these has the rare outcome by chance, rows do not show it.
+        """
+        rows, seen = (_with_first(each, 1 - each) for each in (self.prediction, self.happened))
+        slope = _with_first(self.slope, np.zeros_like(self.slope))
+        chance = rows * ratio(seen.sum(axis=0), rows.sum(axis=0))
+        chance = ratio(chance, chance.sum(axis=1, keepdims=True))
+        slope = np.where(chance > 0, slope, 0.0)
+        mean = (chance * slope).sum(axis=1, keepdims=True)
+        return float((chance * (slope - mean) ** 2).sum())
+
     def _sums(self, values: Floats) -> Floats:
         """Sum over the rows of each cell."""
         return np.bincount(self.index, values).astype(float)
+
+
+def _with_first(columns: Floats, first: Floats) -> Floats:
+    """Put the column of the first of two classes, which is left out of one (n, 1), before it."""
+    return np.hstack([first, columns]) if columns.shape[1] == 1 else columns
 
 
 def _best(slope: Floats) -> Ints:
@@ -222,14 +242,17 @@ def normal_interval(
     is the variable that names the cluster of each row.
     """
     found = Expanded.of(core, seen, expansion)
-    each, many = "row", ""
+    each, many, drawn = "row", "", 0.0
     if groups is None:  # a row with a weight is like a cluster of one row
         error, freedom = error_of_rows(found.influence, found.weights, found.compared)
+        drawn = 0.0 if seen.predictions.weights is None else math.sqrt(found.drawn)
     else:
         codes, each = clusters(seen.predictions, groups), f"value of {groups!r}"
         influence, masses = (np.bincount(codes, of).astype(float) for of in (found.influence, found.weights))
         _refuse_one_heavy(masses, each)
         error, freedom = cluster_error(influence, masses)
+    if drawn * student_quantile(np.inf, 0.975) > error * student_quantile(freedom, 0.975):
+        error, freedom, each = drawn, np.inf, "row, if outcomes are drawn from the predictions"
     if freedom < np.inf:
         many = f", with Student's law of {freedom:.3g} degrees of freedom"
     unseen = found.unseen  # where rows show no noise, the rule of three bounds the value, not its logarithm

@@ -162,6 +162,13 @@ def _quantile(noise: Floats, level: float) -> float:
 # Intervals of a normal value.
 
 
+def student_quantile(freedom: float, level: float) -> float:
+    """Return the quantile of Student's law, or of the normal law where the degrees of freedom are infinite."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, level))
+
+
 @final
 @dataclass(frozen=True, eq=False)
 class NormalInterval(Interval):
@@ -183,12 +190,12 @@ class NormalInterval(Interval):
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus z standard errors."""
-        z = self._quantile(0.5 + confidence_level / 2)
+        z = student_quantile(self.freedom, 0.5 + confidence_level / 2)
         return ConfidenceInterval(self._inside(self._moved(-z)), self._inside(self._moved(z)))
 
     def upper(self, confidence_level: float) -> float:
         """Return the value plus z standard errors."""
-        return self._inside(self._moved(self._quantile(confidence_level)))
+        return self._inside(self._moved(student_quantile(self.freedom, confidence_level)))
 
     def pvalue_above(self, margin: float) -> float:
         """Compare the distance to the margin with the standard error."""
@@ -198,11 +205,6 @@ class NormalInterval(Interval):
         from scipy.special import stdtr
 
         return float(stdtr(self.freedom, -distance / self.standard_error))
-
-    def _quantile(self, level: float) -> float:
-        from scipy.special import stdtrit
-
-        return float(stdtrit(self.freedom, level))
 
     def _moved(self, z: float) -> float:
         """Move the value by z standard errors; inside its range, on the logit or logarithm."""

@@ -304,3 +304,19 @@ def test_one_row_with_most_of_the_weight_has_no_normal_interval():
     assert "Student's law" in found.interval_note
     equal = cs.estimate(cs.Sample(labels, p, labels=[0, 1]), cs.BrierScore(), n_resamples=19, rng=0)
     assert np.diff(found.confidence_interval) > 5 * np.diff(equal.confidence_interval)
+
+
+def test_heavy_rows_without_an_event_do_not_narrow_the_interval():
+    """Twenty rows with two thirds of the weight have by chance missed an event of one in ten."""
+    p = np.full(200, 0.1)
+    weights = np.where(np.arange(200) < 180, 1.0, 20.0)
+    sample = cs.Sample(np.arange(200) < 20, p, sample_weight=weights)
+    found = cs.estimate(sample, cs.BrierScore(), n_resamples=9, rng=0)
+    share, loss = weights / weights.sum(), np.array([0.01, 0.81])
+    noise = np.sqrt((share**2).sum() * 0.1 * 0.9) * (loss[1] - loss[0])
+    high = found.confidence_interval.high
+    odds = (high / (1 - high)) / (found.estimate / (1 - found.estimate))
+    assert np.log(odds) == pytest.approx(1.959964 * noise / (found.estimate * (1 - found.estimate)), rel=1e-4)
+    assert "outcomes are drawn from the predictions" in found.interval_note
+    plain = cs.estimate(cs.Sample(np.arange(200) < 20, p), cs.BrierScore(), n_resamples=9, rng=0)
+    assert "drawn from the predictions" not in plain.interval_note

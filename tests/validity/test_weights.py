@@ -139,9 +139,39 @@ def test_intervals_of_means_ranks_and_coefficients(weights, scores):
         assert_at_most(missed, 0.05, 500)
 
 
+def scores_that_miss(shift, runs, n=300):
+    """The larger share of intervals of two scores without the weighted value of the chances of the rows."""
+    rng, missed = np.random.default_rng(20261105), np.zeros(2)
+    for _ in range(runs):
+        p = rng.beta(1, 9, n)
+        chances = np.column_stack([1 - shift * p, shift * p])
+        labels = (rng.random(n) < chances[:, 1]).astype(int)
+        sample = cs.Sample(labels, p, sample_weight=WEIGHTS["lognormal"](n, rng), labels=[0, 1])
+        for k, score in enumerate((cs.BrierScore(), cs.LogScore())):
+            truth = float(score.prepare(sample.predictions)(chances))
+            found = cs.estimate(sample, score, n_resamples=1, rng=rng).confidence_interval
+            missed[k] += found is not None and not found.low <= truth <= found.high
+    return missed.max() / runs
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shift", [1.0, 0.5])
+def test_intervals_of_scores_of_rare_events(shift):
+    """Heavy rows may all have missed the event, and then show too little noise; half as many events as said besides."""
+    assert_at_most(scores_that_miss(shift, 1000), 0.05, 1000)
+
+
+@pytest.mark.slow
+def test_negative_control_only_the_noise_that_rows_show(monkeypatch):
+    monkeypatch.setattr(differences.Expanded, "drawn", 0.0)
+    with pytest.raises(AssertionError):
+        assert_at_most(scores_that_miss(0.5, 1000), 0.05, 1000)
+
+
 @pytest.mark.slow
 def test_negative_control_influences_without_shares(monkeypatch):
     monkeypatch.setattr(differences, "cluster_error", lambda influence, _: (np.sqrt(influence @ influence), np.inf))
+    monkeypatch.setattr(differences.Expanded, "drawn", 0.0)
     found, _ = intervals_that_miss("pareto", "rare", 150)
     with pytest.raises(AssertionError):
         assert_at_most(max(found.values()), 0.05, 150)
