@@ -266,21 +266,22 @@ def shown_curves(display: ReliabilityDisplay, frame: Frame) -> list[Overlay]:
 def draw_curve(ax: Axes, curve: Overlay, rank: int, frame: Frame) -> Any:
     """Draw a curve and its bands within the limits of the diagram; return the handle for the legend."""
     colour, style = (INK, ":") if curve.truth else _LOOKS[rank % len(_LOOKS)]
-    shift = curve.reference if frame.kind == "deviation" else 0.0
-    x = frame.clip_x(curve.x)
+    inside = frame.clip_x(curve.x) == curve.x
+    shift = curve.reference[inside] if frame.kind == "deviation" else 0.0
+    x = curve.x[inside]
     handle: Any = None
     above = Rectangle((0, _FOOT), 1, 1 - _FOOT, transform=ax.transAxes)
     for low, high in curve.bands:
         handle = ax.fill_between(
-            x, frame.clip_y(low - shift), frame.clip_y(high - shift), color=colour, alpha=0.16, linewidth=0,
-            zorder=0.8, label=curve.label,
+            x, frame.clip_y(low[inside] - shift), frame.clip_y(high[inside] - shift), color=colour, alpha=0.16,
+            linewidth=0, zorder=0.8, label=curve.label,
         )  # fmt: skip
         handle.set_clip_path(above)
     if curve.chance is None:
         return handle
     width = (2.2 if curve.truth else 1.5) * magnified(ax)
     (line,) = ax.plot(
-        x, frame.clip_y(curve.chance - shift), color=colour, linestyle=style, linewidth=width,
+        x, frame.clip_y(curve.chance[inside] - shift), color=colour, linestyle=style, linewidth=width,
         zorder=2, label=curve.label, scalex=False, scaley=False,
     )  # fmt: skip
     line.set_clip_path(above)

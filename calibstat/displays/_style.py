@@ -108,6 +108,11 @@ def whole_figure(ax: Axes) -> Figure:
 _LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
 
 
+def columns_that_fit(ax: Axes) -> int:
+    """Return how many columns of short labels the legend below axes of this width has room for."""
+    return max(2, int(ax.get_window_extent().width / whole_figure(ax).dpi / (1.3 * magnified(ax))))
+
+
 def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: float | None = None) -> None:
     """Write the legend below the axes, never on data; `gap` is its distance in heights of the axes.
 

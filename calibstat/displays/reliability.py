@@ -23,7 +23,16 @@ from calibstat.displays._from_samples import SampleDisplay
 from calibstat.displays._overlays import Overlay, overlay
 from calibstat.displays._probability_axis import Scale
 from calibstat.displays._reliability_drawing import Kind
-from calibstat.displays._style import MODELS, answer, label_axes, legend_below, legend_of_figure, new_axes, shortened
+from calibstat.displays._style import (
+    MODELS,
+    answer,
+    columns_that_fit,
+    label_axes,
+    legend_below,
+    legend_of_figure,
+    new_axes,
+    shortened,
+)
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.isotonic import IsotonicCurve
 from calibstat.inference.arguments import check_sample
@@ -275,7 +284,7 @@ class ReliabilityDisplay(SampleDisplay):
             drawn = drawing.draw_curve(self.ax_, self.curves[-1], len(self.curves) - 1, self._frame)
             self._handles.append(drawn)
             if self.ax_.get_legend() is not None:
-                legend_below(self.ax_, self._handles)
+                legend_below(self.ax_, self._handles, columns=columns_that_fit(self.ax_))
         return self
 
     def plot(
@@ -353,7 +362,7 @@ class ReliabilityDisplay(SampleDisplay):
             (self.answer.short,) if short and self.answer else self._lines,
         )
         if legend:
-            legend_below(ax, self._handles, columns=1 if self.beside else 2)
+            legend_below(ax, self._handles, columns=1 if self.beside else columns_that_fit(ax))
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -82,3 +82,31 @@ def test_the_belt_holds_the_diagonal(beta, n):
 @pytest.mark.slow
 def test_negative_control_the_belt_does_not_hold_what_is_no_polynomial_of_the_logit():
     assert belt_coverage((1, 1), np.square, 2000) < least(300)
+
+
+@cache
+def coverage_of_mean_predictions(n, span, shrunk=1.0):
+    """Share of runs in which the band of `LOESS` holds a line about which predictions scatter, at each point."""
+    rng, held = np.random.default_rng([SEED, n]), []
+    for _ in range(RUNS):
+        x = rng.random(n)
+        p = np.clip(0.2 + 0.5 * x + rng.normal(0, 0.1, n), 0.001, 0.999)
+        sample = cs.Sample(rng.random(n) < p, p, variables={"x": x})
+        curve = (cs.Given("x") | cs.LOESS(span, n_points=15))(sample)
+        reach = shrunk * (curve.prediction_high - curve.prediction)
+        held.append(np.abs(curve.prediction - 0.2 - 0.5 * curve.x) <= reach)
+    return np.mean(held, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 500])
+def test_the_band_of_mean_predictions_holds_them_with_about_its_level(n):
+    """It says about 95 %: it is 93 % or more on average over its points, and 89 % or more at each."""
+    share = coverage_of_mean_predictions(n, 0.75)
+    assert share.mean() >= least(level=0.93)
+    assert share.min() >= least(level=0.89)
+
+
+@pytest.mark.slow
+def test_negative_control_half_of_the_band_of_mean_predictions_holds_them_less_often():
+    assert coverage_of_mean_predictions(100, 0.75, shrunk=0.5).mean() < least(level=0.89)
