@@ -24,10 +24,10 @@ def by_pairs(event, chance, mass, ties):
     return 1 - 2 * pairs[wrong].sum()
 
 
-@pytest.mark.parametrize("levels", [1, 2, 3, 255, 256, 257, 70_000])
+@pytest.mark.parametrize("levels", [1, 2, 257, 70_000])
 def test_tau_of_chances_counts_all_pairs(levels):
     rng = np.random.default_rng(levels)
-    n = 700 if levels > 3 else 40
+    n = 400 if levels > 2 else 40
     for few in (5, 10**9):
         event = rng.integers(0, few, n) / few
         chance, mass = rng.integers(0, levels, n) / levels, rng.random(n) + 0.1

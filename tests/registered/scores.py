@@ -16,7 +16,6 @@ PERFORMANCE = [
     Entry(cs.KendallTau(), neutral=1.0),
     Entry(cs.KendallTau("tau_a"), signed=True, neutral=None),
     Entry(cs.KendallTau("strict"), neutral=1.0),
-    Entry(cs.TopLabel() | cs.KendallTau(), ANY, neutral=1.0),
     Entry(cs.ProbabilisticCount(), ANY, neutral=None),
     Entry(cs.ProbabilisticCount(cs.EqualMass(4)), TWO, "weights", neutral=None),
 ]
