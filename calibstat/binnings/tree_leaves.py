@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
-from calibstat._text import shown
+from calibstat._text import counted, shown
 from calibstat.binnings.base import Binning, Cells, occupied, warn_of_small_cells
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count, keep
@@ -67,8 +67,9 @@ class TreeLeaves(Binning):
             variables = getattr(self.tree, "feature_names_in_", None)
         if variables is None or not len(variables):
             raise ValueError(
-                f"TreeLeaves: variables is {variables!r}, but the tree does not name its {tree.n_columns} columns: "
-                "say which variables of the sample they are, for example variables=('age', 'income')."
+                f"TreeLeaves: variables is {variables!r}, but the tree does not name its "
+                f"{counted(tree.n_columns, 'column')}: say which variables of the sample they are, for example "
+                "variables=('age', 'income')."
             )
         several = (variables,) if isinstance(variables, str) else variables
         named: GivenNames = tuple(each if each is ... else str(each) for each in several)

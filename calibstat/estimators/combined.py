@@ -12,7 +12,7 @@ import numpy as np
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Norm, check_kind, keep
-from calibstat.data.sample import Predictions
+from calibstat.data.sample import GivenNames, Predictions
 from calibstat.estimators.base import (
     Capabilities,
     Estimator,
@@ -361,6 +361,11 @@ class Within(Forwarding):
     def quantity(self) -> str:  # type: ignore[override]
         """What the number is, in words."""
         return f"largest, over the levels of {self.variable!r}, {self.estimator.quantity}"
+
+    @property
+    def reads(self) -> GivenNames:
+        """The variable, and what the estimator inside reads."""
+        return self.variable, *self.estimator.reads
 
     @property
     def estimand(self) -> Within:

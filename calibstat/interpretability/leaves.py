@@ -168,8 +168,8 @@ def grow_leaf_table(
     least = max(1, round(min_size * share / (1 - share)))
     if len(known) < 2 * least or not len(unseen):
         raise ValueError(
-            f"min_size is {min_size}, but {len(known)} of {len(seen)} rows, on which the tree is grown, are too few "
-            f"for two leaves of {least} rows: take a smaller min_size, or more rows."
+            f"min_size is {min_size}, but {len(known)} of {counted(len(seen), 'row')}, on which the tree is grown, are "
+            f"too few for two leaves of {least}: take a smaller min_size, or more rows."
         )
     matrix, weights = np.column_stack([each.values for each in features]), all_weights(seen.predictions, None)
     limits = {"max_depth": depth, "min_samples_leaf": least}
