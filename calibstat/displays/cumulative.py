@@ -14,9 +14,10 @@ from matplotlib.ticker import MaxNLocator
 
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, Floats
-from calibstat.data.parameters import LEVEL
-from calibstat.data.rounding import ROUNDING, rounded_down
+from calibstat.data.parameters import LEVEL, check_share
+from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
+from calibstat.displays._from_samples import rank_of_limit
 from calibstat.displays._style import BEYOND, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
 from calibstat.estimators.walks import IntervalDeviation, Kuiper, Ordered, WorstInterval
 from calibstat.inference.arguments import look_through
@@ -49,6 +50,8 @@ class CumulativeDisplay(Display):
         The distinct predictions, or values of the variable that the lens conditions on.
     test : CalibrationTest
         Of `Kuiper`: the height of the walk, its p-value, and its law under calibration.
+    height : float
+        What the walk of a calibrated model reaches at most, from its lowest to its highest point, at `coverage`.
     worst : IntervalDeviation
         The interval where the walk climbs or falls most.
     means : (float, float)
@@ -80,6 +83,7 @@ class CumulativeDisplay(Display):
     value: Floats
     _: KW_ONLY
     test: CalibrationTest
+    height: float
     worst: IntervalDeviation
     means: tuple[float, float]
     axis: str
@@ -100,6 +104,7 @@ class CumulativeDisplay(Display):
         name: str | None = None,
     ) -> Self:
         """Compute the numbers of the picture as `from_sample` does, without drawing it."""
+        check_share("coverage", coverage, 1 - LEVEL)
         asked, seen = look_through(sample, Kuiper(), lens)
         level = round(1 - coverage, 12)
         test = calibration_test(sample, asked.estimator, null=null, n_resamples=n_resamples, level=level, rng=rng)
@@ -111,6 +116,7 @@ class CumulativeDisplay(Display):
             ordered.walk(seen.outcomes),
             ordered.values,
             test=test,
+            height=_limit(test.null_distribution, level),
             worst=worst,
             means=_means(ordered, seen, worst),
             axis=column_name(seen.predictions),
@@ -168,11 +174,6 @@ class CumulativeDisplay(Display):
     def beyond(self) -> bool:
         """Whether the walk is higher than noise explains."""
         return self.test.pvalue <= self.test.level
-
-    @property
-    def height(self) -> float:
-        """What the walk of a calibrated model reaches at most, from its lowest to its highest point, at `coverage`."""
-        return _limit(self.test.null_distribution, self.test.level)
 
     @property
     def strip(self) -> tuple[float, float]:
@@ -256,13 +257,13 @@ def _limit(law: NullDistribution, level: float) -> float:
     """Return what is exceeded under the null with at most the level as probability.
 
     Of draws it is the k-th largest, k the largest number for which k / (1 + R) is at most the level, so that a value
-    beyond it has a p-value of at most the level; it is infinite with too few draws. Of a computed law it is a quantile.
+    beyond it has a p-value of at most the level; too few draws are refused. Of a computed law it is a quantile.
     """
     if not law.monte_carlo:
         return float(law.quantile(1 - level))
     kinds = [np.sort(each.samples) for each in law.replicates] or [np.sort(law.atoms()[0])]
-    rank = rounded_down((len(kinds[0]) + 1) * level)
-    return max(float(drawn[-rank]) for drawn in kinds) if rank else np.inf
+    rank = rank_of_limit(len(kinds[0]), level, "a strip", round(1 - level, 12))
+    return max(float(drawn[-rank]) for drawn in kinds)
 
 
 def _short(value: float) -> str:

@@ -113,3 +113,15 @@ def test_it_is_readable(sample, size):
 def test_more_outcomes_need_a_lens():
     with pytest.raises(ValueError, match="2 classes"):
         cs.CumulativeDisplay.from_sample(cs.Sample([0, 1, 2], np.eye(3)), rng=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"coverage": 1.0}, "coverage is 1.0"),
+        ({"null": cs.Consistency(9)}, "n_resamples is 9, too few for a strip of coverage 0.95: take 19 or more"),
+    ],
+)
+def test_a_strip_that_cannot_be_had_is_refused_before_it_is_drawn(options, words):
+    with pytest.raises(ValueError, match=words):
+        cs.CumulativeDisplay.compute(world(60), rng=0, **options)
