@@ -54,7 +54,7 @@ def desiderata(
         For samples with more than two classes: ``TopLabel()`` or ``ClassWise(label)``.
     binning : Binning, optional
         The cells of the calibration error of a sample; by default the distinct predictions if there are ten rows for
-        each, otherwise ``EqualMass(15)`` (Gupta & Ramdas 2021).
+        each, otherwise ``EqualMass(15)`` (Gupta & Ramdas 2021), of fewer rows with a cell for every ten.
     threshold : float
         From this prediction on, the decision is for the event.
     confidence_level : float
@@ -101,7 +101,10 @@ def desiderata(
         estimate(seen, each, confidence_level=confidence_level, n_resamples=n_resamples, rng=generator)
         for each in (ECE(binning or _default_binning(seen)), *others)
     ]
-    estimated = (_of_estimate(name, each) for name, each in zip(_WANTED, found, strict=False))
+    estimated = [_of_estimate(name, each) for name, each in zip(_WANTED, found, strict=False)]
+    without = [
+        f"no interval for {each.name}: {each.interval_note}" for each in estimated if not each.confidence_interval
+    ]
     return Desiderata(
         measures=(*estimated, _count_of_cells(seen)),
         confidence_level=confidence_level,
@@ -109,7 +112,7 @@ def desiderata(
         lens=check_lens(lens),
         source=seen.predictions.source,
         counts=found[0].question.counts,
-        notes=tuple(dict.fromkeys(note for each in found for note in each.notes)),
+        notes=tuple(dict.fromkeys([*without, *(note for each in found for note in each.notes)])),
     )
 
 
@@ -134,9 +137,10 @@ ROWS_OF_A_CELL = 10
 
 
 def _default_binning(seen: Sample) -> Binning:
-    """Return the distinct predictions where ten rows have each on average, otherwise 15 cells of equal mass."""
+    """Return the distinct predictions where ten rows have each on average, otherwise cells of equal mass, up to 15."""
     distinct = UniqueValues().cut(seen.predictions.conditioning_on((...,))).size
-    return UniqueValues() if distinct * ROWS_OF_A_CELL <= len(seen) else EqualMass(15)
+    cells = EqualMass(max(1, min(15, len(seen) // ROWS_OF_A_CELL)))
+    return UniqueValues() if distinct * ROWS_OF_A_CELL <= len(seen) else cells
 
 
 def _of_estimate(name: str, found: Estimate) -> Desideratum:
@@ -212,11 +216,15 @@ def _order(value: float, expected: float, _: Estimator, of: str) -> str:
 
 def _cells(value: float, _: float, __: Estimator, of: str) -> str:
     rows = "cases" if of == "world" else "rows"
-    return f"Two {rows} share a prediction as often as if there were {_count(value)} cells of equal mass."
+    return f"Two {rows} share a prediction as often as with {_cells_text(value)} of equal mass."
 
 
 def _share(value: float) -> str:
     return percent(float(f"{value:.3g}"))
+
+
+def _cells_text(value: float) -> str:
+    return f"{_count(value)} {'cell' if value == 1 else 'cells'}"
 
 
 def _count(value: float) -> str:
@@ -321,7 +329,7 @@ class Desiderata(Result):
         where = "true values" if self.n is None else f"through {self.lens!r}, n = {self.n}"
         return (
             f"Calibration error {error}{noise}, wrong decisions {_share(accuracy.value)}, squared error "
-            f"{number(squared.value)}, Kendall's tau {number(order.value)}, {_count(cells.value)} cells in effect "
+            f"{number(squared.value)}, Kendall's tau {number(order.value)}, {_cells_text(cells.value)} in effect "
             f"({where})."
         )
 

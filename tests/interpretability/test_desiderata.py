@@ -62,7 +62,7 @@ def test_sentences_of_a_world_by_hand():
     assert "from 0.65 on is wrong in 46 % of all cases; no rule is wrong in less than 40 %" in said["accuracy"]
     # Of ordered pairs, .2 (.3 * .1 + .2 * .1): the last row is ranked above two that have a larger chance.
     assert said["monotonicity"] == "10 % of all pairs are ranked against their chances."
-    assert said["few cells"].startswith("Two cases share a prediction as often as if there were 2.632 cells")
+    assert said["few cells"].startswith("Two cases share a prediction as often as with 2.632 cells")
 
 
 def test_few_distinct_predictions_are_the_cells():
@@ -82,6 +82,24 @@ def test_a_lens_is_looked_through_and_weights_count():
     found = cs.desiderata(sample, lens=cs.TopLabel(), n_resamples=19, rng=0)
     assert found["squared error"].value == pytest.approx((cs.TopLabel() | cs.BrierScore())(sample))
     assert "by weights as good as" in str(found)
+
+
+def test_few_rows_are_no_reason_to_warn_and_a_missing_interval_has_one(recwarn):
+    few = cs.desiderata(SAMPLE.take(np.arange(25)), n_resamples=19, rng=0)
+    assert few["calibration"].measure == cs.ECE(cs.EqualMass(2))
+    assert not recwarn.list
+    weights = np.where(np.arange(400) == 0, 1000.0, 1.0)
+    weighed = cs.Sample(SAMPLE.outcomes, SAMPLE.y_prob, sample_weight=weights)
+    found = cs.desiderata(weighed, n_resamples=19, rng=0)
+    missing = [each for each in found.measures[:4] if each.confidence_interval is None]
+    assert missing
+    assert all(any(note.startswith(f"no interval for {each.name}: ") for note in found.notes) for each in missing)
+
+
+def test_one_cell_is_written_as_one():
+    said = str(cs.desiderata(FinitePredictions([0.4], [0.3])))
+    assert "1 cell in effect" in said
+    assert "as with 1 cell of equal mass" in " ".join(said.split())
 
 
 def test_the_text_fits_and_the_table_has_a_row_for_each(found):

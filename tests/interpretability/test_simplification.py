@@ -214,15 +214,16 @@ def test_the_merged_cells_serve_calibrators():
 
 
 @pytest.mark.parametrize(
-    "path",
+    "make",
     [
-        cs.simplify(sample_of(600, 10), 3, rng=0),
-        cs.simplify(sample_of(600, 10, weights=True), 3, keep=cs.KendallTau(), rng=0),
-        cs.simplify(FinitePredictions([0.1, 0.2, 0.7], [0.1, 0.3, 0.6]), 1),
+        lambda: cs.simplify(sample_of(200, 10), 3, rng=0),
+        lambda: cs.simplify(sample_of(200, 10, weights=True), 3, keep=cs.KendallTau(), rng=0),
+        lambda: cs.simplify(FinitePredictions([0.1, 0.2, 0.7], [0.1, 0.3, 0.6]), 1),
     ],
     ids=["sample", "weighted", "world"],
 )
-def test_the_text_fits_and_tables_hold_every_step(path):
+def test_the_text_fits_and_tables_hold_every_step(make):
+    path = make()
     assert max(map(len, str(path).splitlines())) <= 80
     frame = path.to_frame()
     assert frame.n_cells.tolist() == path.n_cells.tolist()
