@@ -36,8 +36,8 @@ def trajectory(
     estimators: Mapping[str, Estimator],
     *,
     null: Null | str | None = None,
-    n_resamples: int | None = None,
     level: float = LEVEL,
+    n_resamples: int | None = None,
     rng: RNG = None,
 ) -> xr.Dataset:
     """Follow training runs: log loss, accuracy, and each estimator with its noise and p-value, step by step.
@@ -52,7 +52,7 @@ def trajectory(
         Samples hold the whole prediction, of rows that the model was not fitted on.
     estimators : dict
         ``{name: estimator}``, each with its lens: for example ``{"ECE": TopLabel() | ECE(EqualMass(15))}``.
-    null, n_resamples, level
+    null, level, n_resamples
         As for `calibration_test`.
     rng : int, Generator or None
         The source of randomness; with an integer every step has the same redraws as far as predictions allow.

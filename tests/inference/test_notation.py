@@ -51,6 +51,9 @@ HELPERS = {
 # What is special, and why.
 EXCEPTIONS = {
     ("calibration_band", "level"): "the band itself decides, so that its confidence level is one minus the level",
+    ("leaf_table", "level"): "the joint intervals of leaves decide, as a band does",
+    ("grow_leaf_table", "level"): "the joint intervals of leaves decide, as a band does",
+    ("side_by_side", "interval"): "bars around the points of a picture, as `ReliabilityDisplay.plot` draws them",
 }
 # The order of settings that several verbs have; what is special about a verb stands behind the lens.
 ORDER = ["lens", "null", "adjust", "standardize", "level", "confidence_level", "interval", "n_resamples", "rng"]
@@ -266,6 +269,7 @@ ASKED = {
     "subgroup_audit": lambda s, **more: cs.subgroup_audit(s, "site", rng=0, **more),
     "scan_variables": lambda s, **more: cs.scan_variables(s, "site", rng=0, **more),
     "learner_audit": lambda s, **more: cs.learner_audit(s, "site", n_blocks=1, rng=0, **more),
+    "trajectory": lambda s, **more: cs.trajectory({1: s}, {"ECE": CELLS}, rng=0, **more),
     "required_n": lambda _, **more: cs.required_n(
         cs.generators.BetaPredictions(1, 1, cs.generators.Slope(0.3)), cs.Spiegelhalter(), n_runs=80, rng=0, **more
     ),
