@@ -421,7 +421,7 @@ class LearnerAudit(Result):
             axis="happened minus predicted",
             answer=(f"{whether} (p {p})", first),
             caption=f"{self.verdict} Each row is a leaf of a tree fitted to what was learned from other rows, or all "
-            f"rows with one sign of it, judged on {self.n_unseen} rows that neither has seen; the "
+            f"rows with one sign of it, judged on {counted(self.n_unseen, 'row')} that neither has seen; the "
             f"{percent(self.confidence_level)} intervals hold together. Null: {self.hypothesis}.",
             interval=f"{percent(self.confidence_level)}, all together",
             noise="95 % if calibrated, about",
