@@ -281,7 +281,8 @@ def _from_intervals(values: Floats, n_cells: int) -> tuple[Ints, Ints] | None:
     counts = np.bincount(index, minlength=_INTERVALS)
     if counts.max() > len(values) / (2 * n_cells):
         return None
-    begun = (np.cumsum(counts) - counts) * n_cells // len(values)
+    # Where no row is left, an interval belongs to the last cell.
+    begun = np.minimum((np.cumsum(counts) - counts) * n_cells // len(values), n_cells - 1)
     first = np.flatnonzero(np.diff(begun, prepend=-1))
     cell = np.repeat(np.arange(len(first)), np.diff(first, append=_INTERVALS))
     for rows in parts:
