@@ -25,6 +25,7 @@ from calibstat.displays._style import (
     answer,
     label_axes,
     legend_under,
+    magnified,
     new_axes,
     shortened,
 )
@@ -33,8 +34,8 @@ from calibstat.inference.forest import Forest, ForestRow, HasForest
 # So many letters have place in a line of a name, of the answer and of the words at the right.
 _LETTERS, _ANSWER, _WORDS = 22, 38, 18
 _MARKERS = ("o", "s")
-# Heights in inches: of a row with a name of one to three lines, and of what stands above and below the rows.
-_LINES, _AROUND = (0.22, 0.32, 0.45), 1.35
+# Heights in inches: of a row with a name of one to three lines, of a line of words, and of title and ticks.
+_LINES, _LINE, _AROUND = (0.22, 0.32, 0.45), 0.16, 0.65
 
 
 class ForestDisplay(Display):
@@ -100,8 +101,12 @@ class ForestDisplay(Display):
         names = list(dict.fromkeys(row.name for row in forest.rows))
         shown = names[:n_shown]
         labels = ["\n".join(lines_of(each, _LETTERS, 3)) for each in shown]
-        height = _LINES[max(label.count("\n") for label in labels)]
-        ax = new_axes(ax, (COLUMN[0], _AROUND + len(shown) * height))
+        axis = lines_of(forest.axis, _ANSWER)
+        more = [f"{len(names) - len(shown)} more rows not shown"] if len(names) > len(shown) else []
+        above = [part for line in (*forest.answer, *more) for part in lines_of(line, _ANSWER)]
+        entries = len(forest.series) + sum(map(bool, (forest.interval, forest.noise, forest.apart, forest.beyond)))
+        height = len(shown) * _LINES[max(label.count("\n") for label in labels)] + bool(forest.heading) * _LINES[0]
+        ax = new_axes(ax, (COLUMN[0], _AROUND + _LINE * (len(axis) + len(above) + entries) + height))
         place = {each: row for row, each in enumerate(shown)}
         rows = [row for row in forest.rows if row.name in place]
         if forest.reference is not None:
@@ -111,7 +116,11 @@ class ForestDisplay(Display):
         self.noise_: list[Line2D] = []
         for row in rows:
             self._draw_row(ax, row, place[row.name], kwargs)
-        ax.set_yticks(range(len(shown)), labels, fontsize=7.5)
+        # Letters grow with the axes as far as there is room for all names.
+        n_lines = sum(label.count("\n") + 1 for label in labels)
+        room = 0.7 * ax.get_window_extent().height / (ax.figure.dpi * _LINE * n_lines)
+        letters = min(magnified(ax), max(room, 1.0))
+        ax.set_yticks(range(len(shown)), labels, fontsize=7.5 * letters, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         ax.set_ylim(len(shown) - 0.5, -1.3 if forest.heading else -0.6)
@@ -124,11 +133,8 @@ class ForestDisplay(Display):
         ax.xaxis.set_major_formatter(lambda value, _: f"{value:.6g}")
         self._draw_words(ax, rows, place)
         self.joins_ = _draw_joins(ax, forest, len(shown))
-        axis = lines_of(forest.axis, _ANSWER)
         label_axes(ax, "\n".join(axis))
-        more = len(names) - len(shown)
-        lines = [*forest.answer, *([f"{more} more rows not shown"] if more else [])]
-        answer(ax, self.name if name is None else name, [part for line in lines for part in lines_of(line, _ANSWER)])
+        answer(ax, self.name if name is None else name, above)
         legend_under(ax, *self._legend(rows), left=60, below=20 + 11 * len(axis), columns=1)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -152,8 +158,8 @@ class ForestDisplay(Display):
     def _draw_words(self, ax: Axes, rows: list[ForestRow], place: dict[str, int]) -> None:
         """Write the words of rows at the right of the axes."""
         beside: dict[str, Any] = {
-            "xycoords": ("axes fraction", "data"), "textcoords": "offset points", "fontsize": 7, "va": "center",
-            "annotation_clip": False,
+            "xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center",
+            "fontsize": 7 * magnified(ax), "annotation_clip": False, "parse_math": False,
         }  # fmt: skip
         for row in rows:
             if row.words:

@@ -177,11 +177,15 @@ def legend_under(
     ax: Axes, handles: Sequence[Artist], labels: Sequence[str], columns: int = 2, left: float = 34, below: float = 30
 ) -> None:
     """Write the legend so many points to the left of the axes and below them, whatever their size."""
-    corner = ax.transAxes + ScaledTranslation(-left / 72, -below / 72, ax.figure.dpi_scale_trans)
-    ax.legend(
+    size = magnified(ax)
+    corner = ax.transAxes + ScaledTranslation(-left * size / 72, -below * size / 72, ax.figure.dpi_scale_trans)
+    found = ax.legend(
         list(handles), list(labels), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=corner, ncols=columns,
-        **LEGEND,
+        **LEGEND | {"fontsize": 7.5 * size},
     )  # fmt: skip
+    for text in found.get_texts():
+        text.set_parse_math(False)
+    _keep_on_page(ax)
 
 
 def shortened(name: str, most: int) -> str:

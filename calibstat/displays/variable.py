@@ -26,6 +26,7 @@ from calibstat.displays._style import (
     answer,
     label_axes,
     legend_under,
+    magnified,
     new_axes,
     shortened,
 )
@@ -336,7 +337,8 @@ class VariableDisplay(Display):
         answer(ax, self.name if name is None else name, self._answer())
         self.strip_ax_ = self._draw_strip(ax)
         if legend:
-            legend_under(self.strip_ax_, *self._legend())
+            size = magnified(ax)
+            legend_under(self.strip_ax_, *self._legend(), left=34 * size, below=30 * size)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -369,7 +371,8 @@ class VariableDisplay(Display):
         happened, said = (_percent(self._shown(each)[place]) for each in (self.curve.outcome, self.curve.prediction))
         line = f"wrong {happened}, says {said}" if self.errors else f"happens {happened}, predicted {said}"
         signs = ("too shy", "too sure") if self.errors else ("too low", "too high")
-        where = f"{self.variable} {self.worst:.3g}" if len(self.variable) <= 12 else f"{self.worst:.3g}"
+        place_text = f"{self.worst:,.0f}" if abs(self.worst) >= 1000 else f"{self.worst:.3g}"
+        where = f"{self.variable} {place_text}" if len(self.variable) <= 12 else place_text
         return [
             f"at {where}: {line}" + (f": {signs[int(off < 0)]}" if self.rejects else ""),
             f"apart by {_percent(self.curve.maximum)}, noise alone {_percent(self.null_mean)}; "
@@ -391,8 +394,8 @@ class VariableDisplay(Display):
         for side in ("top", "right", "left"):
             strip.spines[side].set_visible(False)
         ax.tick_params(labelbottom=False)
-        strip.tick_params(labelsize=8)
-        label_axes(strip, shortened(self.variable, 40))
+        strip.tick_params(labelsize=8 * magnified(ax))
+        strip.set_xlabel(shortened(self.variable, 40), fontsize=8.5 * magnified(ax), parse_math=False)
         return strip
 
 

@@ -219,3 +219,9 @@ def test_lines_are_short_and_few():
 def test_what_has_no_rows_is_refused(sample):
     with pytest.raises(TypeError, match="of type Sample, but AuditDisplay draws those of subgroup_audit"):
         cs.AuditDisplay.from_result(sample)
+
+
+def test_names_are_no_formulas():
+    display = cs.AuditDisplay.from_result(Result(many(2, "price in $ and $x^$")))
+    display.figure_.canvas.draw()
+    assert names(display) == ["price in $ and $x^$ 0", "price in $ and $x^$ 1"]
