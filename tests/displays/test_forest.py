@@ -194,7 +194,8 @@ class Result:
 @pytest.mark.parametrize(
     ("n", "name", "size"),
     [
-        (60, LONG, None),
+        (5, LONG, None),
+        pytest.param(60, LONG, None, marks=pytest.mark.slow),
         pytest.param(1, "group", None, marks=pytest.mark.slow),
         pytest.param(12, "group", (3.3, 3.3), marks=pytest.mark.slow),
         pytest.param(12, LONG, (10.0, 6.5), marks=pytest.mark.slow),

@@ -126,6 +126,7 @@ def test_models_side_by_side_have_one_scale_and_one_legend(off):
     assert_readable(before.figure_)
 
 
+@pytest.mark.slow
 def test_arrays_and_classifiers_give_the_same_picture(off):
     class Model:
         classes_ = np.array([False, True])
