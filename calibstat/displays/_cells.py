@@ -269,20 +269,21 @@ class Answer:
 def both_percent(*shares: float) -> list[str]:
     """Write shares in percent with equally many decimals: one, or as many as the rarest needs.
 
-    >>> both_percent(0.9461, 0.941), both_percent(0.0031, 0.01)
-    (['94.6 %', '94.1 %'], ['0.31 %', '1.00 %'])
+    >>> both_percent(0.9461, 0.941), both_percent(0.0031, 0.0052)
+    (['94.6 %', '94.1 %'], ['0.31 %', '0.52 %'])
     """
-    rarest = min((100 * min(share, 1 - share) for share in shares if 0 < share < 1), default=1.0)
-    decimals = 1 if rarest >= 1 else min(1 - int(np.floor(np.log10(rarest))), 6)
+    sides = [100 * min(share, 1 - share) for share in shares if 0 < share < 1]
+    rarest, most = min(sides, default=1.0), max(sides, default=1.0)
+    decimals = 1 if rarest >= 1 else min(1 - int(np.floor(np.log10(rarest))), 2 if most >= 1 else 6)
     return [f"{100 * share:.{decimals}f} %" for share in shares]
 
 
 def both_sizes(*errors: float) -> list[str]:
-    """Write errors with equally many decimals, two digits of the smallest.
+    """Write errors with equally many decimals, two digits of the smallest, but at most four of the largest.
 
-    >>> both_sizes(0.0282, 0.00595), both_sizes(0.067, 0.1)
-    (['0.0282', '0.0060'], ['0.067', '0.100'])
+    >>> both_sizes(0.0282, 0.00595), both_sizes(0.067, 0.1), both_sizes(1e-17, 0.055)
+    (['0.0282', '0.0060'], ['0.067', '0.100'], ['0.000', '0.055'])
     """
-    least = min((each for each in errors if each > 0), default=0.1)
-    decimals = min(1 - int(np.floor(np.log10(least))), 8)
+    digits = [1 - int(np.floor(np.log10(each))) for each in errors if each > ROUNDING]
+    decimals = min(max(digits), min(digits) + 2) if digits else 2
     return [f"{each:.{decimals}f}" for each in errors]

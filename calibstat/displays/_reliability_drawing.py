@@ -129,7 +129,7 @@ def _limits(
     together = np.concatenate([np.ravel(each) for each in values])
     low, high = float(together.min()), float(together.max())
     if scale == "logit":
-        low, high = max(low, outermost[0]), min(high, outermost[1])
+        low, high = np.clip([low, high], *outermost)
     elif bounded:
         low, high = (0.0 if low < 0.1 else low), (1.0 if high > 0.9 else high)
     return widened(low, high, scale)

@@ -59,7 +59,7 @@ def _parallel(one: Text, other: Text) -> bool:
     places = [text.get_transform().transform(text.get_unitless_position()) for text in (one, other)]
     across, along = places[0] - places[1]
     turned = np.deg2rad(angle)
-    height = one.get_fontsize() * one.get_figure(root=True).dpi / 72
+    height = one.get_fontsize() * one.figure.dpi / 72
     return abs(along * np.cos(turned) - across * np.sin(turned)) > height
 
 

@@ -331,6 +331,15 @@ def test_values_at_0_and_1_are_drawn_at_the_edge_and_marked():
     assert cs.ReliabilityDisplay.from_sample(sample, cs.UniqueValues(), scale="linear", rng=0).clipped_ is None
 
 
+@pytest.mark.parametrize("p", [0.0, 1.0])
+def test_predictions_that_are_all_0_or_all_1_are_drawn_at_the_edge(p):
+    sample = cs.Sample([0, 1] * 20, np.full(40, p))
+    display = cs.ReliabilityDisplay.from_sample(sample, cs.EqualMass(1), scale="logit", rng=0)
+    low, high = display.ax_.get_xlim()
+    assert low < display.line_.get_xdata()[0] < high
+    assert "too low" in display.answer.lines[0] or "too high" in display.answer.lines[0]
+
+
 def test_an_edge_is_no_nearer_than_a_row_can_tell():
     values = [np.array([1e-6, 0.5, 0.999])]
     assert ends(values, "logit", 100) == (0.002, 0.998)
