@@ -118,7 +118,7 @@ def _cut(rows: Population, binning: Binning) -> tuple[Level, Floats]:
         )
     if len(masses) > MOST_CELLS:
         raise ValueError(
-            f"{binning!r} makes {len(masses)} cells, more than {MOST_CELLS}: begin with fewer, for example "
+            f"{binning!r} makes {counted(len(masses), 'cell')}, more than {MOST_CELLS}: begin with fewer, for example "
             f"binning=EqualMass({DEFAULT_CELLS})."
         )
     between = midpoints(below, above)

@@ -149,8 +149,8 @@ def _halves(sample: Any, held_out: Any, rng: np.random.Generator) -> tuple[Sampl
     sample = _weighing(sample)
     if len(sample) < FEWEST_ROWS:
         raise ValueError(
-            f"the sample has {len(sample)} rows, but at least {FEWEST_ROWS} are needed to choose cells on one half and "
-            "to judge them on the other."
+            f"the sample has {counted(len(sample), 'row')}, but at least {FEWEST_ROWS} are needed to choose cells on "
+            "one half and to judge them on the other."
         )
     order = rng.permutation(len(sample))
     first, second = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
@@ -403,7 +403,7 @@ class SimplificationPath(Result):
             interval = interval_text(found.confidence_interval, found.confidence_level)
             change = f", a change of {number(found.difference)} against the original predictions ({interval})"
         return (
-            f"{size} in place of {first}, on {len(self.judge.rows)} rows that did not choose them: {what} "
+            f"{size} in place of {first}, on {counted(len(self.judge.rows), 'row')} that did not choose them: {what} "
             f"{number(now)}{change}; calibration error {error}, where {number(float(self.expected[-1]))} is expected "
             "of a calibrated predictor."
         )
@@ -452,7 +452,9 @@ class SimplificationPath(Result):
             about = "" if self.judge.rows.predictions.weights is None else "about "
             lines.insert(0, ("expected", f"{about}the calibration error of a calibrated predictor on as many rows"))
             judged = RowCounts.of(self.judge.rows).text(len(self.judge.rows))
-            lines.append(("data", f"chosen on {self.judge.n_chosen} rows; all numbers are of others ({judged})"))
+            lines.append(
+                ("data", f"chosen on {counted(self.judge.n_chosen, 'row')}; all numbers are of others ({judged})")
+            )
         return [*lines, *noted(self.notes)]
 
 
