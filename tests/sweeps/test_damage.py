@@ -41,7 +41,7 @@ def test_a_chunk_that_was_deleted_is_computed_again(store):
     (store / "estimate" / "1.0.0.0.1").unlink()
     assert np.isnan(xr.open_zarr(store)["estimate"].values[1, 0, 0, 0, 4:]).all()
     with pytest.raises(
-        ValueError, match=r"lacks values of 1 blocks that it had, first of \(model, n, block\) \(1, 0, 1\)"
+        ValueError, match=r"lacks values of 1 block that it had, first of \(model, n, block\) \(1, 0, 1\)"
     ):
         read(store)
     assert_same_bits(whole, make().run(store=store, progress=False, block=4))
