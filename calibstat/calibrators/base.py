@@ -17,6 +17,8 @@ from calibstat.data.checks import VALUE_TOLERANCE, check_range, check_sums
 from calibstat.data.parameters import check_arguments
 from calibstat.data.rounding import ROUNDING, SAME
 
+MOST_REPEATED = 1e7  # rows, by whole weights
+
 
 class Calibrator(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A map from probabilities to probabilities that is fitted to labels.
@@ -278,6 +280,27 @@ def folds_of_equal_rows(targets: Ints, rows: Floats, n_folds: int) -> Ints:
     fold = np.empty(len(distinct), dtype=np.intp)
     fold[order] = np.arange(len(distinct)) % n_folds
     return fold[place.reshape(-1)]
+
+
+def dealt(targets: Ints, rows: Floats, weights: Floats, n_folds: int) -> tuple[Ints, Ints, Floats]:
+    """Deal rows out as `folds_of_equal_rows` does, but also equal rows of a class, if there are as many as folds.
+
+    Otherwise all rows of one class with a common value were seen together, and where values are few, nothing could be
+    learned from the others. Return numbers of rows (m,), a row standing for those that equal it, folds and weights.
+    """
+    distinct, first, place = np.unique(np.column_stack([targets, rows]), axis=0, return_index=True, return_inverse=True)
+    place = place.reshape(-1)
+    whole = weights.sum() <= MOST_REPEATED and not (weights % 1).any()
+    mass, counts = np.bincount(place, weights), np.bincount(place, weights if whole else None).astype(np.intp)
+    if (counts < n_folds).all():
+        return np.arange(len(targets)), folds_of_equal_rows(targets, rows, n_folds), weights
+    unit = np.repeat(np.arange(len(distinct)), np.where(counts < n_folds, 1, counts))
+    order = np.lexsort([as_generator(0).permutation(len(unit)), distinct[unit, 0]])
+    fold = np.empty(len(unit), dtype=np.intp)
+    fold[order] = np.arange(len(unit)) % n_folds
+    dealt_out = np.bincount(unit * n_folds + fold, minlength=len(distinct) * n_folds).reshape(-1, n_folds)
+    group, number = np.nonzero(dealt_out)
+    return first[group], number, mass[group] * dealt_out[group, number] / dealt_out.sum(axis=1)[group]
 
 
 def simplest(losses: Floats, weights: Floats) -> int:

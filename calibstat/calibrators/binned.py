@@ -12,7 +12,7 @@ from scipy.special import gammaln, softmax
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues
-from calibstat.calibrators.base import Calibrator, both, fit_part, part_says, refuse_more_than_two
+from calibstat.calibrators.base import MOST_REPEATED, Calibrator, both, fit_part, part_says, refuse_more_than_two
 from calibstat.calibrators.isotonic import pool_ties
 from calibstat.calibrators.scaling import Platt
 from calibstat.data.arrays import Floats, Ints
@@ -57,7 +57,7 @@ def _counted(probabilities: Floats, weights: Floats) -> Predictions:
     """Return the predictions to cut; whole weights, up to 10^7 in all, repeat rows."""
     if (weights == 1).all():
         return Predictions(probabilities, (0, 1))
-    if weights.sum() > 1e7 or (weights % 1).any():
+    if weights.sum() > MOST_REPEATED or (weights % 1).any():
         return Predictions(probabilities, (0, 1), weights)
     return Predictions(probabilities.repeat(weights.astype(np.intp), axis=0), (0, 1))
 

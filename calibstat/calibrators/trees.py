@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
 from calibstat.binnings.tree_leaves import Tree, arrays_of, leaf_of
-from calibstat.calibrators.base import Calibrator, fit_part, folds_of_equal_rows, part_says, simplest, split_columns
+from calibstat.calibrators.base import Calibrator, dealt, fit_part, part_says, simplest, split_columns
 from calibstat.calibrators.meta import OneVsRest
 from calibstat.calibrators.scaling import Beta, Platt
 from calibstat.calibrators.softmax import Dirichlet
@@ -40,7 +40,7 @@ class CalibrationTree(Calibrator):
     ccp_alpha : float, optional
         The cost of a leaf in cost-complexity pruning; by default cross-validation chooses it, and 0 prunes nothing.
     n_folds : int
-        Number of folds of the cross-validation. Equal rows share a fold, which is the same in every fit.
+        Number of folds of the cross-validation, the same in every fit. Fewer equal rows than folds share one.
 
     Attributes
     ----------
@@ -76,9 +76,9 @@ class CalibrationTree(Calibrator):
         if model is None:
             model = Platt() if probabilities.shape[1] == 2 else OneVsRest()
 
-        def says(leaves: Ints, rows: Bools, known: dict[bytes, Any]) -> Floats:
-            fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], weights[rows], known)
-            return calibrate_leaves(fitted, leaves[~rows], probabilities[~rows])
+        def says(leaves: Ints, rows: Ints, counted: Floats, unseen: Ints, known: dict[bytes, Any]) -> Floats:
+            fitted = fit_leaves(model, leaves[rows], probabilities[rows], targets[rows], counted, known)
+            return calibrate_leaves(fitted, leaves[unseen], probabilities[unseen])
 
         self.ccp_alpha_, self.tree_ = grow_for(self, features, targets, weights, says)
         leaves = leaf_of(self.tree_, features)
@@ -108,7 +108,7 @@ class DecisionTree(Calibrator):
     ccp_alpha : float, optional
         The cost of a leaf in cost-complexity pruning; by default cross-validation chooses it, and 0 prunes nothing.
     n_folds : int
-        Number of folds of the cross-validation. Equal rows share a fold, which is the same in every fit.
+        Number of folds of the cross-validation, the same in every fit. Fewer equal rows than folds share one.
 
     Attributes
     ----------
@@ -140,8 +140,8 @@ class DecisionTree(Calibrator):
         features = _features(probabilities, variables)
         indicators = np.eye(probabilities.shape[1])[targets]
 
-        def says(leaves: Ints, rows: Bools, known: dict[bytes, Any]) -> Floats:  # noqa: ARG001
-            return shares(leaves[rows], indicators[rows], weights[rows])[leaves[~rows]]
+        def says(leaves: Ints, rows: Ints, counted: Floats, unseen: Ints, _: dict[bytes, Any]) -> Floats:
+            return shares(leaves[rows], indicators[rows], counted)[leaves[unseen]]
 
         self.ccp_alpha_, self.tree_ = grow_for(self, features, targets, weights, says)
         self.values_ = shares(leaf_of(self.tree_, features), indicators, weights)
@@ -214,7 +214,7 @@ def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) ->
 
 # Pruning: cross-validation chooses the cost of a leaf.
 
-Says: TypeAlias = Callable[[Ints, Bools, dict[bytes, Any]], Floats]
+Says: TypeAlias = Callable[[Ints, Ints, Floats, Ints, dict[bytes, Any]], Floats]
 
 
 def grow_for(
@@ -237,9 +237,9 @@ def choose_ccp_alpha(
     geometric mean represents them. Each is tried on folds, and the largest within one standard error of the best is
     taken; if classes are too rare for any fold, it is the largest of all.
 
-    `says` takes the leaf of each row and returns the probabilities (m, K) of the rows outside a mask, where leaves are
-    fitted to the rows inside; a dictionary keeps what trees of the same rows share. The parameters are those of
-    DecisionTreeClassifier.
+    `says` takes the leaf of each row, the numbers of the rows to which leaves are fitted, their weights and the numbers
+    of other rows, and returns the probabilities (m, K) of these; a dictionary keeps what trees of the same rows share.
+    The parameters are those of DecisionTreeClassifier.
     """
     if n_folds < 2:
         raise ValueError(
@@ -248,24 +248,25 @@ def choose_ccp_alpha(
     alphas = candidates(features, targets, weights, **parameters)
     if len(alphas) == 1:
         return float(alphas[0])
-    fold = folds_of_equal_rows(targets, features, n_folds)
+    places, fold, counted = dealt(targets, features, weights, n_folds)
     found = []
     for number in range(n_folds):
-        train = fold != number
-        if set(targets) - set(targets[train]) or train.all():
+        train, test = places[fold != number], places[fold == number]
+        if set(targets) - set(targets[train]) or not len(test):
             continue  # a class is missing, or no row is left to try it on
+        fitted, judged = counted[fold != number], counted[fold == number]
         tried: dict[bytes, float] = {}
         known: dict[bytes, Any] = {}
         row = []
-        tree, collapse = weakest_links(features[train], targets[train], weights[train], **parameters)
+        tree, collapse = weakest_links(features[train], targets[train], fitted, **parameters)
         leaves = leaf_of(tree, features)
         for alpha in alphas:
             end = ends(tree, collapse <= alpha)
             key = end.tobytes()
             if key not in tried:
-                said = says(end[leaves], train, known)
-                squares = (said - np.eye(said.shape[1])[targets[~train]]) ** 2
-                tried[key] = float(weights[~train] @ squares.sum(axis=1))
+                said = says(end[leaves], train, fitted, test, known)
+                squares = (said - np.eye(said.shape[1])[targets[test]]) ** 2
+                tried[key] = float(judged @ squares.sum(axis=1))
             row.append(tried[key])
         found.append(row[::-1])
     return float(alphas[::-1][simplest(np.array(found).T, np.ones(len(found)))]) if found else float(alphas[-1])

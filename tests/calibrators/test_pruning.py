@@ -75,6 +75,27 @@ def test_shares_of_noise_are_pruned_to_one_and_a_step_is_kept():
     assert found.tree_["threshold"][0] == pytest.approx(0.5, abs=0.05)
 
 
+def test_few_distinct_predictions_are_told_apart_and_noise_is_pruned():
+    rng = np.random.default_rng(0)
+    for values in ([0.2, 0.8], np.arange(1, 10) / 10):
+        p = rng.choice(values, 2000)
+        said = cal.DecisionTree().fit(p, rng.random(2000) < p**2).predict_proba(p)[:, 1]
+        assert np.sqrt(np.mean((said - p**2) ** 2)) < 0.05  # 0.27 with one leaf
+    noise = [cal.DecisionTree().fit(p, rng.random(2000) < 0.3) for _ in range(10)]  # of nine values
+    assert np.mean([leaves(each) for each in noise]) < 2  # the negative control
+
+
+@pytest.mark.parametrize("made", [cal.DecisionTree, cal.CalibrationTree])
+def test_whole_weights_of_tied_rows_are_rows(made):
+    rng = np.random.default_rng(1)
+    p, y, times = rng.integers(1, 6, 200) / 6, rng.random(200) < 0.4, rng.integers(1, 9, 200)
+    weighted = made().fit(p, y, times)
+    order = rng.permutation(times.sum())
+    repeated = made().fit(np.repeat(p, times)[order], np.repeat(y, times)[order])
+    assert weighted.ccp_alpha_ == pytest.approx(repeated.ccp_alpha_)
+    np.testing.assert_allclose(weighted.predict_proba(p), repeated.predict_proba(p), atol=1e-6)
+
+
 def test_candidates_go_from_all_leaves_to_none():
     X, y, _ = world(500, 2, 0.3)
     weights, growth = np.ones(500), {"min_weight_fraction_leaf": 0.1}
