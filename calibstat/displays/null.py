@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
+from calibstat._text import counted
 from calibstat.data.arrays import Bools, Floats
 from calibstat.data.sample import Sample
 from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
@@ -30,8 +31,9 @@ class NullDisplay(Display):
     """What noise alone gives for a statistic, and what was observed.
 
     The bars are the law of the statistic under the null, drawn or computed; the line is the observed value. Bars at
-    least as extreme are darker, and their share of the area is about the p-value. Make one by `from_sample`,
-    `from_result`, or ``result.plot()`` of the result of `calibration_test`.
+    least as extreme are darker, and their share of the area is about the p-value. The p-value of a test without an
+    estimator is that of a panel, which `PanelDisplay` draws (``result.panel.plot()``); here is the law of the size of
+    the error. Make one by `from_sample`, `from_result`, or ``result.plot()`` of the result of `calibration_test`.
 
     Parameters
     ----------
@@ -122,6 +124,16 @@ class NullDisplay(Display):
         """Whether the p-value is at most the level of the test."""
         return self.test.pvalue <= self.test.level
 
+    @property
+    def far_out(self) -> bool:
+        """Whether the observed value is: the p-value of a panel is not about the statistic that is drawn."""
+        return self._own_pvalue <= self.test.level
+
+    @property
+    def _own_pvalue(self) -> float:
+        test = self.test
+        return test.pvalue if test.panel is None else test.null_distribution.pvalue(test.statistic)
+
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the law and the observed value.
 
@@ -142,7 +154,7 @@ class NullDisplay(Display):
         ax = new_axes(ax, self.size)
         colours = np.where(self.extreme, FAINT, NOISE).tolist()
         self.bars_ = ax.bar(self.place, self.share, self.width, **{"color": colours, "linewidth": 0, **kwargs})
-        strong = BEYOND if self.beyond else INK
+        strong = BEYOND if self.far_out else INK
         self.observed_ = ax.axvline(self.test.statistic, color=strong, linewidth=2.2)
         ax.set_yticks([])
         ax.spines["left"].set_visible(False)
@@ -164,17 +176,24 @@ class NullDisplay(Display):
     def _answer(self) -> list[str]:
         test = self.test
         what = "evidence of miscalibration" if self.beyond else "no evidence of miscalibration"
+        size = f"{test.statistic:.2g}, noise alone {test.null_mean:.2g}; n = {test.question.n:,}"
         pvalue = small_pvalue(float(f"{test.pvalue:.2g}"), level=test.level)
-        return [
-            f"{what}, p {pvalue}",
-            f"observed {test.statistic:.2g}, noise alone {test.null_mean:.2g}; n = {test.question.n:,}",
-        ]
+        if test.panel is None:
+            return [f"{what}, p {pvalue}", f"observed {size}"]
+        by = f"the strongest of {counted(len(test.panel.names), 'statistic')}"
+        return [f"{what.split(' of ')[0]}, p {pvalue} by {by}", f"its size: {size}"]
 
     @property
     def caption(self) -> str:
         """What is drawn, from how many rows, and how to read it."""
         test = self.test
-        panel = f" The p-value is that of a panel ({test.panel.description})." if test.panel else ""
+        own = small_pvalue(float(f"{self._own_pvalue:.2g}"))
+        panel = (
+            f" The p-value is that of a panel ({test.panel.description}), whose strongest statistic is "
+            f"{test.panel.strongest}; the size that is drawn has p {own} by itself."
+            if test.panel
+            else ""
+        )
         return (
             f"The law of the {test.question.estimator.quantity} under the null ({test.null_distribution.description}), "
             f"beside its observed value, {number(test.statistic, test.null_mean)}, of {test.question.rows}. Darker "

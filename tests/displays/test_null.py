@@ -5,9 +5,11 @@ from __future__ import annotations
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgba
 from scipy import stats
 
 import calibstat as cs
+from calibstat.displays._style import INK
 from displays.rendered import assert_readable
 
 
@@ -77,6 +79,22 @@ def test_the_default_test_has_a_picture_of_its_size():
     assert isinstance(display, cs.NullDisplay)
     assert display.observed_.get_xdata()[0] == display.test.statistic
     assert "that of a panel" in display.caption
+
+
+def test_the_p_value_of_a_panel_is_not_said_to_be_that_of_the_size_that_is_drawn():
+    rng = np.random.default_rng(0)
+    p = np.full(400, 0.5) + rng.uniform(-0.4, 0.4, 400)
+    sample = cs.Sample((rng.random(400) < 0.5 + 0.7 * (p - 0.5)).astype(int), p)
+    test = cs.calibration_test(sample, rng=0)
+    assert test.pvalue <= 0.05 < test.null_distribution.pvalue(test.statistic)
+    display = test.plot()
+    assert display.beyond
+    assert not display.far_out
+    assert to_rgba(display.observed_.get_color()) == to_rgba(INK)
+    words = display.ax_.texts[0].get_text()
+    assert words.startswith("evidence, p ")
+    assert f"by the strongest of {len(test.panel.names)} statistics\nits size: " in words
+    assert f"strongest statistic is {test.panel.strongest}" in display.caption
 
 
 @pytest.mark.slow
