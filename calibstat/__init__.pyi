@@ -37,9 +37,12 @@ from calibstat.data.sample import Sample as Sample
 from calibstat.displays.audit import AuditDisplay as AuditDisplay
 from calibstat.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from calibstat.displays.cumulative import CumulativeDisplay as CumulativeDisplay
+from calibstat.displays.desiderata import DesiderataDisplay as DesiderataDisplay
+from calibstat.displays.estimate import EstimateDisplay as EstimateDisplay
 from calibstat.displays.monitor import MonitorDisplay as MonitorDisplay
 from calibstat.displays.null import NullDisplay as NullDisplay
 from calibstat.displays.panel import PanelDisplay as PanelDisplay
+from calibstat.displays.power import PowerDisplay as PowerDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.reliability import side_by_side as side_by_side
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay

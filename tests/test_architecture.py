@@ -56,7 +56,7 @@ LAYERS = {
     "inference": DRAWN,
     "generators": MEASURED,
     "calibrators": BELOW | {"data", "binnings"},
-    "displays": JUDGED,
+    "displays": JUDGED | {"planning", "interpretability"},
     "reports": JUDGED,
     "sweeps": WORLDS,
     "comparisons": WORLDS,

@@ -11,7 +11,7 @@ from scipy.special import chdtrc, chdtri
 
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
-from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, rounded, table_of_leaves
+from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
 from calibstat.binnings.tree_leaves import Box, arrays_of, boxes
 from calibstat.data.arrays import RNG, Bools, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
@@ -21,7 +21,7 @@ from calibstat.draws.streams import ClusterCount, clusters, how_many
 from calibstat.estimators.base import Estimator, Evaluator, ResidualForm, all_weights
 from calibstat.estimators.score_tests import TableEvaluator
 from calibstat.inference.arguments import check_lens, check_null, check_sample
-from calibstat.inference.forest import Forest, ForestRow, said_and_happened
+from calibstat.inference.forest import Forest
 from calibstat.inference.results import Result, RowCounts, noted, picked, pvalue_cell, small_pvalue
 from calibstat.inference.test import MINIMUM_CLUSTERS, fewest_rows
 from calibstat.lenses.base import Lens
@@ -406,27 +406,14 @@ class LearnerAudit(Result):
         p, rejected = small_pvalue(float(f"{self.pvalue:.2g}"), level=self.level), self.rejected
         first = f"{rejected[0].direction}: {rejected[0].name}" if rejected else f"n = {self.n:,}"
         whether = "the model is off" if self.pvalue <= self.level else "no evidence that the model is off"
-        return Forest(
-            tuple(
-                ForestRow(
-                    leaf.name,
-                    leaf.error,
-                    leaf.confidence_interval,
-                    (-1.96 * leaf.noise, 1.96 * leaf.noise),
-                    leaf in rejected,
-                    said_and_happened(leaf.mean_prediction, leaf.mean_outcome),
-                )
-                for leaf in self.leaves
-            ),
-            axis="happened minus predicted",
+        return leaf_forest(
+            self.leaves,
+            rejected,
+            self.confidence_level,
             answer=(f"{whether} (p {p})", first),
             caption=f"{self.verdict} Each row is a leaf of a tree fitted to what was learned from other rows, or all "
             f"rows with one sign of it, judged on {counted(self.n_unseen, 'row')} that neither has seen; the "
             f"{percent(self.confidence_level)} intervals hold together. Null: {self.hypothesis}.",
-            interval=f"{percent(self.confidence_level)}, all together",
-            noise="95 % if calibrated, about",
-            beyond="excludes zero",
-            heading="said \N{RIGHTWARDS ARROW} happened",
         )
 
     def _values(self) -> dict[str, Any]:

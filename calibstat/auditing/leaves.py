@@ -16,6 +16,7 @@ from calibstat.binnings.tree_leaves import Box
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import Sample
 from calibstat.inference.finite import chance_bounds
+from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.results import picked, plain
 
 # So many levels of a category have a column of their own; rarer ones are told apart by other columns only.
@@ -186,3 +187,33 @@ def table_of_leaves(leaves: Sequence[LeafFinding], width: int) -> list[list[str]
         lines = [line for each in (first, *(f"and {each}" for each in more)) for line in wrap(each, left)]
         found += [[*row[:-1], lines[0]], *([*[""] * 5, line] for line in lines[1:])]
     return found
+
+
+def leaf_forest(
+    leaves: Sequence[LeafFinding],
+    rejected: Sequence[LeafFinding],
+    confidence_level: float,
+    answer: tuple[str, ...],
+    caption: str,
+) -> Forest:
+    """Return leaves as rows of a forest plot, in their order."""
+    return Forest(
+        tuple(
+            ForestRow(
+                leaf.name,
+                leaf.error,
+                leaf.confidence_interval,
+                (-1.96 * leaf.noise, 1.96 * leaf.noise),
+                leaf in rejected,
+                said_and_happened(leaf.mean_prediction, leaf.mean_outcome),
+            )
+            for leaf in leaves
+        ),
+        axis="happened minus predicted",
+        answer=answer,
+        caption=caption,
+        interval=f"{percent(confidence_level)}, all together",
+        noise="95 % if calibrated, about",
+        beyond="excludes zero",
+        heading="said \N{RIGHTWARDS ARROW} happened",
+    )

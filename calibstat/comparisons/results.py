@@ -245,6 +245,8 @@ class CalibratorResult(Result):
     scores: Scores
     root_interval: ConfidenceInterval | None
 
+    _no_display: ClassVar[str] = "the plot() of its comparison draws it beside the others"
+
     @property
     def value(self) -> float:
         """The debiased squared error."""
@@ -297,6 +299,8 @@ class PairResult(Result):
     level: float
     n_fit: int
     n_test: int
+
+    _no_display: ClassVar[str] = "the plot() of its comparison shows which pairs are told apart"
 
     @property
     def verdict(self) -> str:

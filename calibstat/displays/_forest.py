@@ -104,7 +104,9 @@ class ForestDisplay(Display):
         axis = lines_of(forest.axis, _ANSWER)
         more = [f"{len(names) - len(shown)} more rows not shown"] if len(names) > len(shown) else []
         above = [part for line in (*forest.answer, *more) for part in lines_of(line, _ANSWER)]
-        entries = len(forest.series) + sum(map(bool, (forest.interval, forest.noise, forest.apart, forest.beyond)))
+        entries = len(forest.series) + sum(
+            map(bool, (forest.interval, forest.noise, forest.apart, forest.beyond, forest.reference_words))
+        )
         height = len(shown) * _LINES[max(label.count("\n") for label in labels)] + bool(forest.heading) * _LINES[0]
         ax = new_axes(ax, (COLUMN[0], _AROUND + _LINE * (len(axis) + len(above) + entries) + height))
         place = {each: row for row, each in enumerate(shown)}
@@ -184,6 +186,8 @@ class ForestDisplay(Display):
             found.append((Patch(color=NOISE), forest.noise))
         if self.joins_:
             found.append((Line2D([], [], color=CURVE, linewidth=1.2, marker="o", markersize=3), "cannot be told apart"))
+        if forest.reference_words:
+            found.append((Line2D([], [], color=INK, linewidth=0.8), forest.reference_words))
         if any(row.beyond for row in rows):
             found.append((point(BEYOND, _MARKERS[0] if several else "D"), forest.beyond))
         return [handle for handle, _ in found], [words for _, words in found]

@@ -355,6 +355,10 @@ class PairDifference(Result):
     adjusted: float
     counts: RowCounts
 
+    _no_display: ClassVar[str] = (
+        "the plot() of its comparison shows which pairs are told apart, and comparison_test draws two models"
+    )
+
     @property
     def verdict(self) -> str:
         """One sentence: the difference with its p-values."""

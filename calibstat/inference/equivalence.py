@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.inference.arguments import look_through, with_counts
-from calibstat.inference.estimate import interval_of
+from calibstat.inference.estimate import interval_of, redrawn
+from calibstat.inference.forest import Forest, ForestRow, Noise
 from calibstat.inference.intervals import Interval, NoInterval
 from calibstat.inference.results import Inquiry, Result, noted, number, picked, small_pvalue
-from calibstat.inference.test import events_note, fewest_rows, negative_note
+from calibstat.inference.test import events_note, exact_law, fewest_rows, negative_note
 from calibstat.lenses.base import Lens
+from calibstat.nulls.base import NullDistribution
 from calibstat.nulls.multiplier import Multiplier
 
 
@@ -46,6 +48,8 @@ class EquivalenceTest(Result):
     fewest : float
         Number of rows of the rarest outcome; with weights, of equally weighted ones that are as good; of clusters in
         which it was seen, where the multiplier names them.
+    noise : Noise
+        Where values lie under calibration, on rows like these.
     level : float
         From which p-value on the error is said to be at most the margin.
     """
@@ -59,7 +63,10 @@ class EquivalenceTest(Result):
     question: Inquiry
     multiplier: Multiplier
     fewest: float
+    noise: Noise
     level: float = LEVEL
+
+    _display: ClassVar[str] = "EstimateDisplay"
 
     @property
     def within(self) -> bool:
@@ -90,11 +97,32 @@ class EquivalenceTest(Result):
         few = () if self.multiplier.groups is None else events_note(self.fewest, what="clusters")
         return negative_note(self.estimate) + few
 
+    def forest(self) -> Forest:
+        """Return the value as the row of a forest plot, up to its bound, beside the margin and what noise gives."""
+        asked, level = self.question, percent(self.confidence_level)
+        margin, bound = number(self.margin, self.upper_bound), number(self.upper_bound, self.margin)
+        row = ForestRow.beside(
+            self.noise, type(asked.estimator.core).__name__, self.estimate, (self.estimate, self.upper_bound)
+        )
+        told = f"at most {margin}" if self.within else f"cannot be said to be at most {margin}"
+        return Forest(
+            (row,),
+            axis=asked.estimator.quantity.split(" (")[0],
+            answer=(told, f"{level} bound {bound}; n = {asked.n:,}"),
+            caption=f"{self.verdict} The line goes from the observed value to its bound; the pale bar is where {level} "
+            "of the values of a calibrated model with as many rows lie, and a value in the strong colour is more than "
+            "that.",
+            interval=f"up to the {level} bound",
+            noise=f"{level} if calibrated",
+            reference=self.margin,
+            reference_words="margin",
+        )
+
     def _values(self) -> dict[str, Any]:
         return (
             self.question.to_dict()
             | picked(self, "estimate margin within pvalue upper_bound level confidence_level method")
-            | {"multiplier": repr(self.multiplier), "notes": self.notes}
+            | {"null_interval": self.noise[:2], "multiplier": repr(self.multiplier), "notes": self.notes}
         )
 
     def _details(self) -> list[tuple[str, str]]:
@@ -173,9 +201,9 @@ def equivalence_test(
     _check(margin, interval)
     multiplier = Multiplier(n_resamples) if interval is None else interval
     try:
-        core = question.estimator.core
+        core, generator = question.estimator.core, as_generator(rng)
         evaluator = core.prepare(seen.predictions)
-        found = _interval_source(core, seen, evaluator, multiplier, as_generator(rng))
+        found = _interval_source(core, seen, evaluator, multiplier, generator)
         upper = found.upper(confidence_level)
     except NoInterval as reason:
         raise ValueError(f"equivalence_test: {reason}.") from reason
@@ -190,7 +218,23 @@ def equivalence_test(
         multiplier=multiplier,
         fewest=fewest_rows(seen, multiplier.groups),
         level=level,
+        noise=_noise(core, seen, evaluator, multiplier, found.value, confidence_level, generator),
     )
+
+
+def _noise(
+    core: Estimator,
+    seen: Sample,
+    evaluator: Evaluator,
+    multiplier: Multiplier,
+    value: float,
+    confidence_level: float,
+    rng: np.random.Generator,
+) -> Noise:
+    """Say what noise alone gives: computed where it can be, as in a test, otherwise drawn."""
+    law: NullDistribution | None = exact_law(core, seen, evaluator) if multiplier.groups is None else None
+    law = law or redrawn(core, seen, evaluator, multiplier.n_resamples, multiplier.groups, rng)
+    return Noise.of(law, core.extreme, value, confidence_level)
 
 
 def _check(margin: float, interval: Multiplier | None) -> None:

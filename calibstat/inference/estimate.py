@@ -20,6 +20,7 @@ from calibstat.estimators.tally import Tally
 from calibstat.inference.arguments import look_through, with_counts
 from calibstat.inference.differences import normal_interval
 from calibstat.inference.finite import SquaredInterval, possible_noise
+from calibstat.inference.forest import Noise
 from calibstat.inference.intervals import (
     NO_NOISE,
     ConfidenceInterval,
@@ -38,7 +39,7 @@ from calibstat.inference.test import (
     undefined_note,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, mean_of_known
+from calibstat.nulls.base import EmpiricalNull, NullDistribution
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier
 
@@ -115,14 +116,16 @@ def estimate(
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
     groups = interval.groups if isinstance(interval, Multiplier) else None
-    redraws = _redraw(core, seen, evaluator, n_resamples, groups, generator)
+    redraws = redrawn(core, seen, evaluator, n_resamples, groups, generator)
     found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator, value)
-    mean: float | Floats = redraws.mean
-    if redraws.samples.ndim == 1 and groups is None:  # of a number it is computed where it can be, as in a test
-        mean = float((exact_law(core, seen, evaluator) or redraws).mean)
-    headline, noise = core.headline(value), core.headline(redraws.samples)
+    headline, drawn = core.headline(value), core.headline(redraws.samples)
     single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
-    middle = None if not single else mean if isinstance(mean, float) else float(mean_of_known(noise))
+    law: NullDistribution = EmpiricalNull(drawn, core.evidence)
+    if redraws.samples.ndim == 1 and groups is None:  # of a number it is computed where it can be, as in a test
+        law = exact_law(core, seen, evaluator) or law
+    middle = float(law.mean) if single else None
+    mean = middle if redraws.samples.ndim == 1 and middle is not None else redraws.mean
+    known = single and np.isfinite(headline)
     if hasattr(shown, "confidence_interval"):  # a record that has one of its own gets this one, or none
         shown = replace(shown, confidence_interval=(np.nan, np.nan) if found is None else tuple(found))
     return Estimate(
@@ -130,6 +133,7 @@ def estimate(
         null_mean=mean,
         headline=float(headline) if single else None,
         headline_null_mean=middle,
+        noise=Noise.of(law, core.extreme, float(headline), confidence_level) if known else None,
         confidence_interval=found,
         confidence_level=confidence_level,
         interval_note=note,
@@ -147,7 +151,7 @@ def _reads_note(core: Estimator, seen: Sample) -> tuple[str, ...]:
     return (f"cells depend on {' and '.join(more)}: this is about the error of predictions given these too",)
 
 
-def _redraw(
+def redrawn(
     core: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, groups: str | None, rng: np.random.Generator
 ) -> EmpiricalNull:
     """Evaluate on labels of a calibrated model, which depend on each other in clusters where there are any."""
@@ -245,7 +249,7 @@ def interval_of(
     if expansion is not None and clustered:
         raise NoInterval(f"no theory gives an interval for {core!r} where rows come in clusters; that of ECE is known")
     if redraws is None:  # those of another form, or none yet
-        redraws = _redraw(whole, seen, evaluator, multiplier.n_resamples, multiplier.groups, rng).samples
+        redraws = redrawn(whole, seen, evaluator, multiplier.n_resamples, multiplier.groups, rng).samples
     if expansion is not None:
         square = SquaredInterval.of(form, seen, expansion, redraws, rng)
         return RootInterval(square, f"root of the interval {square.method}") if core.root else square

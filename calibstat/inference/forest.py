@@ -8,6 +8,28 @@ from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple, Protocol, final, runtime_checkable
 
 from calibstat._text import counted, percent
+from calibstat.data.rounding import ROUNDING
+from calibstat.estimators.base import Extreme
+from calibstat.nulls.base import NullDistribution
+
+
+class Noise(NamedTuple):
+    """Where a value lies under calibration with the confidence of a result, and whether what was seen is beyond that.
+
+    It is beyond where the p-value of `calibration_test` is at most one minus the confidence, by the same law.
+    """
+
+    low: float
+    high: float
+    beyond: bool
+
+    @classmethod
+    def of(cls, law: NullDistribution, order: Extreme, value: float, confidence_level: float) -> Noise:
+        """Take the least extreme values from a law; `order` says which ends of it are extreme."""
+        tail = 1 - confidence_level
+        below, above = {"large": (0.0, tail), "small": (tail, 0.0), "either": (tail / 2, tail / 2)}[order]
+        low, high = (float(law.quantile(q)) for q in (below, 1 - above))
+        return cls(low, high, law.pvalue(value) <= tail + ROUNDING)
 
 
 class ForestRow(NamedTuple):
@@ -20,6 +42,12 @@ class ForestRow(NamedTuple):
     beyond: bool = False
     words: str = ""  # beside the row, at its right
     series: int = 0  # rows of one name stand together, one for each series
+
+    @classmethod
+    def beside(cls, noise: Noise | None, name: str, value: float, interval: tuple[float, float] | None) -> ForestRow:
+        """Return a row with its noise, where that is known."""
+        ends, beyond = (None, False) if noise is None else ((noise.low, noise.high), noise.beyond)
+        return cls(name, value, interval, ends, beyond)
 
 
 @final
@@ -40,7 +68,9 @@ class Forest:
     interval, noise, beyond : str
         Short words for intervals, noise and rows beyond it.
     reference : float, optional
-        Where a value says that nothing is off.
+        Where a value says that nothing is off, or the largest one that is allowed.
+    reference_words : str
+        Short words for it, where it is not plain.
     log : bool
         Whether values are ratios, which a logarithmic axis shows.
     heading : str
@@ -60,6 +90,7 @@ class Forest:
     noise: str = ""
     beyond: str = "more than noise"
     reference: float | None = 0.0
+    reference_words: str = ""
     log: bool = False
     heading: str = ""
     series: tuple[str, ...] = ()

@@ -21,6 +21,7 @@ from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
+from calibstat.inference.forest import Forest, ForestRow, Noise
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
@@ -46,6 +47,8 @@ class Result(ABC):
 
     _display: ClassVar[str] = ""
     """Name of the public display that draws the result, with ``from_result``."""
+    _no_display: ClassVar[str] = "its numbers are in to_frame()"
+    """Why there is none, and what to do."""
     _row: ClassVar[str] = ""
     """What a row of `to_frame` is, if there are several: the name of the column that names the rows."""
     _indexed: ClassVar[bool] = False
@@ -128,15 +131,11 @@ class Result(ABC):
         Raises
         ------
         NotImplementedError
-            If there is no such display yet.
+            If the result has no picture; the message says why.
         """
-        draw = getattr(getattr(import_module("calibstat"), self._display, None), "from_result", None)
-        if draw is None:
-            missing = self._display and f" ({self._display}.from_result)"
-            raise NotImplementedError(
-                f"the picture of a {type(self).__name__}{missing} is not there yet; its numbers are in to_frame()."
-            )
-        return draw(self, **options)
+        if not self._display:
+            raise NotImplementedError(f"a {type(self).__name__} has no picture: {self._no_display}.")
+        return getattr(import_module("calibstat"), self._display).from_result(self, **options)
 
     def __str__(self) -> str:
         return safe(self._as_text())
@@ -420,6 +419,8 @@ class Estimate(Result):
         What limits the result.
     meaning : str
         The value in a sentence, where the estimator writes one, as `DecisionLoss` does.
+    noise : Noise or None
+        Where the headline lies under calibration, on samples like this one, and whether it is beyond that.
     """
 
     estimate: Any
@@ -432,11 +433,41 @@ class Estimate(Result):
     headline_null_mean: float | None = None
     notes: tuple[str, ...] = ()
     meaning: str = ""
+    noise: Noise | None = None
+
+    _display: ClassVar[str] = "EstimateDisplay"
 
     @property
     def verdict(self) -> str:
         """The lens that was looked through, since an estimate is no test, or what the value means."""
         return self.meaning or f"Estimate through {self.question.lens!r}"
+
+    def forest(self) -> Forest:
+        """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""
+        value, mean, core = self.headline, self.headline_null_mean, self.question.estimator.core
+        if value is None or mean is None:
+            raise ValueError(
+                f"{core!r} gives several numbers, and this picture is of one; ReliabilityDisplay draws a sample in "
+                "cells, and to_dict() has the numbers."
+            )
+        level, interval = percent(self.confidence_level), self.confidence_interval
+        meaning = self.meaning and f" {self.meaning}"
+        ends = "no interval" if interval is None else interval_text(interval, self.confidence_level)
+        return Forest(
+            (ForestRow.beside(self.noise, type(core).__name__, value, interval),),
+            axis=self.question.estimator.quantity.split(" (")[0],
+            answer=(
+                f"{number(value, mean)} ({ends})",
+                f"noise alone {number(mean, value)}; n = {self.question.n:,}",
+            ),
+            caption=f"{self.question.estimator.quantity.capitalize()}, of {self.question.rows}, seen through "
+            f"{self.question.lens!r}. Interval: {self.interval_note}. The pale bar is where {level} of the values of a "
+            f"calibrated model with as many rows lie; a value in the strong colour is beyond that.{meaning}",
+            interval=f"{level} interval",
+            noise=f"{level} if calibrated",
+            beyond="more than noise" if core.extreme == "large" else "beyond noise",
+            reference=0.0 if core.noise_form or core.squared_form else None,
+        )
 
     def _values(self) -> dict[str, Any]:
         """``estimate`` and ``null_mean`` are those of the headline, where there is one.
@@ -449,6 +480,7 @@ class Estimate(Result):
             self.question.to_dict()
             | {"estimate": self.headline, "null_mean": self.headline_null_mean}
             | {"values": self.estimate if several else None, "null_means": self.null_mean if several else None}
+            | {"null_interval": self.noise and self.noise[:2]}
             | picked(self, "confidence_interval confidence_level interval_note notes")
             | ({"meaning": self.meaning} if self.meaning else {})
         )

@@ -20,6 +20,7 @@ from calibstat.estimators.squared import ECE
 from calibstat.generators.base import SyntheticModel, evaluate, population_of
 from calibstat.inference.arguments import check_lens, check_sample
 from calibstat.inference.estimate import estimate
+from calibstat.inference.forest import Noise
 from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.results import Estimate, Result, RowCounts, noted, number, number_cell
 from calibstat.interpretability._atoms import Atoms
@@ -148,7 +149,9 @@ def _of_estimate(name: str, found: Estimate) -> Desideratum:
     value, expected = float(found.headline or 0), float(found.headline_null_mean or 0)
     measure = found.question.estimator
     sentence = _SENTENCES[name](value, expected, measure, "rows")
-    return Desideratum(name, measure, value, expected, found.confidence_interval, found.interval_note, sentence)
+    return Desideratum(
+        name, measure, value, expected, found.confidence_interval, found.interval_note, sentence, found.noise
+    )
 
 
 def _count_of_cells(seen: Sample) -> Desideratum:
@@ -258,6 +261,8 @@ class Desideratum:
         What the interval is for and how it was computed, or why there is none.
     sentence : str
         The value in words.
+    noise : Noise, optional
+        Where the value lies under calibration; None in a world, and of the count, which labels do not change.
     """
 
     name: str
@@ -267,6 +272,7 @@ class Desideratum:
     confidence_interval: ConfidenceInterval | None
     interval_note: str
     sentence: str
+    noise: Noise | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by name."""
@@ -312,6 +318,7 @@ class Desiderata(Result):
     counts: RowCounts | None
     notes: tuple[str, ...]
 
+    _display: ClassVar[str] = "DesiderataDisplay"
     _row: ClassVar[str] = "desideratum"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 1)
     _width: ClassVar[int | None] = 80
@@ -351,7 +358,7 @@ class Desiderata(Result):
         beside = "best" if self.n is None else "expected"
         interval = "" if self.n is None else f"{percent(self.confidence_level)} interval"
         header = ["", "measure", "value", beside, interval]
-        return [header, *(self._line(each, words) for each, words in zip(self.measures, _MEASURES, strict=True))]
+        return [header, *(self._line(each, words) for each, words in zip(self.measures, MEASURES, strict=True))]
 
     def _line(self, each: Desideratum, words: str) -> list[str]:
         write = _count if each.name == "few cells" else number_cell
@@ -373,4 +380,4 @@ class Desiderata(Result):
         ]
 
 
-_MEASURES = ("calibration error", "wrong decisions", "mean squared error", "Kendall's tau", "probabilistic count")
+MEASURES = ("calibration error", "wrong decisions", "mean squared error", "Kendall's tau", "probabilistic count")

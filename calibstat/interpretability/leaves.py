@@ -11,13 +11,14 @@ import numpy as np
 
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, is_top_label, look_with
-from calibstat.auditing.leaves import Feature, LeafFinding, encoded, rounded, table_of_leaves
+from calibstat.auditing.leaves import Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
 from calibstat.binnings.tree_leaves import Tree, TreeLeaves, boxes, leaf_of, leaves
 from calibstat.data.arrays import RNG, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, at_least_one, check_share
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import all_weights
 from calibstat.inference.arguments import check_lens, check_sample
+from calibstat.inference.forest import Forest
 from calibstat.inference.results import Result, RowCounts, not_rejected, noted, picked
 from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens, refuse_empty
@@ -243,6 +244,7 @@ class LeafTable(Result):
     source: str
     counts: RowCounts
 
+    _display: ClassVar[str] = "AuditDisplay"
     _row: ClassVar[str] = "leaf"
     _indexed: ClassVar[bool] = True
     _text_columns: ClassVar[tuple[int, ...]] = (5,)
@@ -263,6 +265,19 @@ class LeafTable(Result):
         clearest = self.rejected[0].says(self.confidence_level)
         found = f"Evidence of miscalibration at {percent(level)} in {len(self.rejected)} of {size} leaves"
         return f"{found} (n = {self.n}), the clearest: {clearest}."
+
+    def forest(self) -> Forest:
+        """Return the leaves as rows of a forest plot, the farthest from zero first."""
+        found, of = self.rejected, "the one leaf" if len(self.leaves) == 1 else f"{len(self.leaves)} leaves"
+        said = f"{found[0].direction}: {found[0].name}; " if found else ""
+        return leaf_forest(
+            sorted(self.leaves, key=LeafFinding.rank),
+            found,
+            self.confidence_level,
+            answer=(f"off in {len(found)} of {of}" if found else f"no evidence in {of}", f"{said}n = {self.n:,}"),
+            caption=f"{self.verdict} Each row is a leaf of the tree, judged on {self.how}; the "
+            f"{percent(self.confidence_level)} intervals hold together.",
+        )
 
     def _values(self) -> dict[str, Any]:
         return {"lens": repr(self.lens), **picked(self, "n confidence_level how source notes leaves")}

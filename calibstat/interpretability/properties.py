@@ -76,6 +76,7 @@ class Properties(Result):
     threshold: float
     method: str
 
+    _no_display: ClassVar[str] = "what is true or false is read in its table, with witnesses"
     _row: ClassVar[str] = "property"
     _text_columns: ClassVar[tuple[int, ...]] = (0, 1, 3)
 

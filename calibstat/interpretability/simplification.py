@@ -352,6 +352,7 @@ class SimplificationPath(Result):
     judge: _OfWorld | _OfRows
     merging: Merging
 
+    _no_display: ClassVar[str] = "draw a column of to_frame() over n_cells, or merged(n_cells) by ReliabilityDisplay"
     _row: ClassVar[str] = "n_cells"
     _text_columns: ClassVar[tuple[int, ...]] = ()
     _width: ClassVar[int | None] = 80

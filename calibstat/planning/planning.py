@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import ceil
@@ -27,7 +28,7 @@ from calibstat.lenses.relabel import Canonical
 from calibstat.nulls.base import Null
 from calibstat.nulls.consistency import Consistency
 from calibstat.planning.families import ErrorFamily
-from calibstat.planning.search import Crossing, Search
+from calibstat.planning.search import Crossing, PowerCurve, Search, power_curve
 
 _FIRST_N, _SMALLEST_N = 200, 10
 _TOO_FEW = (
@@ -274,6 +275,17 @@ class Plan(Result):
 
     _display: ClassVar[str] = "PowerDisplay"
     _row: ClassVar[str] = "point"
+    _root: ClassVar[bool]
+    """Whether the power follows the root of the place, as it does for numbers of rows."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> tuple[str, str]:
+        """The axis of a picture, and the answer in a line."""
+
+    def curve(self) -> PowerCurve:
+        """Return the power around the answer, with its Monte Carlo band."""
+        return power_curve(self.crossing, self._root)
 
     @property
     def standard_error(self) -> float:
@@ -328,6 +340,14 @@ class RequiredN(Plan):
         As for `Plan`: what was asked, and where the power is reached.
     """
 
+    _root: ClassVar[bool] = True
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        """The axis of a picture, and the answer in a line."""
+        low, high = self.interval
+        return "number of labels", f"about {self.n:,} labels ({low:,} to {high:,})"
+
     @property
     def n(self) -> int:
         """Number of labels."""
@@ -365,6 +385,14 @@ class MinimumDetectable(Plan):
     """
 
     n: int
+
+    _root: ClassVar[bool] = False
+
+    @property
+    def answer(self) -> tuple[str, str]:
+        """The axis of a picture, and the answer in a line."""
+        low, high = self.interval
+        return f"effect, with {counted(self.n, 'label')}", f"about {self.effect:.3g} ({low:.3g} to {high:.3g})"
 
     @property
     def effect(self) -> float:

@@ -17,6 +17,7 @@ _NEAR = 3.0
 _CLEARLY = 4.0
 _Z95 = 1.959964
 _RIDGE = 1e-3
+_DRAWN = 60
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,16 @@ class Points:
         """Return the points around a place, where the curve is nearly a probit line."""
         kept = (self.places > place / _NEAR) & (self.places < place * _NEAR)
         return Points(self.places[kept], self.runs[kept], self.rejections[kept])
+
+
+@dataclass(frozen=True)
+class PowerCurve:
+    """A power curve around its crossing: places (m,), the power there with its 95 % Monte Carlo band (m,)."""
+
+    places: Floats
+    power: Floats
+    low: Floats
+    high: Floats
 
 
 @dataclass(frozen=True)
@@ -151,6 +162,19 @@ class Search:
         low, high = (end**2 if self.root else min(end, self.high) for end in ends)
         density = float(np.exp(-(ndtri(self.power) ** 2) / 2) / np.sqrt(2 * np.pi))
         return Crossing(place, low, high, density * slope * error, points)
+
+
+def power_curve(crossing: Crossing, root: bool) -> PowerCurve:
+    """Return the probit line through the points around a crossing, as far as they reach; `root` as for `Search`."""
+    near = crossing.points.near(crossing.place)
+    scale = np.sqrt(near.places) if root else near.places
+    unit = float(scale.max())
+    line, covariance = probit_line(scale / unit, near.runs, near.rejections)
+    drawn = np.linspace(float(scale.min()), unit, _DRAWN)
+    design = np.column_stack([np.ones(_DRAWN), drawn / unit])
+    middle, reach = design @ line, _Z95 * np.sqrt(((design @ covariance) * design).sum(axis=1))
+    places = drawn**2 if root else drawn
+    return PowerCurve(places, ndtr(middle), ndtr(middle - reach), ndtr(middle + reach))
 
 
 def probit_line(scale: Floats, runs: Floats, rejections: Floats) -> tuple[Floats, Floats]:
