@@ -63,15 +63,17 @@ def test_an_equivalence_test_has_its_margin_and_its_bound():
     assert_readable(display.figure_)
 
 
-def test_noise_in_clusters_is_wider():
-    p = np.repeat(np.random.default_rng(0).random(30), 10)  # patients with predictions of their own
-    happened = np.random.default_rng(1).random(300) < p
+def test_noise_is_wider_where_rows_of_a_cluster_are_alike():
+    p = np.repeat(np.random.default_rng(0).random(30), 10)
+    happened = np.repeat(np.random.default_rng(1).random(30) < p[::10], 10)  # a calibrated world of 30 patients
     visits = cs.Sample(happened, p, variables={"patient": np.arange(300) // 10})
     alone, grouped = (
         cs.equivalence_test(visits, ECE, 0.3, interval=cs.Multiplier(199, groups=name), rng=0).noise
         for name in (None, "patient")
     )
     assert grouped.high > 1.5 * alone.high
+    assert alone.beyond
+    assert not grouped.beyond
 
 
 def test_several_numbers_are_refused_with_what_to_draw():
