@@ -81,7 +81,8 @@ def rounded(values: Floats, cut: float, moved: float = 0.0) -> float:
     >>> rounded(np.array([61.0, 62.0, 63.0]), 62.5), rounded(values, 0.31685, 0.005), rounded(values, 0.31685)
     (62.0, 0.32, 0.317)
     """
-    below = values.astype(np.float32) <= cut  # as trees compare
+    with np.errstate(over="ignore"):
+        below = values.astype(np.float32) <= cut  # as trees compare
     largest, next_one = values[below].max(initial=-np.inf), values[~below].min(initial=np.inf)
     for digits in range(1, 17):
         for each in (cut, largest):

@@ -13,7 +13,7 @@ import numpy as np
 from calibstat._text import counted, shown
 from calibstat.binnings.base import Binning, Cells, occupied, warn_of_small_cells
 from calibstat.data.arrays import Array, Floats, Ints
-from calibstat.data.parameters import Count, keep
+from calibstat.data.parameters import Count, keep, numbers
 from calibstat.data.sample import GivenNames, Predictions
 
 
@@ -78,6 +78,11 @@ class TreeLeaves(Binning):
             raise ValueError(
                 f"TreeLeaves: variables are {named!r}, {len(named)} of them, but the tree splits {least}"
                 f"{tree.n_columns}: name them all, in the order in which it was fitted."
+            )
+        fitted = tuple(map(str, getattr(self.tree, "feature_names_in_", ()))) if tree.all_columns else ()
+        if named != fitted and set(named) == set(fitted):
+            raise ValueError(
+                f"TreeLeaves: variables are {named!r}, but the tree was fitted on {fitted!r}: name them in that order."
             )
         if self.n_leaves is not None and self.n_leaves > tree.n_leaves:
             raise ValueError(
@@ -155,6 +160,8 @@ def check_nodes(tree: Tree, n_columns: float = np.inf) -> None:
     sound = (children > np.flatnonzero(inner)).all() and (children < len(left)).all()
     if not sound or len(np.unique(children)) < children.size:
         raise ValueError("the tree has a branch without an end")
+    if np.isnan(np.asarray(threshold, dtype=np.float64)[inner]).any():
+        raise ValueError("the tree has a threshold that is not a number")
     if not ((feature[inner] >= 0) & (feature[inner] < n_columns)).all():
         raise ValueError("the tree splits on columns that are not there")
 
@@ -196,7 +203,8 @@ class TreeNodes:
                 raise _no_tree(tree)
             arrays = arrays_of(found)
         elif set(_NAMES) <= set(found):
-            arrays = {key: np.asarray(found[key]) for key in _NAMES}
+            arrays = {key: _whole(key, found[key]) for key in ("left", "right", "feature")}
+            arrays["threshold"] = numbers("tree['threshold']", found["threshold"], (1,))
         else:
             raise _no_tree(tree)
         check_nodes(arrays)
@@ -225,6 +233,15 @@ class TreeNodes:
 
     def __repr__(self) -> str:
         return f"<{self.n_leaves} {'leaf' if self.n_leaves == 1 else 'leaves'}, {self.digest[:12]}>"
+
+
+def _whole(key: str, values: Any) -> Ints:
+    """Return whole numbers (nodes,); refuse others."""
+    found = numbers(f"tree[{key!r}]", values, (1,))
+    wrong = ~(np.isfinite(found) & (found == np.floor(found)))
+    if wrong.any():
+        raise ValueError(f"tree[{key!r}] holds {found[wrong][0]:g}; it must hold whole numbers.")
+    return found.astype(np.intp)
 
 
 def _no_tree(tree: Any) -> Exception:

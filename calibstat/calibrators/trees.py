@@ -209,7 +209,12 @@ def calibrate_leaves(fitted: dict[str, Any], leaves: Ints, probabilities: Floats
 
 def grow(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> Tree:
     """Grow a tree that predicts the targets, by scikit-learn's DecisionTreeClassifier with its parameters."""
-    return arrays_of(DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_)
+    return arrays_of(_fitted(features, targets, weights, **parameters).tree_)
+
+
+def _fitted(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> DecisionTreeClassifier:
+    """Fit a tree of scikit-learn, which adds numbers of four bytes; those beyond 1e30 count as 1e30."""
+    return DecisionTreeClassifier(random_state=0, **parameters).fit(np.clip(features, -1e30, 1e30), targets, weights)
 
 
 # Pruning: cross-validation chooses the cost of a leaf.
@@ -281,7 +286,7 @@ def candidates(features: Floats, targets: Ints, weights: Floats, **parameters: A
 
 def weakest_links(features: Floats, targets: Ints, weights: Floats, **parameters: Any) -> tuple[Tree, Floats]:
     """Grow a tree, and find the cost at which each node becomes a leaf (infinite if a node above does before)."""
-    nodes = DecisionTreeClassifier(random_state=0, **parameters).fit(features, targets, weights).tree_
+    nodes = _fitted(features, targets, weights, **parameters).tree_
     tree = arrays_of(nodes)
     left, right = tree["left"], tree["right"]
     risk = nodes.weighted_n_node_samples * nodes.impurity / nodes.weighted_n_node_samples[0]

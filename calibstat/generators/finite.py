@@ -174,6 +174,10 @@ def _masses(mass: Any, n: int) -> Floats:
         raise ValueError(f"mass has shape {masses.shape}, but there are {n} predictions: pass one mass for each.")
     if not (np.isfinite(masses) & (masses > 0)).all():
         raise ValueError(f"mass holds {masses.min():g} to {masses.max():g}; masses must be positive and finite.")
+    if masses.max() > np.finfo(float).max / n:
+        raise ValueError(
+            f"mass holds up to {masses.max():g}, of which the sum is infinite; divide all masses by the largest."
+        )
     return masses
 
 

@@ -64,10 +64,8 @@ class Merging:
         """Cut rows, and choose one merge after another until so many cells are left."""
         cells, borders = _cut(rows, binning)
         if n_cells > len(cells.scores):
-            raise ValueError(
-                f"n_cells is {n_cells}, but there are only {counted(len(cells.scores), 'cell')} to begin with; ask for "
-                "at most as many."
-            )
+            there = f"there {'is' if len(cells.scores) == 1 else 'are'} only {counted(len(cells.scores), 'cell')}"
+            raise ValueError(f"n_cells is {n_cells}, but {there} to begin with; ask for at most as many.")
         costs = _of_losses(keep.losses) if isinstance(keep, Score) else _of_values(keep, rows, borders)
         level, left, gone = cells, np.arange(len(borders)), []
         while len(level.scores) > n_cells:

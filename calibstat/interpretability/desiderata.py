@@ -92,12 +92,12 @@ def desiderata(
     check_kind("binning", binning, Binning | None)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     at_least_one("n_resamples", n_resamples)
-    others = (ZeroOneLoss(threshold), BrierScore(), KendallTau())
+    others, generator = (ZeroOneLoss(threshold), BrierScore(), KendallTau()), as_generator(rng)
     if isinstance(source, SyntheticModel):
         if lens is not None or binning is not None:
             raise ValueError("lens and binning are for samples: the cells of a world are its predictions.")
         return _of_world(source, (ECE(UniqueValues()), *others, ProbabilisticCount()), confidence_level)
-    seen, generator = _seen(source, lens), as_generator(rng)
+    seen = _seen(source, lens)
     found = [
         estimate(seen, each, confidence_level=confidence_level, n_resamples=n_resamples, rng=generator)
         for each in (ECE(binning or _default_binning(seen)), *others)
@@ -158,8 +158,10 @@ def _count_of_cells(seen: Sample) -> Desideratum:
     """Count cells, which labels do not change, so that nothing is drawn."""
     name, measure = _WANTED[-1], ProbabilisticCount()
     count, distinct = measure(seen), UniqueValues().cut(seen.predictions.conditioning_on((...,))).size
-    own = ", most of them of a single row, so that the count grows with the rows" if 2 * distinct > len(seen) else ""
-    said = f"{_cells(count, count, measure, 'rows')} There are {counted(distinct, 'distinct prediction')}{own}."
+    alone = 2 * distinct > len(seen) > 1
+    own = ", most of them of a single row, so that the count grows with the rows" if alone else ""
+    there = f"There {'is' if distinct == 1 else 'are'} {counted(distinct, 'distinct prediction')}"
+    said = f"{_cells(count, count, measure, 'rows')} {there}{own}."
     return Desideratum(name, measure, count, count, None, "no label changes the count", said)
 
 
@@ -227,7 +229,7 @@ def _share(value: float) -> str:
 
 
 def _cells_text(value: float) -> str:
-    return f"{_count(value)} {'cell' if value == 1 else 'cells'}"
+    return f"{_count(value)} {'cell' if _count(value) == '1' else 'cells'}"
 
 
 def _count(value: float) -> str:

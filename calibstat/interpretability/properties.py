@@ -78,7 +78,8 @@ class Properties(Result):
 
     _no_display: ClassVar[str] = "what is true or false is read in its table, with witnesses"
     _row: ClassVar[str] = "property"
-    _text_columns: ClassVar[tuple[int, ...]] = (0, 1, 3)
+    _text_columns: ClassVar[tuple[int, ...]] = (0, 1)
+    _width: ClassVar[int | None] = 80
 
     @property
     def verdict(self) -> str:
@@ -100,12 +101,12 @@ class Properties(Result):
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def _table(self) -> list[list[str]]:
-        rows = [[name, "yes" if each else "no", number(each.value), each.witness] for name, each in self._named()]
-        return [["", "", "off by", ""], *rows]
+        rows = [[name, "yes" if each else "no", number(each.value)] for name, each in self._named()]
+        return [["", "", "off by"], *rows]
 
     def _details(self) -> list[tuple[str, str]]:
         rows = f"{counted(self.n_atoms, 'row')} with {counted(self.n_cells, 'distinct prediction')}"
-        return [("world", f"{rows}; {self.method}")]
+        return [*((name, each.witness) for name, each in self._named()), ("world", f"{rows}; {self.method}")]
 
 
 _NAMES = {

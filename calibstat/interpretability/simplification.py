@@ -114,6 +114,7 @@ def simplify(
     check_kind("keep", keep, Estimator)
     check_kind("binning", binning, Binning | None)
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
+    generator = as_generator(rng)
     if keep.lens.parts:
         raise ValueError(f"keep is {keep!r}, with a lens; look at the sample through it first: {keep.lens!r}(sample).")
     if isinstance(source, SyntheticModel):
@@ -122,7 +123,7 @@ def simplify(
         atoms, start = Atoms.of(source), binning or UniqueValues()
         merging = Merging.of(atoms.world.table, start, keep, n_cells)
         return _path(keep, start, merging, _OfWorld(atoms, merging))
-    chosen, judged = _halves(source, held_out, as_generator(rng))
+    chosen, judged = _halves(source, held_out, generator)
     start = binning or _default_binning(chosen, keep)
     rows = population_of(chosen.predictions.event, chosen.outcomes.astype(float), chosen.predictions.weights)
     merging = Merging.of(rows, start, keep, n_cells)

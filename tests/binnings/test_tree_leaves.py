@@ -228,6 +228,10 @@ def test_truths_and_limits_of_finite_worlds():
         (lambda: cs.TreeLeaves(PAPER | {"right": [1, 4, 6, 8, -1, -1, -1, -1, -1]}, "x"), ValueError, "without an end"),
         (lambda: cs.TreeLeaves(PAPER | {"left": [1, -1]}, "x"), ValueError, "same number of nodes"),
         (lambda: cs.TreeLeaves(PAPER | {"feature": [-1] * 9}, "x"), ValueError, "columns that are not there"),
+        (lambda: cs.TreeLeaves(PAPER | {"threshold": [np.nan] * 9}, "x"), ValueError, "threshold that is not a number"),
+        (lambda: cs.TreeLeaves(PAPER | {"threshold": ["a"] * 9}, "x"), TypeError, "must be numbers of shape"),
+        (lambda: cs.TreeLeaves(PAPER | {"left": [1.5] * 9}, "x"), ValueError, "holds 1.5; it must hold whole numbers"),
+        (lambda: cs.TreeLeaves(PAPER | {"right": None}, "x"), TypeError, "must be numbers of shape"),
     ],
 )
 def test_what_is_no_tree_or_too_small_is_refused(make, error, message):
@@ -244,6 +248,14 @@ def test_forests_and_other_numbers_of_columns_are_refused():
     for names in (["age", "bmi"], ["age", "bmi", "x3", "x4"]):
         with pytest.raises(ValueError, match="but the tree splits 3: name them all"):
             cs.TreeLeaves(one, names)
+
+
+def test_names_in_another_order_than_that_of_the_tree_are_refused():
+    X, y = pd.DataFrame({"age": [1.0, 2, 3, 4], "dose": [4.0, 1, 3, 2]}), [0, 0, 1, 1]
+    tree = DecisionTreeClassifier().fit(X, y)
+    with pytest.raises(ValueError, match=r"fitted on \('age', 'dose'\): name them in that order"):
+        cs.TreeLeaves(tree, ["dose", "age"])
+    assert cs.TreeLeaves(tree, ["years", "dose"]).reads == ("years", "dose")  # other names are the reader's
 
 
 def test_samples_of_other_variables_are_refused():

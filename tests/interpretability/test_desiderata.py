@@ -100,6 +100,10 @@ def test_one_cell_is_written_as_one():
     said = str(cs.desiderata(FinitePredictions([0.4], [0.3])))
     assert "1 cell in effect" in said
     assert "as with 1 cell of equal mass" in " ".join(said.split())
+    nearly = cs.desiderata(FinitePredictions([0.4, 0.6], [0.3, 0.6], mass=[1, 1e-6]))
+    assert "1 cell in effect" in str(nearly)
+    alone = " ".join(str(cs.desiderata(cs.Sample([0], [0.5], labels=[0, 1]), n_resamples=9, rng=0)).split())
+    assert "There is 1 distinct prediction." in alone
 
 
 def test_the_text_fits_and_the_table_has_a_row_for_each(found):
@@ -120,6 +124,7 @@ def test_the_text_fits_and_the_table_has_a_row_for_each(found):
         (lambda: cs.desiderata(WORLD, binning=cs.EqualMass(3)), "lens and binning are for samples"),
         (lambda: cs.desiderata(SAMPLE, threshold=2), "threshold is 2; it must be a number from 0 to 1"),
         (lambda: cs.desiderata(SAMPLE, n_resamples=0), "n_resamples is 0"),
+        (lambda: cs.desiderata(WORLD, rng="a"), "rng is 'a'"),
         (lambda: cs.desiderata(SAMPLE, binning=15), "binning is 15, a number"),
         (lambda: cs.desiderata(SAMPLE, lens="top-label"), "lens is of type str"),
         (lambda: cs.desiderata(SAMPLE, confidence_level=95), "confidence_level is 95"),

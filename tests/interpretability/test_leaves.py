@@ -169,6 +169,12 @@ def test_missing_values_categories_and_weights():
     assert heavy.leaves[0].mean_outcome == pytest.approx(np.average(sample.outcomes[rows], weights=weights[rows]))
 
 
+def test_numbers_of_any_size_can_be_split():
+    sample = world(400)
+    found = cs.grow_leaf_table(sample, {"x": np.where(sample.outcomes == 1, 1e300, -1e300)}, depth=1, rng=0)
+    assert [leaf.mean_outcome for leaf in found.leaves] == pytest.approx([0, 1])
+
+
 def test_leaves_without_a_row_are_told():
     young = SAMPLE.take(SAMPLE.predictions.variables["age"].values < 3)
     found = cs.leaf_table(TREE, young, variables=("age", "score"))

@@ -172,7 +172,9 @@ def test_the_text_says_what_holds_and_shows_two_rows():
     found = cs.properties(FinitePredictions([0.7, 0.25, 0.1], [0.2, 0.3, 0.7]))
     expected = "In this world: not calibrated, Bayes-accurate, monotone, strictly monotone or the regression function."
     assert found.verdict == expected
-    assert "rows 0 and 2: chances 0.2 and 0.7, predictions 0.7 and 0.1; never deciding for the" in str(found)
+    said = " ".join(str(found).split())  # witnesses are wrapped, never cut
+    assert "rows 0 and 2: chances 0.2 and 0.7, predictions 0.7 and 0.1; never deciding for the event is best" in said
+    assert max(map(len, str(found).splitlines())) <= 80
 
 
 @pytest.mark.parametrize(

@@ -255,6 +255,8 @@ WORLD = FinitePredictions([0.2, 0.6], [0.4, 0.5])
         (lambda: cs.simplify(WORLD, 3), "n_cells is 3, but there are only 2 cells to begin with"),
         (lambda: cs.simplify(SAMPLE, 12), "n_cells is 12, but there are only 3 cells"),
         (lambda: cs.simplify(WORLD, 0), "n_cells is 0"),
+        (lambda: cs.simplify(WORLD, 2, binning=cs.EqualMass(1)), "there is only 1 cell to begin with"),
+        (lambda: cs.simplify(FinitePredictions([0.2, 0.6], [0.4, 0.5], [1e308, 1e308]), 1), "the sum is infinite"),
         (lambda: cs.simplify([0.2], 1), "source is of type list; pass a Sample, or a world"),
         (lambda: cs.simplify(BetaPredictions(1, 1), 2), "predicts infinitely many values"),
         (lambda: cs.simplify(FinitePredictions(np.eye(3), np.eye(3)), 2), "the world has 3 classes"),
