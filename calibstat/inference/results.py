@@ -654,7 +654,7 @@ INDENT = 12
 
 
 # Longer cells of a table are cut in their middle.
-_LONGEST_CELL = 60
+_LONGEST_CELL = 80
 
 
 def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | None = None) -> list[str]:
