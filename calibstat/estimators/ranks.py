@@ -11,6 +11,7 @@ import numpy as np
 from calibstat.binnings.base import Binning, first_of_ties
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
     Capabilities,
@@ -164,6 +165,8 @@ class _TauEvaluator(Evaluator):
         )
         share, constant = mass / mass.sum(), self._tau(np.zeros(3))
         influence = share * (np.where(event == 1, as_event, as_other) - 2 * (value - constant))
+        if not above_rounding(np.abs(influence), share).any():  # no pair in the wrong order: rows show no noise
+            influence = np.full(len(influence), np.nan)
         return Expansion(value, influence, (share * (as_event - as_other))[:, None])
 
     def _of_labels(self, labels: Array, mass: Floats) -> Floats:

@@ -67,7 +67,7 @@ class Expanded:
             )
         if not (np.isfinite(found.value) and np.isfinite(found.influence).all()):
             raise NoInterval(
-                f"{as_asked(core)!r} is {found.value:g} on this sample, and has no finite influence of rows"
+                f"{as_asked(core)!r} is {found.value:g} on this sample, and its rows show no noise to measure"
             )
         prediction, happened = seen.predictions.components, seen.predictions.happened(seen.outcomes)
         index = _best(found.slope) if found.degenerate is None else found.degenerate.index

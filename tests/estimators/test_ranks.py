@@ -86,6 +86,14 @@ def test_sweeps_know_the_same_limit_and_say_where_there_is_none():
         np.testing.assert_allclose(values, [float(of(cs.KendallTau())), np.nan])
 
 
+def test_no_interval_where_no_pair_is_in_the_wrong_order():
+    y = np.tile([0, 1], 12)
+    found = cs.estimate(cs.Sample(y, np.where(y, 0.9, 0.1)), cs.KendallTau(), n_resamples=19, rng=0)
+    assert found.estimate == 1
+    assert found.confidence_interval is None
+    assert "show no noise" in str(found)
+
+
 def test_the_interval_of_tau_holds_its_limit():
     world = gen.FinitePredictions([0.3, 0.3, 0.6, 0.8], [0.1, 0.5, 0.4, 0.9])
     found = cs.estimate(world.sample(2000, rng=0), cs.KendallTau(), n_resamples=19, rng=0).confidence_interval
