@@ -66,7 +66,7 @@ def store(table: str, rows: list[Row], folder: Path) -> None:
 def page(table: str, rows: list[Row], made_with: str) -> str:
     """Return a table for readers, with how it was made."""
     least, most = (extreme(row.runs for row in rows) for extreme in (min, max))
-    each = f"{least} runs each" + (f" ({most} of headline rows)" if most > least else "")
+    each = f"{least} runs each" + (f" (up to {most} of headline rows)" if most > least else "")
     made = f"{each}, seed {rows[0].seed}, made by `.ci/evidence` with {made_with}."
     text = f"{TABLES[table].TEXT}\n\n{made} The same numbers, machine-readable: `{table}.csv`."
     return markdown(TABLES[table].TITLE, text, rows)
