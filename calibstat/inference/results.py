@@ -672,8 +672,8 @@ def layout(rows: Sequence[Sequence[str]], numbers: Container[int], width: int | 
         return []
     longest = {column: _LONGEST_CELL if width is None else max(width - 2, 3) for column in filled}
     if width is not None:  # the first column is repeated, and leaves room for the others
-        longest |= {filled[0]: min(_LONGEST_CELL, max(width // 3, 3))}
-        longest |= {column: max(width - 2 - longest[filled[0]], 3) for column in filled[1:]}
+        first = min(_LONGEST_CELL, max(width // 3, 3), max(len(shown(row[filled[0]])) for row in rows))
+        longest |= {filled[0]: first} | {column: max(width - 2 - first, 3) for column in filled[1:]}
     rows = [[_cut(shown(cell), longest.get(column, 3)) for column, cell in enumerate(row)] for row in rows]
     widths = {column: max(len(row[column]) for row in rows) for column in filled}
     parts = [[filled[0]]]
