@@ -133,7 +133,7 @@ class TallyPlan:
     """
 
     def __init__(self, predictions: Predictions, cells: Cells, needs: Iterable[str]) -> None:
-        self.predictions = predictions
+        self.predictions, self.n_classes = predictions, predictions.n_classes
         self.cells = cells
         self.needs = frozenset(needs)
         self._prediction: Floats | None = None
@@ -190,7 +190,7 @@ class TallyPlan:
 
     def fewest(self, outcomes: Array) -> float:
         """Return the fewest rows of one outcome (n,) in a cell; with weights, how many equal ones would be as good."""
-        weights, n_classes = self.predictions.weights, self.predictions.n_classes
+        weights, n_classes = self.predictions.weights, self.n_classes
         place, shape = self.cells.index * n_classes + outcomes, (self.cells.size, n_classes)
         found: Array = np.bincount(place, weights, minlength=shape[0] * shape[1]).reshape(shape)
         known = found.any(axis=-1)  # a cell may be empty
@@ -202,7 +202,7 @@ class TallyPlan:
         """Add up as if the residual outcome - prediction of each row were multiplied by its sign (..., n)."""
         combined = signs if self.predictions.weights is None else self.predictions.weights * signs
         columns = self.predictions.components.T
-        first = 1 if self.predictions.n_classes == 2 else 0
+        first = 1 if self.n_classes == 2 else 0
         residual = [
             self._sum((outcomes == first + k) * combined - column * combined) for k, column in enumerate(columns)
         ]
@@ -241,7 +241,7 @@ class TallyPlan:
 
     def _count(self, outcomes: Array, weights: Array | None) -> Floats:
         """Sum the indicators of outcomes (..., n) over cells: (..., L, K)."""
-        cells, n_classes = self.cells, self.predictions.n_classes
+        cells, n_classes = self.cells, self.n_classes
         if weights is not None:
             shape = np.broadcast_shapes(outcomes.shape, weights.shape)
             outcomes, weights = np.broadcast_to(outcomes, shape), np.broadcast_to(weights, shape)
@@ -255,7 +255,7 @@ class TallyPlan:
         return sums.reshape(*outcomes.shape[:-1], cells.size, n_classes)
 
     def _sum_chances(self, chances: Array, weights: Array | None) -> Floats:
-        first = 1 if self.predictions.n_classes == 2 else 0
+        first = 1 if self.n_classes == 2 else 0
         columns = np.moveaxis(chances[..., first:], -1, 0)
         return np.stack([self._sum(_weighted(column, weights)) for column in columns], axis=-1)
 
@@ -266,7 +266,7 @@ class TallyPlan:
 
     def _squares(self, outcomes: Array) -> Floats:
         """Squared norm of outcome - prediction, on the event alone for two classes: (..., n)."""
-        if self.predictions.n_classes == 2:
+        if self.n_classes == 2:
             return (outcomes - self.predictions.event) ** 2
         rows = self.predictions.probabilities
         hit = rows[np.arange(len(rows)), outcomes]
@@ -274,7 +274,7 @@ class TallyPlan:
 
     def _distances(self, chances: Array) -> Floats:
         """Mean of `_squares` when outcomes have these chances: (..., n)."""
-        if self.predictions.n_classes == 2:
+        if self.n_classes == 2:
             event, happened = self.predictions.event, chances[..., 1]
             return happened * (1 - event) ** 2 + (1 - happened) * event**2
         rows = self.predictions.probabilities

@@ -284,9 +284,12 @@ def negative_note(value: float) -> tuple[str, ...]:
 
 def undefined_note(core: Estimator, shown: Any, *draws: Floats) -> tuple[str, ...]:
     """Say why numbers of a value, as users see it, or of some draws (R, ...) of it, are not defined."""
-    why, missing = why_undefined(core), [np.isnan(core.headline(each)) for each in draws]
-    of_value = (f"NaN in the value: {why}",) if has_nan(shown) else ()
-    count = max((int(each.sum()) for each in missing if each.ndim == 1), default=0)
+    missing = [np.isnan(core.headline(each)) for each in draws]
+    count, undefined = max((int(each.sum()) for each in missing if each.ndim == 1), default=0), has_nan(shown)
+    if not (undefined or count):
+        return ()
+    why = why_undefined(core)
+    of_value = (f"NaN in the value: {why}",) if undefined else ()
     if not count:
         return of_value
     counts_as = "so that the mean leaves them out, and a p-value counts them as extreme"
