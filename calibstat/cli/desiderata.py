@@ -41,12 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="from this prediction on, the decision is for the event (default: 0.5)",
     )
     options.add(parser, "--confidence-level", "--n-resamples", "--seed")
-    options.add_one(
-        parser,
-        "--format",
-        choices=("text", "json", "csv"),
-        help="text to read (the default), JSON, or the table as CSV",
-    )
+    options.add_table_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -53,12 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="about how many rows judge each leaf, at least (default: 50)",
     )
     options.add(parser, "--missing", "--confidence-level", "--seed")
-    options.add_one(
-        parser,
-        "--format",
-        choices=("text", "json", "csv"),
-        help="text to read (the default), JSON, or the table as CSV",
-    )
+    options.add_table_format(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:

@@ -262,6 +262,16 @@ def add_input(parser: argparse.ArgumentParser) -> None:
     add(parser, "--weights", "--prevalence", "--nan-policy")
 
 
+def add_table_format(parser: argparse.ArgumentParser) -> None:
+    """Add the format of a command whose answer has a table: that can be CSV."""
+    add_one(
+        parser,
+        "--format",
+        choices=("text", "json", "csv"),
+        help="text to read (the default), JSON, or the table as CSV",
+    )
+
+
 def add_lens(parser: argparse.ArgumentParser, default: str = "canonical for two classes, top-label for more") -> None:
     """Add the option of one lens."""
     add(parser, "--lens", lens=default)

@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
 
 # Colour-blind readers tell these apart, and they differ in lightness when they are printed in grey.
@@ -105,7 +106,8 @@ def whole_figure(ax: Axes) -> Figure:
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-_LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
+LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
+"""How legends look."""
 
 
 def columns_that_fit(ax: Axes) -> int:
@@ -131,12 +133,16 @@ def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: flo
         "borderaxespad": 0,
         "fontsize": 7.5 * magnified(ax),
         **where,
-        **_LEGEND,
+        **LEGEND,
     }
-    found = ax.legend(handles=list(handles), ncols=columns, **look)
-    for text in found.get_texts():
-        text.set_parse_math(False)
+    _write_plainly(ax.legend(handles=list(handles), ncols=columns, **look))
     _keep_on_page(ax)
+
+
+def _write_plainly(legend: Legend) -> None:
+    """Names come from data: a dollar sign in them is a dollar sign."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _keep_on_page(ax: Axes) -> None:
@@ -160,17 +166,11 @@ def legend_of_figure(figure: Figure, handles: Sequence[Artist], columns: int | N
     """Write one legend below all axes of a figure with constrained layout."""
     if handles:
         fit = max(1, int(figure.get_figwidth() / 1.7))
-        found = figure.legend(
-            handles=list(handles), loc="outside lower center", ncols=columns or fit, fontsize=7.5, **_LEGEND
+        _write_plainly(
+            figure.legend(
+                handles=list(handles), loc="outside lower center", ncols=columns or fit, fontsize=7.5, **LEGEND
+            )
         )
-        for text in found.get_texts():
-            text.set_parse_math(False)
-
-
-LEGEND: dict[str, Any] = {
-    "frameon": False, "fontsize": 7.5, "borderaxespad": 0, "handlelength": 1.6, "columnspacing": 1.2,
-}  # fmt: skip
-"""How legends look."""
 
 
 def legend_under(
@@ -179,12 +179,9 @@ def legend_under(
     """Write the legend so many points to the left of the axes and below them, whatever their size."""
     size = magnified(ax)
     corner = ax.transAxes + ScaledTranslation(-left * size / 72, -below * size / 72, ax.figure.dpi_scale_trans)
-    found = ax.legend(
-        list(handles), list(labels), loc="upper left", bbox_to_anchor=(0, 0), bbox_transform=corner, ncols=columns,
-        **LEGEND | {"fontsize": 7.5 * size},
-    )  # fmt: skip
-    for text in found.get_texts():
-        text.set_parse_math(False)
+    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": corner}
+    look = LEGEND | {"borderaxespad": 0, "handlelength": 1.6, "fontsize": 7.5 * size}
+    _write_plainly(ax.legend(list(handles), list(labels), ncols=columns, **where, **look))
     _keep_on_page(ax)
 
 

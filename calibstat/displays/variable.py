@@ -242,7 +242,8 @@ class VariableDisplay(Display):
             ax.set_ylim(low.min(), high.max())
             ax.label_outer()
         handles, labels = displays[0]._legend()
-        figure.legend(handles, labels, loc="outside lower center", ncols=2 * min(2, len(displays)), **LEGEND)
+        look = LEGEND | {"borderaxespad": 0, "handlelength": 1.6, "fontsize": 7.5}
+        figure.legend(handles, labels, loc="outside lower center", ncols=2 * min(2, len(displays)), **look)
         return displays
 
     @classmethod
