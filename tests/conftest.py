@@ -75,7 +75,7 @@ def of_a_first_entry(item: pytest.Item) -> bool:
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
     """Times are measured in one process; everything else runs on all cores."""
-    return 0 if config.getoption("benchmark_only", False) else None
+    return 0 if any("benchmarks" in argument for argument in config.args) else None
 
 
 @pytest.hookimpl(wrapper=True)

@@ -60,9 +60,13 @@ class Recorder:
         self.kept.append(found)
         assert found.reached, str(found)
 
-    def at_most(self, name, contender, reference, goal, rounds=25):
+    def at_most(self, name, contender, reference, goal, rounds=9):
         """Time two functions in turns; the contender may take `goal` times as long as the reference."""
         self.record(name, *(1e3 * seconds for seconds in interleaved([contender, reference], rounds)), goal)
+
+    def within(self, name, contender, seconds, rounds=3):
+        """Time a function, which may take so many seconds of the processor."""
+        self.record(name, interleaved([contender], rounds)[0], seconds, 1, "s")
 
     def faster(self, name, contender, reference, goal, rounds=7, times=1, note=""):
         """Time two functions in turns; the reference does a share 1 / `times` of the work and is scaled."""

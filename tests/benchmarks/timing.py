@@ -1,7 +1,19 @@
-"""Interleaved timing: contender and reference take turns in one process, so that a busy machine slows down both.
+"""How benchmarks measure, and what they measure against.
 
-Processor time is taken, not time on the clock: what other processes use does not count. The middle of several turns is
-kept, which a single disturbed turn does not move.
+A benchmark calls a verb as a user does, from raw arrays, and states its goal before it measures:
+
+    @pytest.mark.parametrize("n", SIZES)
+    def test_kuiper_in_argsorts(n, ratios):
+        y, p = binary_arrays(n)
+        whole = lambda: cs.calibration_test(cs.Sample(y, p), cs.Kuiper(), rng=0)
+        ratios.at_most(f"test of Kuiper, n = {n:g}; a stable argsort", whole, lambda: stable_argsort(p), 3)
+
+The fixture `ratios` (conftest.py) asserts the goal, and keeps the row for the table of docs/performance.md:
+`at_most` (multiples of a reference), `faster` (so many times as fast as a peer), `within` (seconds of the processor),
+and `record`, if the two times are there already. worlds.py makes the arrays.
+
+Contender and reference take turns in one process. Processor time counts, not time on the clock, and the least of
+several turns: what other processes use does not count, and a disturbed turn neither. Set OMP_NUM_THREADS=1.
 """
 
 from __future__ import annotations
@@ -10,25 +22,57 @@ import gc
 import os
 import subprocess
 import sys
-from statistics import median
 from time import process_time
 
+import numpy as np
 
-def interleaved(contenders, rounds):
-    """Return the median processor seconds of each function over `rounds` turns, after one turn that is not counted."""
-    times = [[] for _ in contenders]
+SIZES = (1000, 100_000)
+SHORTEST = 2e-3  # seconds; shorter calls are repeated within a turn
+PATIENCE = 10.0  # seconds, after which no further turn begins
+
+
+def interleaved(contenders, rounds=9):
+    """Return the least processor seconds of each function over `rounds` turns, after one that is not counted."""
     gc.collect()
     gc.disable()
     try:
-        for turn in range(rounds + 1):
-            for kept, contender in zip(times, contenders, strict=True):
-                start = process_time()
-                contender()
-                if turn:
-                    kept.append(process_time() - start)
+        first = [timed(contender) for contender in contenders]
+        repeats = [max(1, min(1000, int(SHORTEST / max(seconds, 1e-9)))) for seconds in first]
+        best, spent = [np.inf] * len(first), 0.0
+        for _ in range(rounds):
+            for place, contender in enumerate(contenders):
+                seconds = timed(contender, repeats[place])
+                best[place] = min(best[place], seconds)
+                spent += seconds * repeats[place]
+            if spent > PATIENCE:
+                break
     finally:
         gc.enable()
-    return [median(kept) for kept in times]
+    return best
+
+
+def timed(contender, repeats=1):
+    """Return the processor seconds of one call, as the mean of `repeats`."""
+    start = process_time()
+    for _ in range(repeats):
+        contender()
+    return (process_time() - start) / repeats
+
+
+# References: the elementary operations that goals count in.
+
+
+def stable_argsort(p):
+    """Order rows. ``numpy.sort`` of floats alone is vectorised on processors with AVX-512, and no measure."""
+    return np.argsort(p, kind="stable")
+
+
+def bincount_pass(y, p, n_bins=15):
+    """Pass over the data once: the cell of equal width of each row, and the sum of residuals in each."""
+    return np.bincount(np.minimum((p * n_bins).astype(np.intp), n_bins - 1), y - p, n_bins)
+
+
+# Other processes.
 
 
 def fresh_process(code):
@@ -37,3 +81,18 @@ def fresh_process(code):
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=dict(os.environ)
     )
     return done.stdout.strip()
+
+
+def process_seconds(arguments, rounds=5):
+    """Return the least processor seconds (user and system) of a command, such as ``[sys.executable, "-c", code]``."""
+    import resource  # not on Windows
+
+    def used():
+        return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+
+    found = []
+    for _ in range(rounds):
+        before = used()
+        subprocess.run(arguments, capture_output=True, check=True, env=dict(os.environ))
+        found.append(used() - before)
+    return min(found)

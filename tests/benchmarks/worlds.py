@@ -1,4 +1,4 @@
-"""The samples that benchmarks are about: calibrated, so that labels follow the predictions."""
+"""What benchmarks are about: calibrated predictions, so that labels follow them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,23 @@ import numpy as np
 import calibstat as cs
 
 
-def binary(n, seed=3):
-    """Predictions of Beta(0.7, 0.7) and labels drawn from them."""
+def binary_arrays(n, seed=3):
+    """Labels and predictions of Beta(0.7, 0.7), as raw arrays."""
     rng = np.random.default_rng(seed)
     p = rng.beta(0.7, 0.7, n)
-    return cs.Sample((rng.random(n) < p).astype(int), p)
+    return (rng.random(n) < p).astype(int), p
+
+
+def class_arrays(n, n_classes, seed=5):
+    """Labels and uniform predictions of several classes, as raw arrays."""
+    rng = np.random.default_rng(seed)
+    rows = rng.dirichlet(np.ones(n_classes), n)
+    return (rows.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1), rows
+
+
+def binary(n, seed=3):
+    """The same as a sample."""
+    return cs.Sample(*binary_arrays(n, seed))
 
 
 def arrays(sample):
@@ -20,7 +32,5 @@ def arrays(sample):
 
 
 def of_classes(n, n_classes, seed=5):
-    """Uniform predictions of several classes and labels drawn from them."""
-    rng = np.random.default_rng(seed)
-    rows = rng.dirichlet(np.ones(n_classes), n)
-    return cs.Sample((rows.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1), rows, labels=range(n_classes))
+    """The same of several classes."""
+    return cs.Sample(*class_arrays(n, n_classes, seed), labels=range(n_classes))
