@@ -15,16 +15,17 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, ParamSpec, TypeVar
 
+from calibstat._threads import use_threads
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 @dataclass
 class _Setting:
-    """Whether this process uses twins, and how many threads one call of them may use."""
+    """Whether this process uses twins."""
 
     on: bool = False
-    n_threads: int = 1
 
 
 def _wanted(word: str) -> bool:
@@ -39,8 +40,8 @@ _twins: Final[dict[Callable[..., Any], str]] = {}
 """The twin, as "module:name", of each numpy function that has one."""
 
 
-def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
-    """Switch compiled inner loops on or off in this process.
+def accelerate(on: bool = True, *, n_threads: int | None = None) -> None:
+    """Switch compiled inner loops on or off in this process, and say how many threads a call may use.
 
     Numpy gives the same numbers: draws are the same, and values differ by rounding (1e-10 of the numbers that are added
     up), so that the same number of draws reaches the observed value. The environment variable ``CALIBSTAT_ACCEL=1``
@@ -50,8 +51,9 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
     Parameters
     ----------
     on : bool
-    n_threads : int
-        How many threads one call may use if its work can be split; no value depends on it.
+    n_threads : int, optional
+        How many threads one call may use where its work can be split, as blocks of draws can, compiled or not; no value
+        depends on it. By default as many as the process has cores, or the environment variable ``CALIBSTAT_THREADS``.
 
     Raises
     ------
@@ -67,22 +69,18 @@ def accelerate(on: bool = True, *, n_threads: int = 1) -> None:
     """
     if not isinstance(on, bool):
         raise ValueError(f"on is {on!r}; it must be True or False.")
-    if isinstance(n_threads, bool) or not hasattr(n_threads, "__index__") or n_threads < 1:
-        raise ValueError(f"n_threads is {n_threads!r}; it must be a whole number of at least 1.")
+    if n_threads is not None and (isinstance(n_threads, bool) or not hasattr(n_threads, "__index__") or n_threads < 1):
+        raise ValueError(f"n_threads is {n_threads!r}; it must be a whole number of at least 1, or None.")
     if on:
         _expect_numba()
-    _setting.on, _setting.n_threads = on, int(n_threads)
+    _setting.on = on
+    use_threads(None if n_threads is None else int(n_threads))
     for function, twin in _twins.items():
         *inside, name = function.__qualname__.split(".")
         home: Any = sys.modules[function.__module__]
         for each in inside:
             home = getattr(home, each)
         setattr(home, name, _by_twin(function, twin) if on else function)
-
-
-def threads() -> int:
-    """Return how many threads one call of a twin may use."""
-    return _setting.n_threads
 
 
 def has_twin(twin: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

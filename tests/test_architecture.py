@@ -31,7 +31,7 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BELOW = {"_compiled", "_progress", "_text", "_files", "_lazy", "_logistic"}
+BELOW = {"_compiled", "_progress", "_threads", "_text", "_files", "_lazy", "_logistic"}
 MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
@@ -43,9 +43,10 @@ LAYERS = {
     "__main__": {"cli"},
     "_progress": set(),
     "_text": set(),
-    "_compiled": set(),
+    "_threads": {"_progress"},
+    "_compiled": {"_threads"},
     "_files": set(),
-    "_fast": {"data", "_compiled", "binnings"},
+    "_fast": {"data", "_compiled", "_threads", "binnings"},
     "data": {"_compiled", "_files", "_text"},
     "lenses": BELOW | {"data"},
     "binnings": BELOW | {"data"},
@@ -95,6 +96,7 @@ DOORS = {
 # The only imports inside functions: of what is slow to import, where it is returned or read.
 INSIDE = {
     ("_progress.py", "tqdm"),
+    ("_threads.py", "concurrent.futures"),
     ("auditing/curves.py", "statsmodels.genmod.families"),
     ("auditing/curves.py", "statsmodels.genmod.generalized_linear_model"),
     ("auditing/learner.py", "sklearn.base"),

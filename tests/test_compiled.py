@@ -14,6 +14,7 @@ import pytest
 
 import calibstat as cs
 from calibstat import _compiled as compiled
+from calibstat._threads import _allowed, threads
 
 
 def double(number):
@@ -65,9 +66,9 @@ def test_what_is_defined_while_it_is_on_is_accelerated_at_once(made_up):
 
 def test_threads_are_those_asked_for(made_up):
     cs.accelerate(n_threads=3)
-    assert compiled.threads() == 3
+    assert threads() == 3
     cs.accelerate(False)
-    assert compiled.threads() == 1
+    assert threads() == _allowed()
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, True, "2"])

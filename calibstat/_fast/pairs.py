@@ -9,7 +9,6 @@ double precision: observed values are compared with draws that come from matrix 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from math import ceil, prod
 from typing import Any, Final, TypeVar
@@ -20,7 +19,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.polynomial import Chebyshev, Polynomial
 
-from calibstat._compiled import threads
+from calibstat._threads import in_order, threads
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 
 _COLUMNS = 224  # of a block, so that some thirty numbers for each stay in the fastest cache
@@ -438,8 +437,4 @@ def shares(n: int) -> list[tuple[int, int]]:
 
 def in_threads(work: Callable[..., T], tasks: Iterable[tuple[int, ...]]) -> list[T]:
     """Return ``work(*task)`` for all tasks, in their order; kernels that release the GIL run side by side."""
-    waiting = list(tasks)
-    if threads() == 1 or len(waiting) == 1:
-        return [work(*task) for task in waiting]
-    with ThreadPoolExecutor(threads()) as pool:
-        return list(pool.map(lambda task: work(*task), waiting))
+    return list(in_order(lambda task: work(*task), tasks))

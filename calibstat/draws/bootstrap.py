@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._threads import in_order
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import Draws, HasParameters
 from calibstat.data.sample import Sample
@@ -54,7 +55,11 @@ class Resampler(HasParameters, ABC):
         evaluator = estimator.prepare(sample.predictions)
         codes = clusters(sample.predictions, self.groups)
         weights = self.weights(how_many(codes), generator)
-        return np.concatenate([evaluator(sample.outcomes, np.take(block, codes, axis=-1)) for block in weights])
+
+        def values(block: Floats) -> Floats:
+            return evaluator(sample.outcomes, np.take(block, codes, axis=-1))
+
+        return np.concatenate(list(in_order(values, weights)))
 
 
 @final

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Sample
 from calibstat.draws.poisson_binomial import CellCounts
-from calibstat.draws.streams import Streams, clusters, draw_blocks, how_many, replicate
+from calibstat.draws.streams import Streams, clusters, how_many, replicate
 from calibstat.estimators.base import Evaluator, all_weights
-from calibstat.estimators.tally import TallyPlan
 
 # Up to so many classes, comparing with all cumulative sums in turn is faster than bisection.
 _FEW_CLASSES = 64
@@ -72,16 +69,6 @@ def _bisect_reached(cumulative: Floats, uniforms: Floats) -> Array:
     return found
 
 
-def draw_label_counts(plan: TallyPlan, n_resamples: int, rng: np.random.Generator) -> Iterator[Floats]:
-    """Draw how many labels of each class are in each cell, (R, L, K), or (R, L, 1) of two classes: only the event.
-
-    The labels are those of row by row drawing with the same `rng`: all else is saved, for statistics that need no more
-    (`TallyPlan.from_counts`). It yields some replicates at a time, so that memory does not grow with them.
-    """
-    law, n = LabelLaw(plan.predictions.chances), len(plan.predictions)
-    return (plan(labels).outcome for labels in draw_blocks(law.draw, n_resamples, n, rng))
-
-
 def redraw_labels(
     evaluator: Evaluator, sample: Sample, n_resamples: int, rng: np.random.Generator, shortcuts: bool = True
 ) -> Floats:
@@ -95,7 +82,8 @@ def redraw_labels(
         law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
         counts = replicate(lambda events: events[..., None], law.draw, n_resamples, n_cells, rng)
         return from_tally(counts)
-    return np.concatenate([from_tally(counts) for counts in draw_label_counts(plan, n_resamples, rng)])
+    labels = LabelLaw(plan.predictions.chances)
+    return replicate(lambda each: from_tally(plan(each).outcome), labels.draw, n_resamples, len(plan.predictions), rng)
 
 
 # Draws that the dependence within clusters is chosen by, halvings of its range, and the share of draws with as little.

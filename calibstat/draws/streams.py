@@ -8,7 +8,7 @@ replicates are a prefix of more.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeVar
 from zlib import crc32
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from calibstat._progress import track
 from calibstat._text import counted
+from calibstat._threads import in_order
 from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator, effective_rows
 from calibstat.data.sample import Predictions
 
@@ -58,11 +59,16 @@ def draw_blocks(
     A replicate takes `n_rows` random numbers. What asks the stream once draws only those that are kept, since numbers
     come replicate after replicate; what asks it twice must draw the full block first.
     """
-    size = max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
+    size = _block_size(n_rows)
     streams = Streams(rng)
     starts = range(0, n_resamples, size)
     for number, start in enumerate(track(starts, len(starts))):
         yield draw(streams[number], size, min(size, n_resamples - start))
+
+
+def _block_size(n_rows: int) -> int:
+    """Return how many replicates of so many random numbers are drawn at once."""
+    return max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
 
 
 def replicate(
@@ -73,19 +79,29 @@ def replicate(
     rng: np.random.Generator,
     batch_size: int = 1,
 ) -> Floats:
-    """Evaluate what `draw_blocks` draws: (R, ...).
+    """Evaluate what `draw_blocks` draws, some blocks at once on threads: (R, ...).
 
     Parameters
     ----------
     evaluate : callable
-        Takes replicates (r, ...) of what moves and returns their values (r, ...).
+        Takes replicates (r, ...) of what moves and returns their values (r, ...); keeps nothing from call to call.
     draw, n_resamples, n_rows, rng
-        As for `draw_blocks`.
+        As for `draw_blocks`; `draw` too keeps nothing.
     batch_size : int
         The smallest number of replicates to pass at once; what is drawn does not depend on it.
     """
-    drawn = draw_blocks(draw, n_resamples, n_rows, rng)
-    return np.concatenate([evaluate(batch) for batch in joined_blocks(drawn, batch_size)])
+    size = _block_size(n_rows)
+    streams = Streams(rng)
+    starts = range(0, n_resamples, size)
+    together = max(1, -(-batch_size // size))  # blocks that are evaluated at once
+
+    def values(first: int) -> Floats:
+        blocks = range(first, min(first + together, len(starts)))
+        drawn = [draw(streams[each], size, min(size, n_resamples - starts[each])) for each in blocks]
+        return evaluate(drawn[0] if len(drawn) == 1 else np.concatenate(drawn))
+
+    batches = range(0, len(starts), together)
+    return np.concatenate(list(track(in_order(values, batches), len(batches))))
 
 
 def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
@@ -95,18 +111,6 @@ def random_signs(n: int) -> Callable[[np.random.Generator, int, int], Floats]:
         return 2.0 * stream.integers(0, 2, size=(kept, n)).astype(float) - 1.0
 
     return draw
-
-
-def joined_blocks(drawn: Iterable[Array], batch_size: int) -> Iterator[Array]:
-    """Join blocks until each holds at least `batch_size` replicates."""
-    waiting: list[Array] = []
-    for block in drawn:
-        waiting.append(block)
-        if sum(map(len, waiting)) >= batch_size:
-            yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield np.concatenate(waiting)
 
 
 def clusters(predictions: Predictions, groups: str | None) -> Ints:

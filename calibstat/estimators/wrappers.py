@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from threading import RLock
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -16,6 +17,8 @@ from calibstat.estimators.tally import replicates
 
 # How many row weights are held in memory at once.
 _NUMBERS = 2**18
+# Functions of users are called by one thread at a time.
+_TURN = RLock()
 
 
 @final
@@ -170,7 +173,8 @@ class _GenericEvaluator(Evaluator):
         shape = outcomes.shape if weights is None else np.broadcast_shapes(outcomes.shape, weights.shape)
         rows = replicates(np.broadcast_to(outcomes, shape))
         masses = None if weights is None else replicates(np.broadcast_to(weights, shape))
-        values = [self._one(row, None if masses is None else masses[i]) for i, row in enumerate(rows)]
+        with _TURN:
+            values = [self._one(row, None if masses is None else masses[i]) for i, row in enumerate(rows)]
         return np.reshape(values, (*shape[:-1], *values[0].shape))
 
     def _one(self, outcomes: Array, weights: Array | None) -> Floats:

@@ -10,8 +10,8 @@ from scipy.stats import chi2
 
 import calibstat as cs
 from calibstat.draws import labels as labels_module
-from calibstat.draws.labels import LabelLaw, draw_label_counts
-from calibstat.draws.streams import draw_blocks, joined_blocks
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.streams import replicate
 
 
 def make_sample(n_classes, n, seed=0):
@@ -21,12 +21,18 @@ def make_sample(n_classes, n, seed=0):
 
 
 def all_counts(plan, n_resamples, seed=0):
-    return np.concatenate(list(draw_label_counts(plan, n_resamples, np.random.default_rng(seed))))
+    law, rng = LabelLaw(plan.predictions.chances), np.random.default_rng(seed)
+    return replicate(lambda labels: plan(labels).outcome, law.draw, n_resamples, len(plan.predictions), rng)
 
 
-def all_labels(sample, n_resamples, seed=0, batch_size=1):
+def all_labels(sample, n_resamples, seed=0, batch_size=1, sizes=None):
+    def labels(batch):
+        if sizes is not None:
+            sizes.append(len(batch))
+        return batch
+
     law, rng = LabelLaw(sample.predictions.chances), np.random.default_rng(seed)
-    return list(joined_blocks(draw_blocks(law.draw, n_resamples, len(sample), rng), batch_size))
+    return replicate(labels, law.draw, n_resamples, len(sample), rng, batch_size)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5, 70])
@@ -36,7 +42,7 @@ def test_counts_are_those_of_the_labels_drawn_row_by_row(n_classes):
     plan = estimator.prepare(sample.predictions).capabilities.tally
     counts = all_counts(plan, 30)
     expected = np.zeros((30, plan.cells.size, n_classes))
-    for r, labels in enumerate(np.concatenate(all_labels(sample, 30))):
+    for r, labels in enumerate(all_labels(sample, 30)):
         for cell, label in zip(plan.cells.index, labels, strict=True):
             expected[r, cell, label] += 1
     np.testing.assert_array_equal(counts, expected[..., 1:] if n_classes == 2 else expected)
@@ -47,7 +53,7 @@ def test_values_are_those_of_labels(n_classes):
     sample = make_sample(n_classes, 60)
     evaluator = cs.ECE(cs.SimplexGrid(3)).prepare(sample.predictions)
     values = evaluator.capabilities.from_tally(all_counts(evaluator.capabilities.tally, 50))
-    np.testing.assert_allclose(values, evaluator(np.concatenate(all_labels(sample, 50))), rtol=1e-12)
+    np.testing.assert_allclose(values, evaluator(all_labels(sample, 50)), rtol=1e-12)
 
 
 def pearson_pvalue(sample, seed):
@@ -81,26 +87,27 @@ def test_negative_control_another_law_is_found_out():
 def test_one_by_one_and_bisection_give_the_same_labels(monkeypatch):
     for n_classes in (3, 4, 17, 64):
         sample = make_sample(n_classes, 3000)
-        one_by_one = np.concatenate(all_labels(sample, 5))
+        one_by_one = all_labels(sample, 5)
         monkeypatch.setattr(labels_module, "_FEW_CLASSES", 2)
-        bisected = np.concatenate(all_labels(sample, 5))
+        bisected = all_labels(sample, 5)
         monkeypatch.undo()
         np.testing.assert_array_equal(one_by_one, bisected)
 
 
 def test_classes_of_chance_zero_are_never_drawn():
     sample = cs.Sample([0, 1, 2], [[0.0, 1.0, 0.0], [0.5, 0.0, 0.5], [1.0, 0.0, 0.0]])
-    labels = np.concatenate(all_labels(sample, 2000))
+    labels = all_labels(sample, 2000)
     chances = sample.predictions.chances
     assert (chances[np.arange(3), labels] > 0).all()
 
 
 def test_batches_change_no_label():
     sample = make_sample(3, 20_000)
-    small, large = all_labels(sample, 40), all_labels(sample, 40, batch_size=30)
-    assert [len(each) for each in large] == [39, 1]
-    assert max(map(len, small)) == 13
-    np.testing.assert_array_equal(np.concatenate(small), np.concatenate(large))
+    few, many = [], []
+    small, large = all_labels(sample, 40, sizes=few), all_labels(sample, 40, batch_size=30, sizes=many)
+    assert sorted(many) == [1, 39]
+    assert max(few) == 13
+    np.testing.assert_array_equal(small, large)
 
 
 def test_fewer_draws_are_a_prefix_of_more():
