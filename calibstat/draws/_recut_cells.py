@@ -80,7 +80,7 @@ def draw_recut(
         edges = _draw_edges(rows, ranks, position, group, stream)
         return _fill(rows, edges, stream, squares).first(kept)
 
-    return draw_blocks(cut_anew, n_resamples, numbers_for_cells(6 * (len(ranks) + 1)), rng)
+    return draw_blocks(cut_anew, n_resamples, numbers_for_cells(6 * (len(ranks) + 1)), rng, one_by_one=True)
 
 
 def _draw_positions(n: int, ranks: Ints, size: int, stream: np.random.Generator) -> Floats:

@@ -52,18 +52,28 @@ def stream_of(rng: RNG, tested: object) -> np.random.Generator:
 
 
 def draw_blocks(
-    draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
+    draw: Callable[[np.random.Generator, int, int], _Block],
+    n_resamples: int,
+    n_rows: int,
+    rng: np.random.Generator,
+    *,
+    one_by_one: bool = False,
 ) -> Iterator[_Block]:
     """Yield ``draw(stream, size, kept)`` of each block: its stream, the full block to draw, and how many to keep of it.
 
     A replicate takes `n_rows` random numbers. What asks the stream once draws only those that are kept, since numbers
-    come replicate after replicate; what asks it twice must draw the full block first.
+    come replicate after replicate; what asks it twice must draw the full block first. Several threads draw, unless
+    blocks are drawn `one_by_one` because one learns from another.
     """
     size = _block_size(n_rows)
     streams = Streams(rng)
     starts = range(0, n_resamples, size)
-    for number, start in enumerate(track(starts, len(starts))):
-        yield draw(streams[number], size, min(size, n_resamples - start))
+
+    def block(number: int) -> _Block:
+        return draw(streams[number], size, min(size, n_resamples - starts[number]))
+
+    numbers = range(len(starts))
+    yield from track(map(block, numbers) if one_by_one else in_order(block, numbers), len(starts))
 
 
 def _block_size(n_rows: int) -> int:
