@@ -300,6 +300,8 @@ class Predictions:
         Which class each column was taken for when the sample was made; printed in every result.
     seen : str
         The lens through which the rows had already been seen when the user passed them, if any.
+    counts : (n,) floats, optional
+        How many rows of equal weight each row stands for, where rows were pooled; `weights` are then of all of them.
     """
 
     rows: Array
@@ -309,6 +311,7 @@ class Predictions:
     given: GivenNames = (...,)
     source: str = ""
     seen: str = ""
+    counts: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -410,5 +413,6 @@ class Predictions:
             self,
             rows=self.rows[rows],
             weights=None if self.weights is None else self.weights[rows],
+            counts=None if self.counts is None else self.counts[rows],
             variables={name: variable.take(rows) for name, variable in self.variables.items()},
         )

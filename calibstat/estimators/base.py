@@ -286,6 +286,8 @@ class Estimator(HasParameters, ABC):
     """Whether the estimator needs a single event: for more than two classes an error then names a suitable lens."""
     along_one_column: ClassVar[bool] = False
     """Whether the estimator orders or smooths rows along the one conditioned column, without a binning."""
+    takes_counts: ClassVar[bool] = False
+    """Whether equal predictions may be given as one row, with its share of events, and their number as its weight."""
     unconditional: ClassVar[bool] = False
     """Whether the value is the same whatever is conditioned on."""
     bounds: ClassVar[Bounds] = between()
@@ -531,6 +533,11 @@ class Headline(Forwarding):
         """The headline of the inner estimand."""
         found = self.estimator.estimand
         return found if isinstance(found, Headline) else Headline(found)
+
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether the inner estimator takes them."""
+        return self.estimator.takes_counts
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the inner estimator; if its value is a number, it is the headline."""

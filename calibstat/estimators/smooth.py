@@ -63,6 +63,7 @@ class SmoothCE(Estimator):
     quantity: ClassVar[str] = "worst mean residual over weights that are 1-Lipschitz in the prediction (smooth CE)"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -125,6 +126,7 @@ class SmoothECE(Estimator):
     quantity: ClassVar[str] = "mean absolute residual after smoothing over the prediction (smooth ECE)"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]

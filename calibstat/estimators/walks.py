@@ -63,6 +63,7 @@ class _LargestDistance(Estimator):
 
     standardized: bool
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     _what: ClassVar[tuple[str, str]]  # in words, and what it is called
     _distance: ClassVar[Callable[[Floats], Floats]]
     _law: ClassVar[tuple[str, Callable[..., Floats], float]]
@@ -216,6 +217,7 @@ class AverageTwoBin(Estimator):
     quantity: ClassVar[str] = "squared mean residual of two bins, averaged over the place of their edge"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     noise_power: ClassVar[float] = 2
 
@@ -313,6 +315,7 @@ class WorstInterval(Estimator):
     bounds = between(-1.0, 1.0)
     headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
     no_interval: ClassVar[str] = "; its size, Kuiper(), has one"
@@ -436,6 +439,7 @@ class BrownianBridge(Estimator):
     bounds = between(0.0)
     headline_place: ClassVar[int | None] = 2
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
     @property
@@ -470,6 +474,7 @@ class MeanAndBridge(Estimator):
     quantity: ClassVar[str] = "mean residual, and distance of the walk from its line"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 
     def prepare(self, predictions: Predictions) -> Evaluator:
@@ -527,7 +532,7 @@ class _BridgeEvaluator(Evaluator):
 
     def _clock_and_scale(self, weights: Array | None) -> tuple[Floats, Floats]:
         mass = self.ordered.weights(weights)
-        return _clock_of(self.ordered, mass**2 * self.ordered.variances), self.ordered.standard_deviation(mass)
+        return _clock_of(self.ordered, self.ordered.squares(mass)), self.ordered.standard_deviation(mass)
 
 
 def _clock_of(ordered: Ordered, spread: Floats) -> Floats:
@@ -579,6 +584,7 @@ class CramerVonMises(Estimator):
     quantity: ClassVar[str] = "mean squared residual over lower ranges of predictions (Cramer-von Mises)"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     noise_power: ClassVar[float] = 2
 
@@ -619,6 +625,7 @@ class AndersonDarling(Estimator):
     quantity: ClassVar[str] = "squared mean residual and weighted mean square of the walk around its line"
     bounds = between(0.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     noise_power: ClassVar[float] = 2
 
@@ -736,6 +743,7 @@ class Ordered:
         self.values = placed[self.stops[1:] - 1]
         self.event = predictions.event[self.order]
         self.own = None if predictions.weights is None else predictions.weights[self.order]
+        self.counts = 1.0 if predictions.counts is None else predictions.counts[self.order]
 
     def clipped(self) -> Ordered:
         """Return the same rows with predictions clipped to [0, 1], from which a null draws labels."""
@@ -758,7 +766,11 @@ class Ordered:
     def standard_deviation(self, weights: Floats) -> Floats:
         """Return the standard deviation of the mean residual under weights (..., n) in order: (...,)."""
         total = weights.sum(axis=-1)
-        return ratio(np.sqrt((weights**2 * self.variances).sum(axis=-1)), total, empty=np.nan)
+        return ratio(np.sqrt(self.squares(weights).sum(axis=-1)), total, empty=np.nan)
+
+    def squares(self, weights: Floats) -> Floats:
+        """Return the variance that each row, with weights (..., n) in order, adds to the sum of residuals: (..., n)."""
+        return weights**2 * self.variances / self.counts
 
     def weights(self, weights: Array | None) -> Floats:
         """Return the sample's weights times further ones (..., n), in order: (..., n) or (n,)."""

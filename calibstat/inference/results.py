@@ -373,9 +373,16 @@ class CalibrationTest(Result):
             | picked(self, "statistic standardized null_mean pvalue")
             | {"pvalue_low": low, "pvalue_high": high}
             | picked(self, "level remark hypothesis method notes")
+            | self._of_cells()
             | ({"decision": self.decision.to_dict()} if self.decision else {})
             | {"panel": None if self.panel is None else dict(zip(self.panel.names, self.panel.pvalues, strict=True))}
         )
+
+    def _of_cells(self) -> dict[str, Any]:
+        """Return how many cells the p-value compares, and the value of the data there; None if nothing was pooled."""
+        found = self.null_distribution.pooled
+        known = (None, None) if found is None else (found.n_cells, float(found.value))
+        return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
     def _details(self) -> list[tuple[str, str]]:
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"

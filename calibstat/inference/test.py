@@ -139,6 +139,7 @@ many rows.
         standardized=None if scale is None else value / scale,
         notes=notes
         + undecided_note(null, interval, level)
+        + ((distribution.pooled.note,) if distribution.pooled else ())
         + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, TypeVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
@@ -68,6 +68,9 @@ _QUANTILES = 500
 class NullDistribution(ABC):
     """The distribution of a statistic under a null hypothesis."""
 
+    pooled: PooledData | None = None
+    """Where replicates are of pooled rows: what the data give, pooled alike."""
+
     @abstractmethod
     def pvalue(self, value: float) -> float:
         """Return P(statistic at least as extreme as `value`) under the null."""
@@ -113,6 +116,34 @@ class NullDistribution(ABC):
 
 @final
 @dataclass(frozen=True, eq=False)
+class PooledData:
+    """The value of the data with rows pooled to cells, as replicates have them, and the value of all rows.
+
+    A test compares replicates with the former; a value of rows that is not the data's is moved by the difference.
+    """
+
+    n_cells: int
+    value: Floats
+    of_rows: Floats
+
+    def counterpart(self, value: Any) -> Floats:
+        """Return what a value of rows is compared by."""
+        with np.errstate(invalid="ignore"):  # infinite values
+            moved = value + (self.value - self.of_rows)
+        return np.where(value == self.of_rows, self.value, np.where(np.isfinite(moved), moved, value))
+
+    @property
+    def note(self) -> str:
+        """What replicates compare, in words."""
+        return (
+            f"the p-value compares rows pooled to {counted(self.n_cells, 'cell')} of nearly equal predictions, the "
+            f"data ({float(self.value):.4g}) and the redrawn labels alike, and is exact for them; the value is of all "
+            "rows"
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class EmpiricalNull(NullDistribution):
     """Replicates drawn under the null.
 
@@ -124,6 +155,8 @@ class EmpiricalNull(NullDistribution):
         Orders values: larger is stronger evidence against the null.
     typical : float, optional
         A typical size of evidence under the null, which sets the tolerance for ties; by default from these replicates.
+    pooled : PooledData, optional
+        Where replicates are of pooled rows: what the data give, pooled alike.
 
     Examples
     --------
@@ -136,6 +169,7 @@ class EmpiricalNull(NullDistribution):
     samples: Floats
     evidence: Callable[[Floats], Floats]
     typical: float | None = None
+    pooled: PooledData | None = None
 
     def atoms(self) -> tuple[Floats, Floats]:
         """Return the replicates, which are equally likely."""
@@ -152,7 +186,8 @@ class EmpiricalNull(NullDistribution):
 
     def exceeds(self, value: float) -> Bools:
         """Return which replicates are at least as extreme as `value`: (R,)."""
-        observed = float(self.evidence(np.asarray(value, dtype=float)))
+        compared = value if self.pooled is None else self.pooled.counterpart(value)
+        observed = float(self.evidence(np.asarray(compared, dtype=float)))
         return ~(self._ordered < observed - tie_slack(observed, self.typical_evidence))
 
     @cached_property

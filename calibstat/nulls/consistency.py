@@ -12,11 +12,12 @@ from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Count, Draws
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.draws.labels import redraw_labels
+from calibstat.draws.pooled import pool_rows
 from calibstat.draws.streams import Streams
 from calibstat.draws.whole_cells import redraw_predictions
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, strong_hypothesis
+from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, PooledData, strong_hypothesis
 
 
 @final
@@ -38,7 +39,9 @@ class Consistency(Null):
         Whether the predictions are drawn anew too.
     shortcuts : bool
         Whether sums over cells may be drawn directly, exactly and at a cost that does not grow with n, for estimators
-        that depend on nothing else. False always draws labels.
+        that depend on nothing else. With 20 000 rows or more, statistics along one column of two classes are then drawn
+        of rows pooled to 512 cells of nearly equal predictions, and compared with the data pooled alike: the test is
+        exact, and the result says so. False always draws labels.
 
     Raises
     ------
@@ -64,11 +67,14 @@ class Consistency(Null):
         """Evaluate the estimator on each set of drawn labels."""
         if self.resample_predictions:
             values = redraw_predictions(estimator, sample, self.n_resamples, rng, self.shortcuts, evaluator)
-        else:
-            values = redraw_labels(
-                evaluator or estimator.prepare(sample.predictions), sample, self.n_resamples, rng, self.shortcuts
-            )
-        return EmpiricalNull(values, estimator.evidence)
+            return EmpiricalNull(values, estimator.evidence)
+        evaluator = evaluator or estimator.prepare(sample.predictions)
+        cells = pool_rows(estimator, sample.predictions) if self.shortcuts else None
+        values = redraw_labels(cells or evaluator, sample, self.n_resamples, rng, self.shortcuts)
+        if cells is None or cells.exact:
+            return EmpiricalNull(values, estimator.evidence)
+        data = PooledData(cells.n_cells, cells(sample.outcomes), evaluator(sample.outcomes))
+        return EmpiricalNull(values, estimator.evidence, pooled=data)
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: labels drawn from the predictions."""
@@ -94,6 +100,11 @@ class StoppedNull(NullDistribution):
     def samples(self) -> Floats:
         """The values drawn: (R, ...)."""
         return self.drawn.samples
+
+    @property
+    def pooled(self) -> PooledData | None:  # type: ignore[override]
+        """What the data give, pooled as the replicates."""
+        return self.drawn.pooled
 
     def pvalue(self, value: float) -> float:
         """Return h / l if the h-th exceedance came at draw l, the last, else (1 + exceedances) / (1 + draws)."""
@@ -192,7 +203,7 @@ class Sequential(Null):
                 # all draws up to the last exceedance that counts
                 reached = np.flatnonzero(np.cumsum(exceeds) >= self.exceedances)
                 kept = drawn.samples[: reached[0] + 1] if len(reached) else drawn.samples
-                return StoppedNull(EmpiricalNull(kept, estimator.evidence, typical), self.exceedances)
+                return StoppedNull(replace(drawn, samples=kept, typical=typical), self.exceedances)
             size = min(_FACTOR * (size + 1) - 1, most)
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
