@@ -9,12 +9,13 @@ rows that are almost certain have a way of their own (`rare_laws`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import final
 
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Bools, Floats, Ints
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
 _NEGLIGIBLE = 37.0
@@ -25,66 +26,170 @@ class CellCounts:
 
     def __init__(self, chances: Floats, cells: Cells) -> None:
         variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
-        certain = rare_laws(chances, cells, variance)
-        # frequencies are kept up to this abs(exp(i angle) - 1)
-        largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance, _NEGLIGIBLE / 2))
-        self.laws = [
-            found or _window_law(points, float(spread))
-            for found, points, spread in zip(certain, pool(chances, cells, largest), variance, strict=True)
-        ]
+        found = rare_laws(chances, cells, variance)
+        if cells.size >= _MANY_CELLS:
+            _add_narrow_laws(found, chances, cells, variance)
+        wide = np.array([law is None for law in found])
+        if wide.any():
+            # frequencies are kept up to this abs(exp(i angle) - 1)
+            largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance[wide], _NEGLIGIBLE / 2))
+            each = zip(np.flatnonzero(wide), pool(*_rows_of(wide, chances, cells), largest), strict=True)
+            for cell, points in each:
+                found[cell] = _window_laws(points, variance[[cell]])[0]
+        self.laws = [law for law in found if law is not None]
 
     def draw(self, stream: np.random.Generator, _size: int, kept: int) -> Ints:
         """Draw counts (kept, L): the first of a block of replicates."""
         return self.invert(stream.random((kept, len(self.laws))))
 
+    @cached_property
+    def guide(self) -> Guide:
+        """Where to look for the counts of uniforms."""
+        return Guide.of([masses for _, masses in self.laws])
+
     def invert(self, uniforms: Floats) -> Ints:
         """Turn uniforms (R, L) into counts (R, L)."""
-        counts = np.empty(uniforms.shape, dtype=np.intp)
-        for cell, (first, masses) in enumerate(self.laws):
-            cumulative = np.cumsum(masses)
-            found = np.searchsorted(cumulative, uniforms[:, cell] * cumulative[-1], side="right")
-            counts[:, cell] = first + np.minimum(found, len(masses) - 1)
-        return counts
+        return np.array([first for first, _ in self.laws]) + self.guide.find(uniforms)
 
 
-def _window_law(points: PooledRows, variance: float) -> tuple[int, Floats]:
-    """Return the first count of the window and the probabilities of the counts in it."""
-    mean, n = float(points.centre @ points.count), int(points.count.sum())
-    # Bernstein's inequality: at most exp(-37) of the mass lies further out on either side.
+def _rows_of(wanted: Bools, chances: Floats, cells: Cells) -> tuple[Floats, Cells]:
+    """Return the chances of the rows of wanted cells (L,), and these cells."""
+    if wanted.all():
+        return chances, cells
+    rows = np.flatnonzero(wanted[cells.index])
+    index = (np.cumsum(wanted) - 1)[cells.index[rows]]
+    return chances[rows], Cells(int(wanted.sum()), index, cells.moves)
+
+
+# Steps of the guide of one cell; most uniforms then lie in a step in which no count begins.
+_STEPS_OF_A_GUIDE = 1024
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Guide:
+    """Inverts several cumulative distributions (L of them) by a table of equal steps of uniforms (Chen & Asau 1974).
+
+    `first` and `last` (L * steps,) are the smallest and the largest count that uniforms of a step may mean, and
+    `cumulative` has the cumulative masses of all cells, those of a cell from `begin` (L,) on.
+    """
+
+    first: Array
+    last: Array
+    cumulative: Floats
+    begin: Ints
+
+    @classmethod
+    def of(cls, laws: list[Floats]) -> Guide:
+        """Compute the tables from masses (m,) of each cell."""
+        lengths = np.array([len(masses) for masses in laws])
+        begin = np.cumsum(lengths) - lengths
+        cumulative = np.concatenate([np.cumsum(masses) for masses in laws])
+        cumulative /= np.repeat(cumulative[begin + lengths - 1], lengths)
+        # a count begins where the one before it ends; the last ends at one, which no uniform reaches
+        step = (cumulative * _STEPS_OF_A_GUIDE).astype(np.intp)
+        step += np.repeat(np.arange(len(laws)) * _STEPS_OF_A_GUIDE, lengths)
+        begins = np.bincount(step[cumulative < 1], minlength=len(laws) * _STEPS_OF_A_GUIDE)
+        last = np.cumsum(begins.reshape(len(laws), -1), axis=1, dtype=np.int32).ravel()
+        return cls(last - begins.astype(np.int32), last, cumulative, begin)
+
+    def find(self, uniforms: Floats) -> Ints:
+        """Return how many cumulative masses each uniform (R, L) reaches: (R, L)."""
+        step = (uniforms * _STEPS_OF_A_GUIDE).astype(np.int32)
+        step += np.arange(len(self.begin), dtype=np.int32) * _STEPS_OF_A_GUIDE
+        found, last = self.first.take(step).ravel(), self.last.take(step).ravel()
+        places, sought = np.flatnonzero(found != last), uniforms.ravel()
+        low, high = found[places], last[places]
+        begin = self.begin.take(places % len(self.begin))
+        while len(places):  # bisection, of mostly two counts
+            middle = (low + high) >> 1
+            reached = self.cumulative.take(begin + middle) <= sought[places]
+            low, high = np.where(reached, middle + 1, low), np.where(reached, high, middle)
+            found[places] = low
+            going = np.flatnonzero(low < high)
+            places, low, high, begin = places[going], low[going], high[going], begin[going]
+        return found.reshape(uniforms.shape)
+
+
+# With so many cells or more, rows of most cells are nearly equal.
+_MANY_CELLS = 64
+# What an expansion about the mean of a cell may leave out of a probability: no number of draws shows it.
+_LEFT_OUT = 1e-13
+
+
+def _add_narrow_laws(found: list[tuple[int, Floats] | None], chances: Floats, cells: Cells, variance: Array) -> None:
+    """Add the laws of cells for which one expansion, about the mean chance of all their rows, is good enough."""
+    count = np.bincount(cells.index, minlength=cells.size).astype(float)
+    mean = np.bincount(cells.index, chances, minlength=cells.size) / np.maximum(count, 1)
+    distance = chances - mean.take(cells.index)
+    power, moments = distance, np.empty((cells.size, 3))
+    for k in range(3):
+        power = power * distance
+        moments[:, k] = np.bincount(cells.index, power, minlength=cells.size)
+    # the fifth term of the logarithm, times the bound of the characteristic function itself
+    chord = np.linspace(0.0, np.minimum(4.0, 2 * _NEGLIGIBLE / np.maximum(variance, 1e-300)), 17)
+    slope = chord / np.maximum(1 - chord * mean * (1 - mean), 1e-6)
+    error = (np.abs(moments[:, 2]) ** 0.5 * slope) ** 2.5 / 5 * np.exp(-variance * chord / 2)
+    narrow = np.flatnonzero((error.max(axis=0) <= _LEFT_OUT) & [law is None for law in found])
+    first, last = _windows(mean * count, variance, count)
+    lengths = np.array([fast_length(width) for width in (last - first + 1).tolist()])
+    for length in np.unique(lengths[narrow]):
+        some = narrow[lengths[narrow] == length]
+        points = PooledRows(mean[some, None], count[some, None], moments[some, None])
+        for cell, law in zip(some, _window_laws(points, variance[some]), strict=True):
+            found[cell] = law
+
+
+def _windows(mean: Floats, variance: Array, n_rows: Floats) -> tuple[Ints, Ints]:
+    """Return the first and the last count that are kept of each cell.
+
+    By Bernstein's inequality at most exp(-37) of the mass lies further out on either side.
+    """
     reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * variance)
-    first, last = max(0, int(np.floor(mean - reach))), min(n, int(np.ceil(mean + reach)))
+    first, last = np.maximum(0, np.floor(mean - reach)), np.minimum(n_rows, np.ceil(mean + reach))
+    return first.astype(np.intp), last.astype(np.intp)
+
+
+def _window_laws(points: PooledRows, variance: Array) -> list[tuple[int, Floats]]:
+    """Return, for each cell, the first count of its window and the probabilities of the counts in it.
+
+    The windows of these cells have about the same width.
+    """
+    mean, n_rows = (points.centre * points.count).sum(axis=1), points.count.sum(axis=1)
+    first, last = _windows(mean, variance, n_rows)
     width = last - first + 1
-    length = fast_length(width)
+    length = fast_length(int(width.max()))
     angles = 2 * np.pi * np.arange(length // 2 + 1) / length
     # |characteristic function| <= exp(-variance * (1 - cos(angle)))
-    kept = angles[variance * (1 - np.cos(angles)) <= _NEGLIGIBLE]
-    transform = np.zeros(len(angles), dtype=complex)
-    transform[: len(kept)] = _characteristic(points, kept, first)
+    kept = angles[variance.min() * (1 - np.cos(angles)) <= _NEGLIGIBLE]
+    transform = np.zeros((len(first), len(angles)), dtype=complex)
+    transform[:, : len(kept)] = _characteristic(points, kept, first)
     # irfft has the opposite sign of the exponent
-    return first, np.maximum(np.fft.irfft(transform.conj(), length)[:width], 0.0)
+    masses = np.maximum(np.fft.irfft(transform.conj(), length), 0.0)
+    return [(one, each[:m]) for one, each, m in zip(first.tolist(), masses, width.tolist(), strict=True)]
 
 
-def _characteristic(points: PooledRows, angles: Floats, first: int) -> Array:
-    """Return E exp(i * angle * (count - first)) at each angle, by Taylor expansions of order 4 (error below 1e-16)."""
+def _characteristic(points: PooledRows, angles: Floats, first: Ints) -> Array:
+    """Return E exp(i * angle * (count - first)) of each cell, (C, angles), by Taylor expansions of order 4."""
     # |exp(i * angle) - 1|^2
     chord = 4 * np.sin(angles / 2) ** 2
     z = (1j * np.sin(angles) - chord / 2)[:, None]
-    pooled = points.count > 1
-    value = np.prod(1 + points.centre[~pooled] * z, axis=1)
-    centre, count = points.centre[pooled], points.count[pooled]
+    pooled = (points.count > 1).any(axis=0)
+    value = np.prod(1 + points.centre[:, None, ~pooled] * z, axis=2)
+    centre, count = points.centre[:, None, pooled], points.count[:, pooled, None]
     base = 1 + centre * z
     # |base|^2 - 1, and so the logarithm in two real parts, which is many times faster than that of complex numbers
-    size = np.multiply.outer(-chord, centre * (1 - centre))
+    size = -chord[:, None] * (centre * (1 - centre))
     # where the base (almost) vanishes so does its power; the expansion is not needed there
     vanishing = size < -1 + 1e-6
     if vanishing.any():
         base[vanishing], size[vanishing] = 1, 0
     slope = z / base
-    second, third, fourth = points.moments[pooled].T
+    second, third, fourth = np.moveaxis(points.moments[:, None, pooled], -1, 0)
     series = slope * slope * (-second / 2 + slope * (third / 3 - slope * fourth / 4))
-    turn = np.arctan2(base.imag, base.real) @ count - angles * first
-    exponent = series.sum(axis=1) + np.log1p(size) @ (count / 2) + 1j * turn
-    return np.where(vanishing.any(axis=1), 0.0, value * np.exp(exponent))
+    turn = (np.arctan2(base.imag, base.real) @ count)[..., 0] - np.multiply.outer(first, angles)
+    exponent = series.sum(axis=2) + (np.log1p(size) @ (count / 2))[..., 0] + 1j * turn
+    return np.where(vanishing.any(axis=2), 0.0, value * np.exp(exponent))
 
 
 def fast_length(length: int) -> int:
@@ -106,11 +211,11 @@ _ROWS = 2**14
 @final
 @dataclass(frozen=True, eq=False)
 class PooledRows:
-    """Groups of rows, and single rows, of one cell."""
+    """Groups of rows, and single rows: m of each of C cells."""
 
-    centre: Floats  # (m,), the mean chance of the event
-    count: Floats  # (m,), the number of rows
-    moments: Floats  # (m, 3), sums of second, third and fourth powers of the distances to the centre
+    centre: Floats  # (C, m), the mean chance of the event
+    count: Floats  # (C, m), the number of rows
+    moments: Floats  # (C, m, 3), sums of second, third and fourth powers of the distances to the centre
 
 
 def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
@@ -133,7 +238,8 @@ def pool(chances: Floats, cells: Cells, largest: Array) -> list[PooledRows]:
     n_points = np.bincount(cell, minlength=cells.size) + np.bincount(cells.index[alone], minlength=cells.size)
     ends = np.cumsum(n_points)
     return [
-        PooledRows(*(column[order[end - n : end]] for column in columns)) for n, end in zip(n_points, ends, strict=True)
+        PooledRows(*(column[None, order[end - n : end]] for column in columns))
+        for n, end in zip(n_points, ends, strict=True)
     ]
 
 

@@ -213,3 +213,36 @@ def test_every_cell_adds_one_to_the_mean_of_a_chi_square_statistic(estimator, ti
     p = np.repeat(np.clip([0.0, 0.1, 0.4, 0.7, 1.0], tiny, 1 - tiny), 50)
     null = cs.Exact().draw(Headline(estimator), cs.Sample(np.arange(250) % 2, p))
     assert float(null.mean) == pytest.approx(5, rel=1e-7)
+
+
+def narrow_cells(width):
+    """A hundred cells of nearly equal chances, of 1 to 100 rows, some of them certain."""
+    rng = np.random.Generator(np.random.PCG64(5))
+    index = np.repeat(np.arange(100), np.arange(1, 101))
+    chances = np.clip(np.linspace(-0.01, 1.01, 100)[index] + width * rng.random(len(index)), 0, 1)
+    shuffled = rng.permutation(len(index))
+    return chances[shuffled], Cells(100, index[shuffled], "fixed")
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-3, 0.02, 0.5])
+def test_many_cells_of_nearly_equal_chances_have_the_law_of_a_plain_convolution(width):
+    chances, cells = narrow_cells(width)
+    for cell, (first, masses) in enumerate(CellCounts(chances, cells).laws):
+        expected = convolved(chances[cells.index == cell])
+        whole = np.zeros(len(expected))
+        whole[first : first + len(masses)] = masses
+        np.testing.assert_allclose(whole, expected, rtol=0, atol=1e-12)
+
+
+def test_counts_are_the_quantiles_of_uniforms_however_many_cells_there_are():
+    chances, cells = narrow_cells(0.02)
+    counts = CellCounts(chances, cells)
+    uniforms = np.random.Generator(np.random.PCG64(6)).random((300, 100))
+    uniforms[0], uniforms[1] = 0.0, np.nextafter(1, 0)
+    found = counts.invert(uniforms)
+    for cell, (first, masses) in enumerate(counts.laws):
+        cumulative = np.cumsum(masses) / masses.sum()
+        sought = np.searchsorted(cumulative[:-1], uniforms[2:, cell], side="right")
+        np.testing.assert_array_equal(found[2:, cell], first + sought)
+        assert (masses[found[:2, cell] - first] >= 0).all()
+        assert first <= found[0, cell] <= found[1, cell] < first + len(masses)
