@@ -337,3 +337,56 @@ def add_up_cells(values: Floats, home: Ints, size: int) -> Floats:
     sums = np.zeros((len(values), size))
     sums[:, home[order][starts]] = np.add.reduceat(values[:, order], starts, axis=1)
     return sums
+
+
+# Labels drawn anew: the sum of squared residuals of each cell, given how many events there are.
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SquaresOfLabels:
+    r"""Sums over cells of squared residuals :math:`(y - p)^2 = p^2 + y (1 - 2 p)` of labels with chances c.
+
+    They are linear in the labels, and given the number Y of events nearly fixed. The sum of p over the events has the
+    mean and the slope in Y, and the variance beside it, of its linear regression on Y:
+
+    .. math:: \sum c p + m (Y - \sum c), \qquad \sum v (p - m)^2, \qquad v = c (1 - c),\; m = \sum v p / \sum v
+
+    and is drawn from the normal law of these. In a cell of equal predictions the variance is zero.
+    """
+
+    start: Floats  # (L,), the mean of the sum of squares where no event is drawn, by the regression
+    slope: Floats  # (L,), by how much an event moves it
+    deviation: Floats  # (L,), standard deviation given the number of events
+    largest: Floats  # (L,), number of rows
+
+    @classmethod
+    def of(cls, cells: Cells, prediction: Floats, chance: Floats, by_prediction: bool) -> SquaresOfLabels | None:
+        """Add up the rows; None where the predictions of a cell range too far for a normal law."""
+        rows = np.bincount(cells.index, minlength=cells.size).astype(float)
+        power, events, along, variance, first, second = add_up_columns(
+            cells, prediction, chance, lambda p, c: [p * p, c, c * p, c * (1 - c), c * (1 - c) * p, c * (1 - c) * p * p]
+        )
+        if not sums_are_near_normal(cells, rows, events, prediction, chance, by_prediction=by_prediction):
+            return None
+        middle = ratio(first, variance)
+        spread = above_rounding(second - middle * first, second)
+        slope = 1 - 2 * middle
+        return cls(power + events - 2 * along - slope * events, slope, 2 * np.sqrt(spread), rows)
+
+    def draw(self, events: Array, stream: np.random.Generator) -> Floats:
+        """Draw the sums of squared residuals (R, L), given numbers of events (R, L)."""
+        noise = self.deviation * stream.standard_normal(events.shape)
+        return (self.start + self.slope * events + noise).clip(0, self.largest)
+
+
+def add_up_columns(
+    cells: Cells, prediction: Floats, chance: Floats, columns: Callable[[Floats, Floats], list[Floats]]
+) -> Floats:
+    """Add up functions of the predictions and chances (n,) in cells, some rows at a time: (k, L)."""
+    sums: list[Floats] = []
+    for start in range(0, max(len(prediction), 1), ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
+        found = columns(prediction[rows], chance[rows])
+        sums.append(np.stack([np.bincount(cells.index[rows], each, cells.size) for each in found]))
+    return np.asarray(np.sum(sums, axis=0))

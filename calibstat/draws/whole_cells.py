@@ -1,4 +1,4 @@
-"""Rows drawn with replacement, seen by cells: which way of drawing whole cells serves."""
+"""Rows drawn with replacement, and labels drawn anew, seen by cells: which way of drawing whole cells serves."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.moments import (
     DrawnCells,
     Moments,
+    SquaresOfLabels,
+    add_up_cells,
     degree_for,
     draw_fixed,
     numbers_for_cells,
     sum_of_squares,
     sums_are_near_normal,
 )
-from calibstat.draws.streams import draw_blocks
-from calibstat.estimators.base import Estimator, Evaluator
-from calibstat.estimators.tally import TallyPlan, ratio
+from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.streams import draw_blocks, random_signs, replicate
+from calibstat.estimators.base import Estimator, Evaluator, all_weights
+from calibstat.estimators.tally import Tally, TallyPlan, ratio
 
 # Up to this many rows are drawn one by one: a thousand replicates of them take at most a second.
 FEW_ROWS = 3000
@@ -299,3 +302,101 @@ def _drawn_anew(estimator: Estimator, sample: Sample, rows: Ints, uniforms: Floa
     """Prepare the estimator on these rows, and evaluate it on labels drawn from their predictions."""
     predictions = sample.predictions.take(rows)
     return estimator.prepare(predictions)(LabelLaw(predictions.chances).invert(uniforms))
+
+
+def redraw_squares(evaluator: Evaluator, n_resamples: int, rng: np.random.Generator) -> Floats | None:
+    """Evaluate on labels drawn from the predictions where sums of squared residuals are needed: (R, ...).
+
+    Counts of events are drawn exactly, and the squares from their law given the counts. None where counts are all that
+    is needed, where rows are few, and where the law is not near enough to a normal one.
+    """
+    plan, from_tallies = evaluator.capabilities.tally, evaluator.capabilities.from_tallies
+    if plan is None or from_tallies is None or _SQUARES not in plan.needs or has_few_rows(plan.predictions):
+        return None
+    if not sums_suffice(evaluator, squares=True):
+        return None
+    event, chance = plan.predictions.event, np.ascontiguousarray(plan.predictions.chances[:, 1])
+    squares = SquaresOfLabels.of(plan.cells, event, chance, plan.predictions.keys == (1,))
+    if squares is None:
+        return None
+    counts, size = CellCounts(chance, plan.cells), plan.cells.size
+
+    def counted_and_squared(stream: np.random.Generator, drawn: int, kept: int) -> Floats:
+        events = counts.invert(stream.random((drawn, size)))
+        return np.stack([events, squares.draw(events, stream)], axis=1)[:kept]
+
+    def values(sums: Floats) -> Floats:
+        fixed = plan.fixed
+        return from_tallies(Tally(fixed.weight, fixed.prediction, sums[:, 0, :, None], fixed.weight2, sums[:, 1]))
+
+    return replicate(values, counted_and_squared, n_resamples, numbers_for_cells(size), rng)
+
+
+# Signs multiplied into residuals: their sums over cells, whole, but for rows that stand out in their cell.
+
+# A row with more than this share of the squares of its cell keeps a sign of its own. The sum of the others is so near
+# to a normal one that its excess kurtosis is at most twice this share.
+_STANDS_OUT = 1 / 30
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class SignedCells:
+    r"""Sums over cells of residuals times random signs, and of weights times the same signs.
+
+    In each cell the two are nearly normal, with a known covariance (of :math:`\sum \xi_i r_i` and :math:`\sum \xi_i`
+    it is :math:`\sum r_i^2`, :math:`\sum r_i` and n), after rows that stand out were set aside (H of them): so cells
+    of fewer than 30 rows, or with few events, keep the signs that they have.
+    """
+
+    plan: TallyPlan
+    root: Floats  # (L, c + 1, c + 1), a root of the covariance of the sums of all other rows
+    apart: Floats  # (H, c + 1), weighted residuals and weights of rows that stand out
+    home: Ints  # (H,), their cells
+    moved: Floats  # (L, c), sums of weighted residuals over the sum of weights, which the mean sign moves; or zeros
+
+    @classmethod
+    def of(cls, evaluator: Evaluator, sample: Sample, centred: bool) -> SignedCells | None:
+        """Add up residuals; None where rows are few, or the value needs more than sums of residuals."""
+        offers, predictions = evaluator.capabilities, sample.predictions
+        plan, width = offers.tally, 1 + predictions.components.shape[1]
+        if plan is None or plan.predictions is not predictions or _SQUARES in plan.needs or has_few_rows(predictions):
+            return None
+        if not (offers.signed and offers.from_tally) or plan.cells.size * width * ROWS_FOR_A_CELL > len(sample):
+            return None
+        weights, index, size = all_weights(predictions, None), plan.cells.index, plan.cells.size
+        share = weights / weights.sum() if centred else np.zeros(len(weights))
+        residuals = weights * (predictions.happened(sample.outcomes) - predictions.components).T
+        moved = np.stack([np.bincount(index, each, size) for each in residuals], axis=-1) / weights.sum()
+        rows = np.vstack([residuals * (1 + share), weights])
+        shares = [np.bincount(index, each * each, size) * _STANDS_OUT for each in rows]
+        far = [np.flatnonzero(each * each > least[index]) for each, least in zip(rows, shares, strict=True)]
+        found = np.unique(np.concatenate(far))
+        if len(found) * ROWS_FOR_A_CELL > len(sample):
+            return None
+        apart, rows[:, found] = rows[:, found].T, 0
+        covariance = np.array([[np.bincount(index, one * other, size) for one in rows] for other in rows])
+        root = _root(np.moveaxis(covariance, -1, 0))
+        return cls(plan, root, np.ascontiguousarray(apart), index[found], moved if centred else 0 * moved)
+
+    def draw(self, stream: np.random.Generator, size: int, kept: int) -> Floats:
+        """Draw sums of outcomes (kept, L, c) whose residuals have the signs of a replicate."""
+        n_cells, width, _ = self.root.shape
+        sums = (self.root @ stream.standard_normal((size, n_cells, width, 1)))[:kept, ..., 0]
+        signs = random_signs(len(self.home))(stream, size, size)[:kept]
+        if len(self.home):
+            parts = [add_up_cells(signs * column, self.home, n_cells) for column in self.apart.T]
+            sums += np.stack(parts, axis=-1)
+        mean = sums[..., -1].sum(axis=-1)[:, None, None]
+        return np.ascontiguousarray(self.plan.prediction + sums[..., :-1] - mean * self.moved)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a replicate takes."""
+        return numbers_for_cells(self.root[..., 0].size + len(self.home))
+
+
+def _root(covariance: Floats) -> Floats:
+    """Return roots of covariances (L, k, k), whose directions of no variance may be negative by rounding."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None])

@@ -157,6 +157,8 @@ class EmpiricalNull(NullDistribution):
         A typical size of evidence under the null, which sets the tolerance for ties; by default from these replicates.
     pooled : PooledData, optional
         Where replicates are of pooled rows: what the data give, pooled alike.
+    whole_cells : bool
+        Whether sums over cells were drawn from laws that are nearly those of rows, which the description then says.
 
     Examples
     --------
@@ -170,6 +172,7 @@ class EmpiricalNull(NullDistribution):
     evidence: Callable[[Floats], Floats]
     typical: float | None = None
     pooled: PooledData | None = None
+    whole_cells: bool = False
 
     def atoms(self) -> tuple[Floats, Floats]:
         """Return the replicates, which are equally likely."""
@@ -232,8 +235,8 @@ class EmpiricalNull(NullDistribution):
 
     @property
     def description(self) -> str:
-        """The number of resamples."""
-        return counted(len(self.samples), "resample")
+        """The number of resamples, and whether they are of whole cells."""
+        return counted(len(self.samples), "resample") + (" of whole cells" if self.whole_cells else "")
 
 
 def mean_of_known(samples: Floats) -> Floats:

@@ -15,6 +15,7 @@ from calibstat.data.parameters import Draws, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.labels import redraw_in_clusters
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate
+from calibstat.draws.whole_cells import SignedCells
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
@@ -40,6 +41,9 @@ class Multiplier(Null):
     % reject up to 15 %. So labels are redrawn too, with their chances and with as much dependence within clusters as
     the sample leaves possible, and the p-value is the larger one. Its size was at most 5.5 % from 4 clusters on, equal
     or of Pareto's sizes.
+
+    Of more than 3000 rows without clusters, sums over cells are drawn where they suffice: normal ones, with the
+    covariance of residuals times signs; rows that stand out in their cell keep signs of their own (docs/engine.md).
 
     Parameters
     ----------
@@ -86,11 +90,16 @@ class Multiplier(Null):
     def signs(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> EmpiricalNull:
-        """Evaluate the estimator on residuals with each set of signs."""
+        """Evaluate the estimator on residuals with each set of signs, of many rows on their sums over cells."""
         check_residuals(estimator)
+        prepared = evaluator or estimator.prepare(sample.predictions)
+        cells = SignedCells.of(prepared, sample, self.centred) if self.groups is None else None
+        if cells is not None and prepared.capabilities.from_tally:
+            evaluate = prepared.capabilities.from_tally
+            values = replicate(evaluate, cells.draw, self.n_resamples, cells.numbers, rng)
+            return EmpiricalNull(self._finite(values, estimator), estimator.evidence, whole_cells=True)
         codes, weights = clusters(sample.predictions, self.groups), sample.predictions.weights
         masses = weights if self.groups is None else np.bincount(codes, weights).astype(float)
-        prepared = evaluator or estimator.prepare(sample.predictions)
 
         def signs(stream: np.random.Generator, size: int, kept: int) -> Floats:
             each = random_signs(how_many(codes))(stream, size, kept)
@@ -104,12 +113,15 @@ class Multiplier(Null):
             rng,
             prepared.capabilities.batch_size,
         )
+        return EmpiricalNull(self._finite(values, estimator), estimator.evidence)
+
+    def _finite(self, values: Floats, estimator: Estimator) -> Floats:
         if np.isinf(values).any():
             raise ValueError(
                 f"{estimator!r} is infinite on this sample: an outcome occurred where all predictions of a cell say "
                 "that it is impossible, and signs do not change that. Redraw labels instead, with null=Consistency()."
             )
-        return EmpiricalNull(values, estimator.evidence)
+        return values
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Say what was assumed: the mean residual is zero."""

@@ -11,6 +11,7 @@ from scipy import stats
 import calibstat as cs
 from calibstat.draws import whole_cells as bin_level
 from calibstat.draws.whole_cells import redraw_predictions
+from calibstat.nulls.multiplier import Multiplier
 from registry import make_sample
 from suites import slow_but
 
@@ -148,3 +149,67 @@ def test_moved_cells_drawn_whole_agree_with_moved_rows(estimator, monkeypatch):
     assert pvalue(whole, rows) > LEVEL
     kept = replicates(estimator.core, seen, shortcuts=True, rng=12)
     assert pvalue(whole, kept) < 1e-6  # the negative control
+
+
+def uneven(n=400, weighted=False, n_classes=2):
+    """Rows of which few events stand out, in a model that is off."""
+    rng = np.random.Generator(np.random.PCG64(15))
+    weights = rng.gamma(2, 1, n) if weighted else None
+    if n_classes == 2:
+        p = rng.beta(0.3, 2, n)
+        return cs.Sample((rng.random(n) < 0.7 * p).astype(int), p, sample_weight=weights, labels=[0, 1])
+    rows = rng.dirichlet([2, 1, 0.3], n)
+    codes = (rows.cumsum(axis=1)[:, :-1] < rng.random((n, 1))).sum(axis=1)
+    return cs.Sample(codes, rows, sample_weight=weights, labels=range(3))
+
+
+def squares_redrawn(shortcuts, rng, n_resamples=20_000, sample=None):
+    null = cs.Consistency(n_resamples, shortcuts=shortcuts)
+    return null.draw(cs.DebiasedL2(cs.EqualMass(3)), sample or uneven(200), cs.as_generator(rng))
+
+
+def test_squared_residuals_drawn_whole_agree_with_rows(monkeypatch):
+    monkeypatch.setattr(bin_level, "FEW_ROWS", 0)
+    whole, rows = squares_redrawn(True, 1), squares_redrawn(False, 2)
+    assert whole.description == "20000 resamples of whole cells"
+    assert rows.description == "20000 resamples"
+    assert pvalue(whole.samples, rows.samples) > LEVEL
+    moved = cs.Sample(uneven(200).outcomes, np.clip(uneven(200).predictions.event + 0.02, 0, 1))
+    assert pvalue(whole.samples, squares_redrawn(False, 2, 5000, moved).samples) < 1e-6  # the negative control
+
+
+def signed(estimator, sample, rng, n_resamples=20_000, centred=True):
+    return Multiplier(n_resamples, centred=centred).signs(estimator, sample, cs.as_generator(rng))
+
+
+@pytest.mark.parametrize(
+    ("estimator", "sample", "centred"),
+    [
+        (cs.ECE(cs.EqualMass(3)), uneven(), True),
+        (cs.ECE(cs.EqualMass(3)), uneven(weighted=True), True),
+        (cs.MaximumMiscalibration(cs.EqualWidth(2)), uneven(), False),
+        (cs.ECE(cs.SimplexGrid(1)), uneven(n_classes=3, weighted=True), True),
+    ],
+    ids=["two classes", "weights", "maximum, not centred", "three classes"],
+)
+def test_signs_of_whole_cells_agree_with_signs_of_rows(estimator, sample, centred, monkeypatch):
+    rows = signed(estimator, sample, 2, 5000, centred)
+    monkeypatch.setattr(bin_level, "FEW_ROWS", 0)
+    monkeypatch.setattr(bin_level, "ROWS_FOR_A_CELL", 1.0)
+    whole = signed(estimator, sample, 1, centred=centred)
+    assert (whole.whole_cells, rows.whole_cells) == (True, False)
+    assert pvalue(whole.samples, rows.samples) > LEVEL
+    assert pvalue(whole.samples * 1.1, rows.samples) < LEVEL  # the negative control
+
+
+def test_few_events_keep_their_signs(monkeypatch):
+    """A single event adds or takes one; normal noise would spread that over all draws."""
+    sample = cs.Sample((np.arange(300) == 7).astype(int), np.full(300, 0.001))
+    estimator = cs.ECE(cs.FixedEdges([0, 1]))
+    rows = signed(estimator, sample, 2, 4000, centred=False).samples
+    monkeypatch.setattr(bin_level, "FEW_ROWS", 0)
+    whole = signed(estimator, sample, 1, centred=False).samples
+    assert 0 < whole.std() < 0.03 * whole.mean()
+    assert whole.mean() == pytest.approx(rows.mean(), rel=1e-3)
+    monkeypatch.setattr(bin_level, "_STANDS_OUT", 1.0)
+    assert signed(estimator, sample, 1, centred=False).samples.std() > 0.5 * whole.mean()  # the negative control
