@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562).
+"""Names of a package, and libraries, that are imported when they are first used (PEP 562).
 
 The package lazy_loader does the same; it would be a dependency of `import calibstat` that saves these few lines. Its
 tables read from the type stubs would save the tables too, but parsing them takes three times as long as the import.
@@ -40,3 +40,27 @@ def lazy_names(
         return value
 
     return get, lambda: sorted([*public, *subpackages, *plain]), public
+
+
+class LazyModule:
+    """A library that is imported when something of it is first used.
+
+    >>> from calibstat._lazy import special
+    >>> float(special.ndtr(0.0))
+    0.5
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_module(self._name), name)
+        setattr(self, name, found)
+        return found
+
+
+# Each takes longer to import than numpy, and most tests need none of them.
+distances = LazyModule("scipy.spatial.distance")
+interpolate = LazyModule("scipy.interpolate")
+optimize = LazyModule("scipy.optimize")
+special = LazyModule("scipy.special")

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy import special
-from scipy.interpolate import CubicSpline
 
+from calibstat._lazy import interpolate, special
 from calibstat.data.arrays import Array, Bools, Floats
 from calibstat.data.rounding import SAME, SMALLEST_PROBABILITY
 
@@ -27,7 +26,9 @@ def expit(x: Floats) -> Floats:
 
 def logit(p: Floats) -> Floats:
     """Return log(p / (1 - p)); infinite at 0 and 1."""
-    return special.logit(np.asarray(p, dtype=float))
+    p = np.asarray(p, dtype=float)
+    with np.errstate(divide="ignore"):
+        return np.log(p) - np.log1p(-p)
 
 
 def clipped_logit(p: Floats) -> Floats:
@@ -205,7 +206,7 @@ def natural_spline(values: Floats, knots: Floats) -> Floats:
     """Return (n, k) splines, of which number j is 1 at knot j and 0 at the others; a single knot gives a constant."""
     if len(knots) == 1:
         return np.ones((len(values), 1))
-    spline = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+    spline = interpolate.CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
     rows: Floats = spline(np.clip(values, knots[0], knots[-1]))
     low, high = values < knots[0], values > knots[-1]
     rows[low] += np.outer(values[low] - knots[0], spline(knots[0], 1))
@@ -218,7 +219,7 @@ def roughness(knots: Floats) -> Floats:
     if len(knots) < 3:
         return np.zeros((len(knots),) * 2)
     # The second derivative is linear between knots, so the integral is that of products of hat functions.
-    bends = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")(knots, 2)
+    bends = interpolate.CubicSpline(knots, np.eye(len(knots)), bc_type="natural")(knots, 2)
     widths = np.diff(knots)
     hats = np.diag((np.append(widths, 0) + np.append(0, widths)) / 3)
     hats += np.diag(widths / 6, 1) + np.diag(widths / 6, -1)

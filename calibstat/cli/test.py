@@ -114,9 +114,8 @@ def run(arguments: argparse.Namespace) -> None:
         records = ask(sample, questions, *asked, by_panel=measure.estimator is None)
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
-    show(
-        arguments.format, [record.to_dict() | cost_of(record.question, costs) for record in records], text + tell(costs)
-    )
+    records_with_costs = (record.to_dict() | cost_of(record.question, costs) for record in records)
+    show(arguments.format, records_with_costs, text + tell(costs))
     write_reliability(arguments, sample, drawn_through)
 
 

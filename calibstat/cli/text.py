@@ -69,9 +69,9 @@ def each_beside(name: str, texts: Iterable[str]) -> list[str]:
 
 
 def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = ()) -> None:
-    """Print a result as JSON or as text, or its rows as CSV."""
+    """Print a result as JSON or as text, or its rows as CSV; records of a generator are made for JSON alone."""
     if form == "json":
-        print(json.dumps(plain(record), indent=2, allow_nan=False))
+        print(json.dumps(plain(list(record) if isinstance(record, Iterator) else record), indent=2, allow_nan=False))
     elif form == "csv":
         writer = csv.DictWriter(
             sys.stdout, list(dict.fromkeys(key for row in rows for key in row)), lineterminator="\n"

@@ -1,13 +1,10 @@
-"""Reads frames, files, classifiers and confidences into the arguments of `examine`."""
+"""Reads files into the arguments of `examine`."""
 
 from __future__ import annotations
 
-import bz2
 import csv
-import gzip
 import importlib.util
 import io
-import lzma
 import math
 import os
 import re
@@ -23,10 +20,9 @@ from typing import Any
 import numpy as np
 
 from calibstat._files import Interrupts
-from calibstat._text import MOST_OF_A_LINE, counted, shown, unguarded
+from calibstat._text import MOST_OF_A_LINE, shown, unguarded
 from calibstat.data._line_counts import LONGEST, TOO_LONG, CountedLines
 from calibstat.data.arrays import Array
-from calibstat.data.columns import as_array, column
 from calibstat.data.frames import Selection, arguments_from, frame_names, select
 
 # Files that hold columns; only the columns asked for are read.
@@ -156,8 +152,10 @@ def read_stream(stream: Any, choose: Choose) -> dict[str, Any]:
         raise ValueError(TOO_LONG.format(number))
     names, delimiter = header(line.decode("utf-8-sig"))
     chosen = choose(names)
-    rows = CountedLines(stream, delimiter, len(names), number + 1, rest + b"\r" * (ended != first) if rest else b"")
-    taken = _body(rows, names, delimiter, chosen)
+    start, more = rest + b"\r" * (ended != first) if rest else b"", stream.read(_MOST_PLAIN)
+    rows = CountedLines(stream, delimiter, len(names), number + 1, start + more)
+    plain = None if len(more) == _MOST_PLAIN or "pandas" in sys.modules else start + more
+    taken = _body(rows, names, delimiter, chosen, plain)
     if rows.counter.short:
         warnings.warn(rows.counter.short, stacklevel=2)
     return taken
@@ -175,12 +173,55 @@ def _fields(line: str, delimiter: str) -> list[str]:
     return [unguarded(field.strip()) for field in fields]
 
 
-def _body(rows: CountedLines, names: list[str], delimiter: str, chosen: Selection) -> dict[str, Any]:
+def _body(
+    rows: CountedLines, names: list[str], delimiter: str, chosen: Selection, plain: bytes | None
+) -> dict[str, Any]:
+    """Read the chosen columns; `plain` is the whole text where pandas may not be needed."""
     positions = {name: names.index(name) for name in chosen.names}
-    missing: dict[Any, list[str]] = dict.fromkeys(positions.values(), MISSING_VALUES)
+    used, missing = list(positions.values()), dict.fromkeys(positions.values(), MISSING_VALUES)
     missing[positions[chosen.y_true]] = MISSING_LABELS
-    frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=list(positions.values()), na=missing)
+    frame = None if plain is None else _plain_columns(plain, delimiter, len(names), used)
+    if frame is None:
+        frame = _table(rows, sep=delimiter, names=list(range(len(names))), usecols=used, na=missing)
     return arguments_from({name: _without_guards(frame[position]) for name, position in positions.items()}, chosen)
+
+
+# Up to so many bytes of text are read without pandas, whose import takes longer, if there is nothing unusual in them.
+_MOST_PLAIN = 1 << 20
+_UNUSUAL = re.compile(rb'["\s\x00-\x1f\x7f]')
+_MEANINGFUL = {each.lower() for each in MISSING_VALUES} | {
+    f"{sign}{word}" for sign in ("", "+", "-") for word in ("true", "false", "inf", "infinity", "nan")
+}
+
+
+def _plain_columns(text: bytes, delimiter: str, n_columns: int, used: list[int]) -> dict[int, Array] | None:
+    """Return the `used` columns as pandas reads them, or None if a line or a column is unusual."""
+    usual = text.replace(b"\r\n", b"\n")
+    if _UNUSUAL.search(usual.replace(b"\n", b"").replace(delimiter.encode(), b"")):
+        return None
+    try:
+        lines = [line.split(delimiter) for line in usual.removesuffix(b"\n").decode().split("\n")]
+        columns = list(zip(*lines, strict=True))
+        if len(columns) != n_columns:
+            return None
+        return {position: _plain_values(columns[position]) for position in used}
+    except ValueError:  # lines of different lengths, and texts that are neither numbers nor words
+        return None
+
+
+def _plain_values(texts: tuple[str, ...]) -> Array:
+    """Return integers, numbers or texts; a ValueError if any of them may mean something else."""
+    characters = set("".join(texts))
+    if not characters <= set("0123456789+-.eE"):
+        if not _MEANINGFUL.isdisjoint({text.lower() for text in set(texts)}):
+            raise ValueError("a truth value, an infinite number, or nothing")
+        return np.array(texts, dtype=object)
+    if "+" in characters or any(len(text) > _DIGITS and text.lstrip("-").isdigit() for text in texts):
+        raise ValueError("an integer that pandas may read as something else")
+    return np.array(list(map(int if characters.isdisjoint(".eE") else float, texts)))
+
+
+_DIGITS = 18  # integers with as many are below 2^63
 
 
 def _without_guards(values: Any) -> Any:
@@ -300,51 +341,6 @@ def _ours(error: Exception) -> bool:
     return type(error) in (ValueError, TypeError, ModuleNotFoundError) and "pickle" not in str(error)
 
 
-def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:
-    """Predict rows X with a fitted classifier, whose ``classes_`` label the columns; raise if it cannot do so."""
-    name = type(estimator).__name__
-    wrap = f"sklearn.calibration.CalibratedClassifierCV({name}(...)) gives probabilities once fitted"
-    if not hasattr(estimator, "predict_proba"):
-        raise TypeError(f"{name} has no predict_proba: {wrap}")
-    if not hasattr(estimator, "classes_"):
-        raise ValueError(f"{name} has no classes_: fit it first; for a model that never has them, {wrap}")
-    y_prob = _predicted(estimator, X)
-    if isinstance(y_prob, list):
-        raise ValueError(f"{name} predicts {len(y_prob)} outputs: pass one of them as Sample(y_true, y_prob)")
-    return {"y_prob": y_prob, "labels": np.asarray(estimator.classes_).tolist()}
-
-
-def _predicted(estimator: Any, X: Any) -> Any:
-    try:
-        return estimator.predict_proba(X)
-    except Exception as error:
-        # scikit-learn's own exception, recognised by name, so that scikit-learn need not be imported.
-        if type(error).__name__ != "NotFittedError":
-            raise
-        raise ValueError(f"{type(estimator).__name__} is not fitted: call its fit first") from error
-
-
-def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
-    """Take `correct` (n,), each 0 or 1, as the labels, and the confidences (n,) in [0, 1] as their probabilities."""
-    levels = as_array("confidence", confidence)
-    if levels.ndim != 1:
-        raise ValueError(
-            f"confidence has shape {levels.shape}, but one value for each row is expected: pass all probabilities "
-            "as Sample(y_true, y_prob), and look through TopLabel()"
-        )
-    found = column("correct", correct)
-    if found.names is not None:
-        raise ValueError("correct holds text, but booleans, or 0 and 1, are expected: pass predicted == y_true")
-    present = found.values[~np.isnan(found.values)] if found.values.dtype.kind == "f" else found.values
-    if not np.logical_or(present == 0, present == 1).all():
-        raise ValueError("correct holds other values than 0 and 1: pass booleans, such as predicted == y_true")
-    if len(found.values) != len(levels):
-        raise ValueError(
-            f"correct has {counted(len(found.values), 'row')} and confidence has {len(levels)}: pass one of each"
-        )
-    return {"y_true": correct, "y_prob": levels, "labels": (False, True)}
-
-
 def opened(path: Path) -> Any:
     """Open a file of bytes, decompressed if its suffix says so."""
     return OPENERS[path.suffix.lower()](path) if path.suffix.lower() in OPENERS else path.open("rb")
@@ -367,9 +363,9 @@ def _zipped(path: Path) -> Iterator[Any]:
 
 
 OPENERS: dict[str, Callable[[Path], Any]] = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+    ".gz": lambda path: import_module("gzip").open(path),
+    ".bz2": lambda path: import_module("bz2").open(path),
+    ".xz": lambda path: import_module("lzma").open(path),
     ".zst": _zstandard,
     ".zip": _zipped,
 }

@@ -1,4 +1,4 @@
-"""Columns of a data frame, by name, as the arguments of a sample."""
+"""Columns of a data frame, by name, a classifier, or confidences, as the arguments of a sample."""
 
 from __future__ import annotations
 
@@ -173,3 +173,48 @@ def _refuse_text(called: str, items: list[Any]) -> None:
     if texts:
         row, item = next((each for each in texts if not is_number(each[1])), texts[0])
         raise ValueError(f"{called} holds the text {item!r} in row {row} (rows count from 0): pass numbers")
+
+
+def estimator_arguments(estimator: Any, X: Any) -> dict[str, Any]:
+    """Predict rows X with a fitted classifier, whose ``classes_`` label the columns; raise if it cannot do so."""
+    name = type(estimator).__name__
+    wrap = f"sklearn.calibration.CalibratedClassifierCV({name}(...)) gives probabilities once fitted"
+    if not hasattr(estimator, "predict_proba"):
+        raise TypeError(f"{name} has no predict_proba: {wrap}")
+    if not hasattr(estimator, "classes_"):
+        raise ValueError(f"{name} has no classes_: fit it first; for a model that never has them, {wrap}")
+    y_prob = _predicted(estimator, X)
+    if isinstance(y_prob, list):
+        raise ValueError(f"{name} predicts {len(y_prob)} outputs: pass one of them as Sample(y_true, y_prob)")
+    return {"y_prob": y_prob, "labels": np.asarray(estimator.classes_).tolist()}
+
+
+def _predicted(estimator: Any, X: Any) -> Any:
+    try:
+        return estimator.predict_proba(X)
+    except Exception as error:
+        # scikit-learn's own exception, recognised by name, so that scikit-learn need not be imported.
+        if type(error).__name__ != "NotFittedError":
+            raise
+        raise ValueError(f"{type(estimator).__name__} is not fitted: call its fit first") from error
+
+
+def confidence_arguments(correct: Any, confidence: Any) -> dict[str, Any]:
+    """Take `correct` (n,), each 0 or 1, as the labels, and the confidences (n,) in [0, 1] as their probabilities."""
+    levels = as_array("confidence", confidence)
+    if levels.ndim != 1:
+        raise ValueError(
+            f"confidence has shape {levels.shape}, but one value for each row is expected: pass all probabilities "
+            "as Sample(y_true, y_prob), and look through TopLabel()"
+        )
+    found = column("correct", correct)
+    if found.names is not None:
+        raise ValueError("correct holds text, but booleans, or 0 and 1, are expected: pass predicted == y_true")
+    present = found.values[~np.isnan(found.values)] if found.values.dtype.kind == "f" else found.values
+    if not np.logical_or(present == 0, present == 1).all():
+        raise ValueError("correct holds other values than 0 and 1: pass booleans, such as predicted == y_true")
+    if len(found.values) != len(levels):
+        raise ValueError(
+            f"correct has {counted(len(found.values), 'row')} and confidence has {len(levels)}: pass one of each"
+        )
+    return {"y_true": correct, "y_prob": levels, "labels": (False, True)}

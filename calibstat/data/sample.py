@@ -13,8 +13,7 @@ import numpy as np
 from calibstat._text import safe
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, effective_rows
 from calibstat.data.checks import examine, locked
-from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments
-from calibstat.data.frames import frame_arguments
+from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
 from calibstat.data.rounding import SAME
 
 
@@ -171,6 +170,8 @@ class Sample:
         ValueError
             If the file cannot be read or a column is missing; the message lists the columns that are there.
         """
+        from calibstat.data.files import file_arguments  # readers of text and archives, which arrays do not need
+
         taken = file_arguments(path, y_true=y_true, y_prob=y_prob, variables=variables, sample_weight=sample_weight)
         return cls._examined(**taken, labels=labels, nan_policy=nan_policy, prevalence=prevalence)
 

@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, TypeAlias, final
 
 import numpy as np
-from scipy.special import chdtrc, gammainc, gammaincc, gammainccinv, gammaincinv, kolmogorov, log_ndtr, ndtr, ndtri
 
+from calibstat._lazy import special
 from calibstat.data.arrays import Floats
 
 # Below this skewness the Pearson law equals the normal law up to digits that do not matter.
@@ -43,10 +43,10 @@ def normal_law(scale: float, *, two_sided: bool) -> LargeSampleLaw:
         z = _over(abs(value) if two_sided else value, scale)
         if not scale > 0:
             return 1.0 if z <= 0 else 0.0
-        return float(2 * ndtr(-z) if two_sided else ndtr(-z))
+        return float(2 * special.ndtr(-z) if two_sided else special.ndtr(-z))
 
     name = "normal, two-sided" if two_sided else "normal, one-sided"
-    return LargeSampleLaw(name, survival, lambda q: scale * float(ndtri(q)), 0.0)
+    return LargeSampleLaw(name, survival, lambda q: scale * float(special.ndtri(q)), 0.0)
 
 
 def chi_square_law(freedom: int) -> LargeSampleLaw:
@@ -55,10 +55,10 @@ def chi_square_law(freedom: int) -> LargeSampleLaw:
     def survival(value: float) -> float:
         if not freedom:
             return 1.0 if value <= 0 else 0.0
-        return float(chdtrc(freedom, max(value, 0.0)))
+        return float(special.chdtrc(freedom, max(value, 0.0)))
 
     def quantile(q: float) -> float:
-        return 2 * float(gammaincinv(freedom / 2, q)) if freedom else 0.0
+        return 2 * float(special.gammaincinv(freedom / 2, q)) if freedom else 0.0
 
     words = f"chi-square with {freedom} degree{'' if freedom == 1 else 's'} of freedom"
     return LargeSampleLaw(words, survival, quantile, float(freedom))
@@ -93,7 +93,9 @@ def pearson_law(variance: float, third_cumulant: float, error: float = 0.0) -> L
         normal = normal_law(scale, two_sided=False)
         return LargeSampleLaw(name, normal.survival, normal.quantile, 0.0, moved)
     shape, unit = 4 / skewness**2, scale * skewness / 2
-    above, inverse = (gammaincc, gammaincinv) if skewness > 0 else (gammainc, gammainccinv)
+    above, inverse = (
+        (special.gammaincc, special.gammaincinv) if skewness > 0 else (special.gammainc, special.gammainccinv)
+    )
 
     def survival(value: float) -> float:
         return float(above(shape, max(shape + value / unit, 0.0)))
@@ -120,7 +122,7 @@ def saddlepoint_law(name: str, cumulants: Cumulants, reach: tuple[float, float])
         value, slope, bend = cumulants(t)
         w = float(np.copysign(np.sqrt(max(2 * (t * slope - value), 0.0)), t))
         u = t * float(np.sqrt(bend))
-        return float(ndtr(-(w + np.log(u / w) / w))) if u / w > 0 else float(t < 0)
+        return float(special.ndtr(-(w + np.log(u / w) / w))) if u / w > 0 else float(t < 0)
 
     def solved(below: Callable[[float], bool]) -> float:
         low, high = reach
@@ -196,7 +198,7 @@ def kuiper_sf(x: float | Floats) -> Floats:
     return _of_series(
         x,
         lambda near: (8 / near**2 + 2 / half) * np.exp(-2 * half / near**2),
-        lambda far: 8 * (-1.0) ** (k - 1) * k * ndtr(-k * far),
+        lambda far: 8 * (-1.0) ** (k - 1) * k * special.ndtr(-k * far),
     )
 
 
@@ -229,7 +231,7 @@ def kolmogorov_smirnov_sf(x: float | Floats) -> Floats:
     return _of_series(
         x,
         lambda near: 4 / np.pi * sign / odd * np.exp(-(odd**2) * np.pi**2 / (8 * near**2)),
-        lambda far: 4 * sign * ndtr(-odd * far),
+        lambda far: 4 * sign * special.ndtr(-odd * far),
     )
 
 
@@ -237,12 +239,12 @@ def log_bridge_sf(x: Floats) -> Floats:
     """Return the logarithm of P(max |B| > x) for a Brownian bridge B (Kolmogorov 1933), without underflow."""
     far = np.maximum(x, 1.0)
     tail = np.log(2) - 2 * far**2 + np.log1p(-np.exp(-6 * far**2) + np.exp(-16 * far**2))
-    return np.where(x < 1.0, np.log(kolmogorov(np.minimum(x, 1.0))), tail)
+    return np.where(x < 1.0, np.log(special.kolmogorov(np.minimum(x, 1.0))), tail)
 
 
 def log_two_sided(z: Floats) -> Floats:
     """Return the logarithm of P(|Z| > |z|) for a standard normal Z, without underflow."""
-    return np.log(2) + log_ndtr(-np.abs(z))
+    return np.log(2) + special.log_ndtr(-np.abs(z))
 
 
 def _of_series(x: float | Floats, near: Callable[[Floats], Floats], far: Callable[[Floats], Floats]) -> Floats:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
-from scipy.special import lambertw
 
+from calibstat._lazy import special
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
@@ -211,7 +211,7 @@ class ScoreExcess(Estimator):
         """
         if self.score == "brier":
             return -(n_classes - 1) / (2 * n_classes), 2.0
-        return -float(lambertw((n_classes - 1) / math.e).real), -math.log(SMALLEST_PROBABILITY)
+        return -float(special.lambertw((n_classes - 1) / math.e).real), -math.log(SMALLEST_PROBABILITY)
 
     def __post_init__(self) -> None:
         if self.score not in ("brier", "log"):

@@ -13,8 +13,8 @@ from functools import partial
 from typing import ClassVar, Self, TypeAlias, final
 
 import numpy as np
-from scipy.special import chdtrc
 
+from calibstat._lazy import special
 from calibstat.binnings.base import borders, first_of_ties
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import without_defaults
@@ -528,7 +528,7 @@ class _BridgeEvaluator(Evaluator):
     def present(self, value: Floats) -> BridgeComponents:
         z = _standardise(value[:2], self.fixed[1])
         parts = np.exp([log_two_sided(z[0]), log_bridge_sf(z[1])])
-        return BridgeComponents(*map(float, [*value, *z, *parts, chdtrc(4, value[2])]))
+        return BridgeComponents(*map(float, [*value, *z, *parts, special.chdtrc(4, value[2])]))
 
     def _clock_and_scale(self, weights: Array | None) -> tuple[Floats, Floats]:
         mass = self.ordered.weights(weights)

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betaincinv, rel_entr
 
+from calibstat._lazy import optimize, special
 from calibstat._text import counted
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
@@ -132,7 +131,7 @@ def clopper_pearson(n: Ints, events: Ints, tail: float) -> Floats:
     """Return lower bounds of the mean chance of n rows with these events; each misses with probability `tail`."""
     bounds = np.zeros(n.shape)
     some = events > 0
-    bounds[some] = betaincinv(events[some], n[some] - events[some] + 1, tail)
+    bounds[some] = special.betaincinv(events[some], n[some] - events[some] + 1, tail)
     return bounds
 
 
@@ -160,10 +159,10 @@ def _chernoff(mean: float, side: float, budget: float) -> float:
     """Return the chance farthest from a mean towards 0 or 1 whose divergence from it is within the budget."""
 
     def left(chance: float) -> float:
-        return float(rel_entr(mean, chance) + rel_entr(1 - mean, 1 - chance)) - budget
+        return float(special.rel_entr(mean, chance) + special.rel_entr(1 - mean, 1 - chance)) - budget
 
     end = abs(side - ROUNDING)
-    return side if left(end) <= 0 else float(brentq(left, *sorted((mean, end))))
+    return side if left(end) <= 0 else float(optimize.brentq(left, *sorted((mean, end))))
 
 
 def most_variable(low: Floats, high: Floats) -> Floats:

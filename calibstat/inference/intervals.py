@@ -10,6 +10,7 @@ from typing import NamedTuple, final
 
 import numpy as np
 
+from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import Floats
 from calibstat.data.rounding import rounded_up
@@ -164,9 +165,7 @@ def _quantile(noise: Floats, level: float) -> float:
 
 def student_quantile(freedom: float, level: float) -> float:
     """Return the quantile of Student's law, or of the normal law where the degrees of freedom are infinite."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(freedom, level))
+    return float(special.stdtrit(freedom, level))
 
 
 @final
@@ -202,9 +201,8 @@ class NormalInterval(Interval):
         distance = margin - self.value
         if self.standard_error == 0:
             return float(distance < 0)
-        from scipy.special import stdtr
 
-        return float(stdtr(self.freedom, -distance / self.standard_error))
+        return float(special.stdtr(self.freedom, -distance / self.standard_error))
 
     def _moved(self, z: float) -> float:
         """Move the value by z standard errors; inside its range, on the logit or logarithm."""
@@ -273,6 +271,4 @@ def normal_pvalue(difference: float, error: float, size: float, freedom: float =
 
     With few degrees of `freedom` behind the standard error the law is Student's.
     """
-    from scipy.special import stdtr  # takes twice as long to import as numpy, and a test alone does not need it
-
-    return 2 * float(stdtr(freedom, -abs(standardized(difference, error, size))))
+    return 2 * float(special.stdtr(freedom, -abs(standardized(difference, error, size))))

@@ -274,8 +274,6 @@ class CalibrationTest(Result):
         Probability under the null of a value at least as extreme; with a `panel` that of the panel.
     null_distribution : NullDistribution
         The distribution of the statistic under the null; where replicates were drawn, with its ``samples`` (R,).
-    pvalue_interval : (float, float)
-        99 % interval for the p-value of infinitely many resamples; if it was computed and not drawn, rigorous bounds.
     hypothesis : str
         Which null was tested.
     null : Null
@@ -302,7 +300,6 @@ class CalibrationTest(Result):
     statistic: float
     pvalue: float
     null_distribution: NullDistribution
-    pvalue_interval: tuple[float, float]
     hypothesis: str
     null: Null
     question: Inquiry
@@ -315,6 +312,11 @@ class CalibrationTest(Result):
 
     def __iter__(self) -> Iterator[float]:
         return iter((self.statistic, self.pvalue))
+
+    @property
+    def pvalue_interval(self) -> tuple[float, float]:
+        """99 % interval for the p-value of infinitely many resamples; if it was computed, rigorous bounds."""
+        return self.panel.pvalue_interval if self.panel else self.null_distribution.pvalue_interval(self.statistic)
 
     @property
     def null_mean(self) -> float:

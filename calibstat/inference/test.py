@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
@@ -123,14 +124,12 @@ many rows.
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
     generator = stream_of(rng, estimator)
     null, distribution = _distribution(null, core, seen, generator, evaluator)
-    interval = distribution.pvalue_interval(value)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
         null_distribution=distribution,
-        pvalue_interval=interval,
         hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions)) + note,
         null=null,
         question=with_counts(question, seen, offers, null.groups),
@@ -138,7 +137,7 @@ many rows.
         remark="" if remark is None else remark(seen.outcomes),
         standardized=None if scale is None else value / scale,
         notes=notes
-        + undecided_note(null, interval, level)
+        + undecided_note(null, distribution, value, level)
         + ((distribution.pooled.note,) if distribution.pooled else ())
         + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
@@ -186,7 +185,7 @@ def recommended_test(
         return calibration_test(sample, size, **sized, **drawn)
     panel = omnibus_test(sample, **asked, **drawn)
     found = calibration_test(sample, size, **sized)
-    of_panel: dict[str, Any] = picked(panel, "pvalue pvalue_interval hypothesis")
+    of_panel: dict[str, Any] = picked(panel, "pvalue hypothesis")
     return replace(found, **of_panel, panel=panel, notes=found.notes + panel.notes)
 
 
@@ -221,9 +220,16 @@ def exact_law(core: Estimator, seen: Sample, evaluator: Evaluator) -> ExactNull 
         return None
 
 
-def undecided_note(null: Null, interval: tuple[float, float], level: float) -> tuple[str, ...]:
+def undecided_note(null: Null, distribution: NullDistribution, value: float, level: float) -> tuple[str, ...]:
     """Say what decides on which side of the level a p-value of redrawn labels is, where its interval contains it."""
-    if not isinstance(null, Consistency) or null.resample_predictions or not interval[0] < level < interval[1]:
+    if not isinstance(null, Consistency) or null.resample_predictions:
+        return ()
+    # By Hoeffding (1963) no interval reaches farther; the p-value itself is at most one draw away from the share.
+    reach = math.sqrt(math.log(2 / _MISSED) / (2 * null.n_resamples)) + 1 / null.n_resamples
+    if abs(distribution.pvalue(value) - level) > reach:
+        return ()
+    low, high = distribution.pvalue_interval(value, 1 - _MISSED)
+    if not low < level < high:
         return ()
     often = f"draws until {DECIDING} values are as extreme as the data, at most {MOST_DRAWS} times"
     known = f"the Monte Carlo interval of the p-value contains {percent(level)}"
@@ -232,6 +238,8 @@ def undecided_note(null: Null, interval: tuple[float, float], level: float) -> t
 
 # So many exceedances give a p-value with a standard error of 3 %.
 DECIDING, MOST_DRAWS = 1000, 99_999
+# The interval that decides misses so often.
+_MISSED = 0.01
 
 # The noise is drawn from the rows themselves: with fewer of an outcome it may not show.
 ENOUGH_EVENTS = 10

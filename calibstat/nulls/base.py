@@ -10,6 +10,7 @@ from typing import Any, ClassVar, TypeVar, final
 
 import numpy as np
 
+from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats
 from calibstat.data.parameters import HasParameters
@@ -208,11 +209,9 @@ class EmpiricalNull(NullDistribution):
 
     def pvalue_interval(self, value: float, confidence_level: float = 0.99) -> tuple[float, float]:
         """Return the Clopper-Pearson interval of the exceedance probability."""
-        from scipy.special import betaincinv
-
         count, n_resamples, tail = self.exceedances(value), len(self.samples), (1 - confidence_level) / 2
-        low = float(betaincinv(count, n_resamples - count + 1, tail)) if count > 0 else 0.0
-        high = float(betaincinv(count + 1, n_resamples - count, 1 - tail)) if count < n_resamples else 1.0
+        low = float(special.betaincinv(count, n_resamples - count + 1, tail)) if count > 0 else 0.0
+        high = float(special.betaincinv(count + 1, n_resamples - count, 1 - tail)) if count < n_resamples else 1.0
         return low, high
 
     def quantile(self, q: float) -> Floats:

@@ -26,8 +26,8 @@ from sklearn.svm import LinearSVC
 
 from calibstat.data import _line_counts as line_counts
 from calibstat.data import files
-from calibstat.data.files import confidence_arguments, estimator_arguments, file_arguments, read_stream
-from calibstat.data.frames import frame_arguments, select
+from calibstat.data.files import file_arguments, read_stream
+from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments, select
 from calibstat.data.sample import Sample
 
 COLUMNS = {
