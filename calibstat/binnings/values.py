@@ -8,7 +8,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat.binnings.base import Binning, Cells, Moves, first_of_ties, occupied
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import Floats, Ints, increasing_order
 from calibstat.data.parameters import NotNegative
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import Predictions
@@ -61,7 +61,7 @@ class UniqueValues(Binning):
 
 def _pool(values: Floats, tolerance: float) -> Ints:
     """Number the groups of equal values, from small to large."""
-    order = np.argsort(values, kind="stable")
+    order = increasing_order(values)
     starts = first_of_ties(values[order], tolerance)
     index = np.empty(len(values), dtype=np.intp)
     index[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))

@@ -58,6 +58,33 @@ def as_generator(rng: RNG) -> np.random.Generator:
     )
 
 
+# With fewer rows numpy sorts faster.
+_ROWS_FOR_RADIX = 2000
+
+
+def increasing_order(values: Floats) -> Ints:
+    """Return ``np.argsort(values, kind="stable")`` of numbers (n,), two to five times as fast for many.
+
+    Their places in the range are sorted first, as numbers of four bytes; a merge sort then takes hardly more than one
+    pass over what is nearly in order.
+    """
+    if len(values) >= _ROWS_FOR_RADIX:
+        low = values.min()
+        with np.errstate(all="ignore"):
+            scale = (2**32 - 1) / (values.max() - low)
+        if 0 < scale < np.inf:
+            order = order_of_bytes(((values - low) * scale).astype(np.uint32))
+            return order[np.argsort(values[order], kind="stable")]
+    return np.argsort(values, kind="stable")
+
+
+def order_of_bytes(numbers: Array) -> Ints:
+    """Return the stable order of whole numbers (n,) of four bytes: two at a time, which numpy sorts by counting."""
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    upper = (numbers >> 16).astype(np.uint16)
+    return order[np.argsort(upper[order], kind="stable")] if upper.any() else order
+
+
 def effective_rows(weights: Array) -> float:
     """Return how many equally weighted rows would be as good as rows of these weights (n,) (Kish 1965).
 

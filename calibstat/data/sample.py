@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from calibstat._text import safe
-from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, effective_rows
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, effective_rows, increasing_order
 from calibstat.data.checks import examine, locked
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
 from calibstat.data.rounding import SAME
@@ -402,7 +402,7 @@ class Predictions:
     @cached_property
     def order(self) -> Ints:
         """(n,) the rows in increasing order of the one conditioned column."""
-        return np.argsort(self.conditioned[:, 0], kind="stable")
+        return increasing_order(np.ascontiguousarray(self.conditioned[:, 0]))
 
     def conditioning_on(self, given: GivenNames) -> Predictions:
         """Return the same predictions, conditioned on other columns."""

@@ -80,8 +80,7 @@ def redraw_labels(
         return replicate(evaluator, draw, n_resamples, n, rng, offers.batch_size)
     if plan.predictions.n_classes == 2:
         law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
-        counts = replicate(lambda events: events[..., None], law.draw, n_resamples, n_cells, rng)
-        return from_tally(counts)
+        return replicate(lambda events: from_tally(events[..., None]), law.draw, n_resamples, n_cells, rng)
     labels = LabelLaw(plan.predictions.chances)
     return replicate(lambda each: from_tally(plan(each).outcome), labels.draw, n_resamples, len(plan.predictions), rng)
 

@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
 _NEGLIGIBLE = 37.0
@@ -25,6 +25,7 @@ class CellCounts:
     """The law of the number of events in each cell, from the chances (n,) of rows; cells are independent."""
 
     def __init__(self, chances: Floats, cells: Cells) -> None:
+        chances = np.ascontiguousarray(chances)
         variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
         found = rare_laws(chances, cells, variance)
         if cells.size >= _MANY_CELLS:
@@ -62,7 +63,7 @@ def _rows_of(wanted: Bools, chances: Floats, cells: Cells) -> tuple[Floats, Cell
 
 
 # Steps of the guide of one cell; most uniforms then lie in a step in which no count begins.
-_STEPS_OF_A_GUIDE = 1024
+_STEPS_OF_A_GUIDE = 256
 
 
 @final
@@ -70,8 +71,8 @@ _STEPS_OF_A_GUIDE = 1024
 class Guide:
     """Inverts several cumulative distributions (L of them) by a table of equal steps of uniforms (Chen & Asau 1974).
 
-    `first` and `last` (L * steps,) are the smallest and the largest count that uniforms of a step may mean, and
-    `cumulative` has the cumulative masses of all cells, those of a cell from `begin` (L,) on.
+    `first` (L * steps,) is the smallest count c that uniforms of a step may mean, or -1 - c if there are several, up to
+    `last`; `cumulative` has the cumulative masses of all cells, those of a cell from `begin` (L,) on.
     """
 
     first: Array
@@ -84,22 +85,30 @@ class Guide:
         """Compute the tables from masses (m,) of each cell."""
         lengths = np.array([len(masses) for masses in laws])
         begin = np.cumsum(lengths) - lengths
-        cumulative = np.concatenate([np.cumsum(masses) for masses in laws])
+        cumulative = np.concatenate([masses.cumsum() for masses in laws])
         cumulative /= np.repeat(cumulative[begin + lengths - 1], lengths)
         # a count begins where the one before it ends; the last ends at one, which no uniform reaches
         step = (cumulative * _STEPS_OF_A_GUIDE).astype(np.intp)
         step += np.repeat(np.arange(len(laws)) * _STEPS_OF_A_GUIDE, lengths)
         begins = np.bincount(step[cumulative < 1], minlength=len(laws) * _STEPS_OF_A_GUIDE)
         last = np.cumsum(begins.reshape(len(laws), -1), axis=1, dtype=np.int32).ravel()
-        return cls(last - begins.astype(np.int32), last, cumulative, begin)
+        first = last - begins.astype(np.int32)
+        return cls(np.where(begins > 0, -1 - first, first), last, cumulative, begin)
 
     def find(self, uniforms: Floats) -> Ints:
         """Return how many cumulative masses each uniform (R, L) reaches: (R, L)."""
+        found = np.empty(uniforms.shape, dtype=np.intp)
+        size = max(1, ROWS_IN_CACHE // max(1, len(self.begin)))
+        for start in range(0, len(uniforms), size):
+            found[start : start + size] = self._find(uniforms[start : start + size])
+        return found
+
+    def _find(self, uniforms: Floats) -> Array:
         step = (uniforms * _STEPS_OF_A_GUIDE).astype(np.int32)
         step += np.arange(len(self.begin), dtype=np.int32) * _STEPS_OF_A_GUIDE
-        found, last = self.first.take(step).ravel(), self.last.take(step).ravel()
-        places, sought = np.flatnonzero(found != last), uniforms.ravel()
-        low, high = found[places], last[places]
+        found = self.first.take(step).ravel()
+        places, sought = np.flatnonzero(found < 0), uniforms.ravel()
+        low, high = -1 - found[places], self.last.take(step.ravel()[places])
         begin = self.begin.take(places % len(self.begin))
         while len(places):  # bisection, of mostly two counts
             middle = (low + high) >> 1
@@ -132,7 +141,8 @@ def _add_narrow_laws(found: list[tuple[int, Floats] | None], chances: Floats, ce
     error = (np.abs(moments[:, 2]) ** 0.5 * slope) ** 2.5 / 5 * np.exp(-variance * chord / 2)
     narrow = np.flatnonzero((error.max(axis=0) <= _LEFT_OUT) & [law is None for law in found])
     first, last = _windows(mean * count, variance, count)
-    lengths = np.array([fast_length(width) for width in (last - first + 1).tolist()])
+    widths, place = np.unique(last - first + 1, return_inverse=True)
+    lengths = np.array([fast_length(width) for width in widths.tolist()])[place]
     for length in np.unique(lengths[narrow]):
         some = narrow[lengths[narrow] == length]
         points = PooledRows(mean[some, None], count[some, None], moments[some, None])

@@ -6,11 +6,11 @@ of events of each cell from its exact law, at once. Which estimators know how to
 by `Estimator.takes_counts`: a family does if its members do.
 
 What pooling changes. Values are those of cells, data and draws alike, so that a test is exact for the statistic of the
-pooled rows. That of all rows differs by little: a cell holds at most 2 / `CELLS` of the rows and of the variance of
-events (but for ties, which stay together), so that predictions move by less than 1 / `CELLS` of their range on average,
-and a walk of residuals, which is read at the ends of cells only, misses of each of its extremes about
-0.58 / sqrt(L) standard deviations of the mean residual, for L cells (Siegmund 1985). Where there are no more different
-predictions than cells, a cell holds one, and nothing is changed.
+pooled rows. That of all rows differs by little: of L cells (256 up to 100 000 rows, 1024 from 400 000 on) none holds
+more than 2 / L of the rows and of the variance of events, but for ties, which stay together. So predictions move by
+less than 1 / L of their range on average, and a walk of residuals, which is read at the ends of cells only, misses of
+each of its extremes about 0.58 / sqrt(L) standard deviations of the mean residual (Siegmund 1985). Where there are no
+more different predictions than cells, a cell holds one, and nothing is changed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,15 @@ from calibstat.data.sample import Predictions
 from calibstat.estimators.base import NUMBERS_IN_A_SMALL_BATCH, Capabilities, Estimator, Evaluator, in_batches
 from calibstat.estimators.tally import TallyPlan
 
-# With fewer rows than this nothing is pooled. Pooled rows are at most so many.
+# With fewer rows than this nothing is pooled.
 ROWS = 20_000
-CELLS = 512
+# One cell for so many rows, but at least and at most so many cells.
+_ROWS_IN_A_CELL, _FEWEST, _MOST = 400, 256, 1024
+
+
+def most_cells(n: int) -> int:
+    """Return how many cells there are for n different predictions."""
+    return min(max(n // _ROWS_IN_A_CELL, _FEWEST), _MOST)
 
 
 def pool_rows(estimator: Estimator, predictions: Predictions) -> PooledEvaluator | None:
@@ -51,10 +57,11 @@ class PooledEvaluator(Evaluator):
 
     def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
         order = predictions.order
-        column = predictions.conditioned[order, 0]
+        column = predictions.column(predictions.keys[0]).values[order]
         ties = first_of_ties(column)
-        self.exact = len(ties) <= CELLS
-        starts = ties if self.exact else _joined(ties, predictions.chances[order, 1])
+        most = most_cells(len(order))
+        self.exact = len(ties) <= most
+        starts = ties if self.exact else _joined(ties, predictions.chances[order, 1], most)
         self.counts = np.diff(starts, append=len(order))
         index = np.empty(len(order), dtype=np.intp)
         index[order] = np.repeat(np.arange(len(starts)), self.counts)
@@ -89,21 +96,20 @@ class PooledEvaluator(Evaluator):
         return self.inner(chances)
 
 
-def _joined(ties: Ints, chances: Floats) -> Ints:
+def _joined(ties: Ints, chances: Floats, n_cells: int) -> Ints:
     """Return where each cell begins: the first tie in each equal share of rows and variance, taken by halves."""
-    n = len(chances)
-    share = np.cumsum(chances * (1 - chances))
-    share *= n / (share[-1] or 1.0)
-    share += np.arange(1, n + 1)
-    before = np.append(0.0, share)[ties]
-    cell = (before * (CELLS / share[-1])).astype(np.intp)
-    return ties[np.flatnonzero(np.diff(cell, prepend=-1))]
+    variance = chances * (1 - chances)
+    variance += variance.mean() or 1.0
+    share = variance.cumsum()
+    reached = np.searchsorted(share, np.arange(n_cells) * (share[-1] / n_cells))
+    return ties[np.unique(np.searchsorted(ties, reached).clip(0, len(ties) - 1))]
 
 
 def _pooled(predictions: Predictions, order: Ints, starts: Ints, column: Floats) -> Predictions:
     """Return one row for each cell: the mean of its predictions, its number of rows as its weight."""
     counts = np.diff(starts, append=len(order)).astype(float)
-    rows = np.add.reduceat(predictions.probabilities[order], starts, axis=0) / counts[:, None]
+    rows = np.column_stack([np.add.reduceat(each[order], starts) for each in predictions.probabilities.T])
+    rows /= counts[:, None]
     key = predictions.keys[0]
     variables = {key: Variable(np.add.reduceat(column, starts) / counts)} if isinstance(key, str) else {}
     return replace(predictions, rows=rows, weights=counts, counts=counts, variables=variables)

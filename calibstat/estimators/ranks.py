@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning, first_of_ties
 from calibstat.binnings.values import UniqueValues
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import Array, Floats, Ints, increasing_order, order_of_bytes
 from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -128,7 +128,7 @@ class _TauEvaluator(Evaluator):
     def __init__(self, ties: Ties, predictions: Predictions) -> None:
         self.ties = ties
         self.predictions = predictions
-        self.order = np.argsort(predictions.event, kind="stable")
+        self.order = increasing_order(predictions.event)
         self.starts = first_of_ties(predictions.event[self.order])
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -187,7 +187,7 @@ class _TauEvaluator(Evaluator):
         block, mass, counts = block.cumsum(), mass[self.order], np.zeros(3)
         for bit in range(int(codes.max()).bit_length()):
             group = codes >> (bit + 1)
-            order = _order_of_ranks(group)
+            order = order_of_bytes(group)
             new = np.append(True, np.diff(group[order]) != 0)
             starts = np.flatnonzero(new | np.append(True, np.diff(block[order]) != 0))
             groups = np.flatnonzero(new[starts])
@@ -197,18 +197,11 @@ class _TauEvaluator(Evaluator):
 
 def _ranks(values: Floats) -> Array:
     """Number the distinct values (n,) from small to large."""
-    order = np.argsort(values, kind="stable")
+    order = increasing_order(values)
     starts = first_of_ties(values[order])
     ranks = np.empty(len(values), dtype=np.uint32)
     ranks[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(values)))
     return ranks
-
-
-def _order_of_ranks(ranks: Array) -> Ints:
-    """Return the stable order of whole numbers (n,) of four bytes: two at a time, which numpy sorts by counting."""
-    order = np.argsort(ranks.astype(np.uint16), kind="stable")
-    upper = (ranks >> 16).astype(np.uint16)
-    return order[np.argsort(upper[order], kind="stable")] if upper.any() else order
 
 
 def _sums(values: Floats, starts: Ints) -> Floats:

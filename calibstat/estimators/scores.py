@@ -11,7 +11,7 @@ import numpy as np
 
 from calibstat._text import counted
 from calibstat.binnings.base import first_of_ties
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Array, Floats, increasing_order
 from calibstat.data.parameters import Finite, Tail
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -304,7 +304,7 @@ class AUC(Estimator):
 class _AreaEvaluator(Evaluator):
     def __init__(self, predictions: Predictions) -> None:
         self.predictions = predictions
-        self.order = np.argsort(predictions.event, kind="stable")
+        self.order = increasing_order(predictions.event)
         self.starts = first_of_ties(predictions.event[self.order])
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -738,6 +738,7 @@ class Ordered:
         two_classes(estimator, predictions)
         column = numeric_column(estimator, predictions)
         self.order = predictions.order
+        self.listed = bool((self.order[1:] > self.order[:-1]).all())
         placed = column[self.order]
         self.stops = np.append(first_of_ties(placed), len(placed))
         self.values = placed[self.stops[1:] - 1]
@@ -757,7 +758,7 @@ class Ordered:
         chance = np.clip(self.event, 0.0, 1.0)
         return chance * (1 - chance)
 
-    @property
+    @cached_property
     def scale(self) -> float | None:
         """The standard deviation of the mean residual under calibration; None if it is zero."""
         scale = float(self.standard_deviation(self.weights(None)))
@@ -775,15 +776,17 @@ class Ordered:
     def weights(self, weights: Array | None) -> Floats:
         """Return the sample's weights times further ones (..., n), in order: (..., n) or (n,)."""
         own = np.ones(len(self.order)) if self.own is None else self.own
-        return own if weights is None else own * np.take(weights, self.order, axis=-1)
+        return own if weights is None else own * self.placed(weights)
 
     def happened(self, outcomes: Array) -> Floats:
         """Return the indicator of the event (..., n), or its chance, in order."""
+        return self.placed(outcomes[..., 1] if is_chances(outcomes) else outcomes).astype(float)
+
+    def placed(self, rows: Array) -> Array:
+        """Return a number for each row (..., n) in order."""
         # Not [..., order]: its layout in memory would slow all that follows, and the order of summation would depend on
         # the number of replicates.
-        if is_chances(outcomes):
-            return np.take(outcomes[..., 1], self.order, axis=-1)
-        return np.take(outcomes, self.order, axis=-1).astype(float)
+        return rows if self.listed else np.take(rows, self.order, axis=-1)
 
     def cumulate(self, values: Array) -> Floats:
         """Return the sums of values (..., n), given in order, over the first 0, 1, ..., L blocks: (..., L + 1)."""
@@ -802,7 +805,7 @@ class Ordered:
         residual = self.happened(outcomes)
         residual -= self.event
         if signs is not None:
-            residual = residual * np.take(signs, self.order, axis=-1)
+            residual = residual * self.placed(signs)
         if self.own is None and weights is None:
             walk = self.cumulate(residual)
             walk /= len(residual.T) or np.nan

@@ -41,8 +41,8 @@ class Consistency(Null):
         Whether sums over cells may be drawn directly, at a cost that does not grow with n, for estimators that depend
         on nothing else: exactly, except for the squared residuals of `DebiasedL2` with more than 3000 rows, which are
         normal given the counts of events. With 20 000 rows or more, statistics along one column of two classes are
-        drawn of rows pooled to 512 cells of nearly equal predictions, and compared with the data pooled alike: the test
-        is exact, and the result says so. False always draws labels.
+        drawn of rows pooled to 256 to 1024 cells of nearly equal predictions, and compared with the data pooled alike:
+        the test is exact, and the result says so. False always draws labels.
 
     Raises
     ------

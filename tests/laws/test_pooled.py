@@ -49,7 +49,7 @@ def test_pairs_of_rows_cannot_be_given_as_counts():
 @pytest.mark.parametrize("estimator", slow_but(WALKS[:1], WALKS), ids=repr)
 def test_cells_drawn_whole_have_the_law_of_rows_that_are_pooled(estimator, monkeypatch):
     monkeypatch.setattr(pooled, "ROWS", 0)
-    monkeypatch.setattr(pooled, "CELLS", 5)
+    monkeypatch.setattr(pooled, "most_cells", lambda _: 5)
     sample, core = make_sample(2, n=40, seed=15), cs.estimators.base.Headline(estimator)
     drawn = cs.Consistency(20_000).draw(core, sample, cs.as_generator(1))
     assert drawn.pooled.n_cells <= 5
@@ -63,7 +63,7 @@ def test_cells_drawn_whole_have_the_law_of_rows_that_are_pooled(estimator, monke
 
 def test_a_test_compares_the_data_pooled_alike_and_says_so(monkeypatch):
     monkeypatch.setattr(pooled, "ROWS", 0)
-    monkeypatch.setattr(pooled, "CELLS", 5)
+    monkeypatch.setattr(pooled, "most_cells", lambda _: 5)
     sample = make_sample(2, n=40, seed=15)
     result = cs.calibration_test(sample, cs.Kuiper(), rng=1)
     law, cells = result.null_distribution, PooledEvaluator(cs.Kuiper(), sample.predictions)
@@ -94,7 +94,7 @@ def test_nothing_is_pooled_that_would_change_what_was_asked(sample, null, monkey
 
 def test_draws_that_stop_early_compare_the_same(monkeypatch):
     monkeypatch.setattr(pooled, "ROWS", 0)
-    monkeypatch.setattr(pooled, "CELLS", 5)
+    monkeypatch.setattr(pooled, "most_cells", lambda _: 5)
     sample = make_sample(2, n=40, seed=15)
     found = cs.calibration_test(sample, cs.Kuiper(), null=cs.Sequential(999, 20), rng=1)
     all_drawn = cs.calibration_test(sample, cs.Kuiper(), null=cs.Consistency(999), rng=1).null_distribution
@@ -118,8 +118,8 @@ def test_no_cell_holds_more_than_its_share(n):
     predictions = cs.Sample(rng.random(30_000) < prediction, prediction).predictions
     cells = PooledEvaluator(cs.Kuiper(), predictions)
     variance = np.bincount(cells.plan.cells.index, predictions.chances.prod(axis=1))
-    assert cells.n_cells <= pooled.CELLS
-    assert cells.counts.max() <= 2 / pooled.CELLS * 30_000 + 1
-    assert variance.max() <= 2 / pooled.CELLS * variance.sum() + 0.25
+    assert 128 < cells.n_cells <= pooled.most_cells(30_000) == 256
+    assert cells.counts.max() <= 2 / 256 * 30_000 + 1
+    assert variance.max() <= 2 / 256 * variance.sum() + 0.25
     low, high = (np.array([f(prediction[cells.plan.cells.index == c]) for c in range(9)]) for f in (np.min, np.max))
     assert (low[1:] > high[:-1]).all()
