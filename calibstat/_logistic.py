@@ -13,10 +13,11 @@ from typing import final
 import numpy as np
 
 from calibstat._lazy import interpolate, special
-from calibstat.data.arrays import Array, Bools, Floats
+from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.rounding import SAME, SMALLEST_PROBABILITY
 
 _HALVINGS = 30  # of a step, before it is too short to matter
+_PIECE = 2**14  # rows whose arrays stay in the cache
 
 
 def expit(x: Floats) -> Floats:
@@ -85,39 +86,68 @@ def fit_logistic(
 def _fit(
     columns: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats, start: Floats
 ) -> tuple[Floats, Floats, Bools]:
-    coefficients = np.tile(start, (len(happened), 1))
-    linear = _times_each(coefficients, columns) + offset
-    value = log_likelihood(linear, happened, mass) - _penalties(coefficients, penalty)
-    exists, active = np.zeros(len(happened), dtype=bool), np.arange(len(happened))
+    def at(coefficients: Floats, rows: Ints | slice) -> tuple[Floats, Floats, Floats]:
+        return _penalised(columns, coefficients, happened[rows], mass[rows], offset, penalty)
+
+    coefficients, active = np.tile(start, (len(happened), 1)), np.arange(len(happened))
+    value, gradient, curvature = at(coefficients, slice(None))
+    exists, total = np.zeros(len(happened), dtype=bool), mass.sum(axis=-1)
     for _ in range(100):
         if not len(active):
             break
-        target, weight, before = happened[active], mass[active], value[active]
-        step, gain = _newton_step(columns, linear[active], target, weight, penalty, coefficients[active])
-        change = _times_each(step, columns)
-        share = np.ones(len(active))
-        moved, moved_linear = coefficients[active] + step, linear[active] + change
-        reached = log_likelihood(moved_linear, target, weight) - _penalties(moved, penalty)
+        rows = slice(None) if len(active) == len(happened) else active  # a slice copies nothing
+        before, share = value[rows], np.ones(len(active))
+        step, gain = _newton_step(gradient[rows], curvature[rows])
+        moved = coefficients[rows] + step
+        reached = at(moved, rows)
         for _ in range(_HALVINGS):
             # Less than that of what the slope promises is too far (Armijo); what rounding takes away is no reason.
             least = before + 1e-4 * share * gain - 1e-14 * np.abs(before)
-            far = np.flatnonzero(~(reached >= least))
+            far = np.flatnonzero(~(reached[0] >= least))
             if not len(far):
                 break
             share[far] /= 2
             moved[far] = coefficients[active[far]] + share[far, None] * step[far]
-            moved_linear[far] = linear[active[far]] + share[far, None] * change[far]
-            found = log_likelihood(moved_linear[far], target[far], weight[far])
-            reached[far] = found - _penalties(moved[far], penalty)
-        coefficients[active], linear[active], value[active] = moved, moved_linear, reached
+            for kept, found in zip(reached, at(moved[far], active[far]), strict=True):
+                kept[far] = found
+        coefficients[rows] = moved
+        value[rows], gradient[rows], curvature[rows] = reached
         # A step that promises this little leaves an error of about its square; of a likelihood that tends to zero, as
         # where outcomes are separated, no share is small.
-        done = gain <= 1e-14 * np.abs(reached) + 1e-16 * weight.sum(axis=-1)
-        # At a maximum such a step is short. Without one, it moves the nearest rows by about one however far they are.
-        exists[active] = done & (np.abs(np.where(weight > 0, change, 0.0)).max(axis=-1, initial=0.0) < 0.1)
+        done = gain <= 1e-14 * np.abs(reached[0]) + 1e-16 * total[rows]
+        if done.any():
+            # At a maximum such a step is short. Without one, it moves the nearest rows by one however far they are.
+            change = np.abs(np.where(mass[active[done]] > 0, _times_each(step[done], columns), 0.0))
+            exists[active[done]] = change.max(axis=-1, initial=0.0) < 0.1
         # Whoever gains nothing by the shortest step stands at the supremum, besides rounding.
         active = active[~done & (share > 0.5**_HALVINGS)]
     return coefficients, value, exists
+
+
+def _penalised(
+    columns: Floats, coefficients: Floats, happened: Floats, mass: Floats, offset: Floats | float, penalty: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return the log-likelihood less the penalty (R,), its gradient (R, d), and minus its second derivative (R, d, d).
+
+    Rows are taken in pieces that stay in the cache.
+    """
+    across = _times_each(coefficients, penalty)
+    value, gradient = -(across * coefficients).sum(axis=-1) / 2, -across
+    curvature = np.tile(penalty, (len(coefficients), 1, 1))
+    for first in range(0, columns.shape[1], _PIECE):
+        rows = slice(first, first + _PIECE)
+        part, target, weight = columns[:, rows], happened[:, rows], mass[:, rows]
+        linear = _times_each(coefficients, part) + (offset if isinstance(offset, float) else offset[rows])
+        small = np.exp(-np.abs(linear))
+        total = 1 + small
+        # The chance of the less likely outcome, with all its digits also where the other is almost certain.
+        unlikely = small / total
+        loss = np.maximum(linear, 0.0) - target * linear + np.log(total)
+        residual = np.where(linear < 0, target - unlikely, unlikely - (1 - target))
+        value -= (weight * loss).sum(axis=-1)
+        gradient += _times_each(weight * residual, part.T)
+        curvature += sums_of_products(part, weight * (unlikely / total))
+    return value, gradient, curvature
 
 
 def log_likelihood(linear: Floats, happened: Floats, mass: Floats) -> Floats:
@@ -142,25 +172,11 @@ def sums_of_products(columns: Floats, mass: Floats) -> Floats:
     return np.matmul(mass[:, None, :] * columns, columns.T)
 
 
-def _newton_step(
-    columns: Floats, linear: Floats, happened: Floats, mass: Floats, penalty: Floats, coefficients: Floats
-) -> tuple[Floats, Floats]:
+def _newton_step(gradient: Floats, curvature: Floats) -> tuple[Floats, Floats]:
     """Return the step (R, d), and what its slope promises to gain (R,)."""
-    # Chances of both outcomes with all their digits, also where one of them is almost certain.
-    small = np.exp(-np.abs(linear))
-    unlikely, likely = small / (1 + small), 1 / (1 + small)
-    residual = np.where(
-        linear < 0, happened * likely - (1 - happened) * unlikely, happened * unlikely - (1 - happened) * likely
-    )
-    gradient = _times_each(mass * residual, columns.T) - _times_each(coefficients, penalty)
-    information = sums_of_products(columns, mass * (unlikely * likely))
-    roots, _ = inverse_roots(information + penalty, 1e-13)
+    roots, _ = inverse_roots(curvature, 1e-13)
     along = np.matmul(gradient[:, None, :], roots)
     return np.matmul(roots, along.swapaxes(-1, -2))[..., 0], (along**2).sum(axis=(-2, -1))
-
-
-def _penalties(coefficients: Floats, penalty: Floats) -> Floats:
-    return (_times_each(coefficients, penalty) * coefficients).sum(axis=-1) / 2
 
 
 def _times_each(rows: Floats, matrix: Floats) -> Floats:

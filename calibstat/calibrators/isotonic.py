@@ -6,7 +6,6 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.optimize import isotonic_regression
-from sklearn.isotonic import IsotonicRegression
 from sklearn.utils.validation import check_is_fitted
 
 from calibstat.calibrators.base import Calibrator, as_column, both
@@ -26,7 +25,7 @@ class Corners(Calibrator):
 class Isotonic(Corners):
     """Non-decreasing least squares by pooling adjacent violators (Zadrozny and Elkan 2002).
 
-    It wraps scikit-learn's IsotonicRegression: the map is linear between the scores of the fit, and constant outside.
+    It is the map of scikit-learn's IsotonicRegression: linear between the scores of the fit, and constant outside.
 
     Attributes
     ----------
@@ -35,10 +34,9 @@ class Isotonic(Corners):
     """
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
-        wrapped = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip")
-        wrapped.fit(probabilities[:, 1], targets.astype(np.float64), weights)
-        # Plain arrays can be written to a file and do not depend on scikit-learn's version.
-        self.scores_, self.values_ = wrapped.X_thresholds_, wrapped.y_thresholds_
+        scores, mass, events = pool_ties(probabilities[:, 1], targets, weights)
+        starts, means = isotonic_blocks(mass, events)
+        self.scores_, self.values_ = _corners(scores[starts[:-1]], scores[starts[1:] - 1], means)
 
 
 @final
@@ -61,11 +59,14 @@ class CenteredIsotonic(Corners):
         centre = np.add.reduceat(mass * scores, starts[:-1]) / np.add.reduceat(mass, starts[:-1])
         centre = np.clip(centre, first, last)
         sure = (means <= 0) | (means >= 1)
-        low, high = np.where(sure, first, centre), np.where(sure, last, centre)
-        # A piece at 0 or 1 keeps both its ends, which are equal for a single score.
-        corners = np.column_stack([low, high]).ravel()
-        kept = np.concatenate([[True], np.diff(corners) > 0])
-        self.scores_, self.values_ = corners[kept], np.repeat(np.clip(means, 0, 1), 2)[kept]
+        self.scores_, self.values_ = _corners(np.where(sure, first, centre), np.where(sure, last, centre), means)
+
+
+def _corners(low: Floats, high: Floats, means: Floats) -> tuple[Floats, Floats]:
+    """Return the corners of flat pieces: both ends of each, which are equal for a single score, and its mean."""
+    ends = np.column_stack([low, high]).ravel()
+    kept = np.concatenate([[True], np.diff(ends) > 0])
+    return ends[kept], np.repeat(np.clip(means, 0, 1), 2)[kept]
 
 
 def _between_corners(points: Floats, scores: Floats, values: Floats) -> Floats:
@@ -78,12 +79,10 @@ def _between_corners(points: Floats, scores: Floats, values: Floats) -> Floats:
 
 def pool_ties(scores: Floats, targets: Ints, weights: Floats) -> tuple[Floats, Floats, Floats]:
     """Return the distinct scores in increasing order, and the weight and the weight of events of each."""
-    distinct, place = np.unique(scores, return_inverse=True)
-    return (
-        distinct,
-        np.bincount(place, weights).astype(np.float64),
-        np.bincount(place, weights * targets).astype(np.float64),
-    )
+    order = np.argsort(scores)
+    ordered, mass = scores[order], weights[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return ordered[starts], np.add.reduceat(mass, starts), np.add.reduceat(mass * targets[order], starts)
 
 
 def isotonic_blocks(mass: Floats, events: Floats) -> tuple[Ints, Floats]:

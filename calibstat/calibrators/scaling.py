@@ -12,22 +12,32 @@ from calibstat.calibrators.base import Calibrator, split_columns
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import at_least_one, true_or_false
 
+_MODERATE = 20.0  # log-odds, of chances that leave curvature to the likelihood
+
 
 def fit_line(
-    features: Floats, targets: Floats, weights: Floats, event: Floats | None, C: float = np.inf, intercept: bool = True
+    features: Floats,
+    targets: Floats,
+    weights: Floats,
+    event: Floats | None,
+    C: float = np.inf,
+    intercept: bool = True,
+    slope: float = 0.0,
 ) -> tuple[float, Floats, float]:
     """Return intercept, coefficients (d,) and objective of a logistic regression on features (n, d).
 
     Like scikit-learn's LogisticRegression, it minimises the sum of losses plus the sum of squared coefficients / (2 C).
+    The search begins with all coefficients at `slope`, or at 0 if chances would be almost certain there.
     """
     if not C > 0:
         raise ValueError(f"C is {C}, but it must be positive: the smaller, the stronger the penalty; inf is none")
-    design = np.column_stack([np.ones(len(features)), features])[:, 0 if intercept else 1 :]
+    design = np.vstack([np.ones(len(features)), features.T])[0 if intercept else 1 :].T
     if not design.shape[1]:
         return 0.0, np.zeros(0), -float(np.log(2))
     ridge = np.full(design.shape[1], 1 / (C * weights.sum()))
-    ridge[: int(intercept)] = 0.0
-    fits = fit_finite(design, targets, weights, event, np.diag(ridge))
+    start = np.full(design.shape[1], slope if np.abs(features).max(initial=0) < _MODERATE else 0.0)
+    ridge[: int(intercept)], start[: int(intercept)] = 0.0, 0.0
+    fits = fit_finite(design, targets, weights, event, np.diag(ridge), start)
     found = fits.coefficients[0]
     return (float(found[0]), found[1:], float(fits.value[0])) if intercept else (0.0, found, float(fits.value[0]))
 
@@ -78,7 +88,8 @@ def logarithms(probabilities: Floats, smallest: float) -> Floats:
 
 def logits(probabilities: Floats, smallest: float) -> Floats:
     """Return log-odds (n,) of the last of two classes."""
-    return logarithms(probabilities[:, 1], smallest) - logarithms(probabilities[:, 0], smallest)
+    logs = logarithms(probabilities, smallest)
+    return logs[:, 1] - logs[:, 0]
 
 
 @final
@@ -135,7 +146,9 @@ class Platt(Calibrator):
         goals = smoothed(targets, weights) if true_or_false("smoothing", self.smoothing) else targets.astype(np.float64)
         features = self._features(probabilities)
         event = None if self.input == "score" else expit(features[:, 0])
-        self.intercept_, self.coef_ = fit_line(features, goals, weights, event, self.C)[:2]
+        self.intercept_, self.coef_ = fit_line(features, goals, weights, event, self.C, slope=float(event is not None))[
+            :2
+        ]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:
         return from_log_odds(self._features(probabilities) @ self.coef_ + self.intercept_)
@@ -195,7 +208,7 @@ class Beta(Calibrator):
         features = (beta_features(probabilities, self.smallest) + half) @ terms.T
         found: list[tuple[float, float, Floats]] = []
         for face in ([0, 1], [0], [1], []) if len(terms) == 2 else ([0], []):
-            intercept, fitted, value = fit_line(features[:, face], goals, weights, event, self.C, moves)
+            intercept, fitted, value = fit_line(features[:, face], goals, weights, event, self.C, moves, 1.0)
             if fitted.min(initial=0) < 0:
                 continue
             coefficients = fitted @ terms[face]
@@ -222,7 +235,7 @@ class Beta(Calibrator):
 
 def beta_features(probabilities: Floats, smallest: float) -> Floats:
     """Return ln p and -ln(1 - p) as columns (n, 2)."""
-    return np.column_stack([logarithms(probabilities[:, 1], smallest), -logarithms(probabilities[:, 0], smallest)])
+    return logarithms(probabilities, smallest)[:, ::-1] * [1, -1]
 
 
 @final

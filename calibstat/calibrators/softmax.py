@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, final
+from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from scipy.special import log_softmax, softmax
@@ -30,15 +30,6 @@ class Design:
     logits: Callable[[Floats], Floats]
     pullback: Callable[[Floats], Floats]
     squares: Callable[[Floats], Floats]
-
-
-def one_factor(logs: Floats) -> Design:
-    """Return the design that multiplies all logarithms by one factor, the inverse temperature."""
-    return Design(
-        lambda theta: theta[0] * logs,
-        lambda rows: np.array([np.vdot(rows, logs)]),
-        lambda rows: np.array([np.vdot(rows, logs**2)]),
-    )
 
 
 # Below, the part of one factor of all logarithms is added up with the others, so that rows are passed through once.
@@ -159,6 +150,66 @@ def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty:
     return step
 
 
+# One factor of all logarithms: the loss is convex, and its slope increases with the factor.
+
+Slope: TypeAlias = Callable[[float], tuple[float, float]]
+
+
+@np.errstate(over="ignore")
+def fit_factor(logs: Floats, shares: Floats, weights: Floats) -> float:
+    """Return the factor of logarithms (n, K), an inverse temperature, for which their softmax has the least mean loss.
+
+    Newton's method finds where the slope of the loss is zero. A step that leaves the known bracket is a bisection.
+    """
+    mass = weights / weights.sum()
+    slope, size = (_slope_of_two if logs.shape[1] == 2 else _slope_of_many)(logs, shares, mass)
+    low, high, factor = 0.0, np.inf, min(1.0, 50 / size) if size else 0.0
+    for _ in range(200):
+        value, curvature = slope(factor)
+        low, high = (factor, high) if value < 0 else (low, factor)
+        step = min(-value / curvature, 50 / size) if curvature > 0 else -factor
+        if abs(step) <= 1e-9 * factor:  # the error that is left is its square
+            return factor + step
+        if low == 0 >= factor + step and (at_zero := slope(0.0)[0]) >= 0:
+            return -fit_factor(-logs, shares, weights) if at_zero > 0 else 0.0
+        factor = factor + step if low < factor + step < high else (low + high) / 2
+    return factor
+
+
+def _slope_of_two(logs: Floats, shares: Floats, mass: Floats) -> tuple[Slope, float]:
+    """Return the slope of the loss, with its derivative, as a function of the factor, and the size of the logs."""
+    apart = logs[:, 1] - logs[:, 0]
+    first = mass * apart
+    second, known = first * apart, float(first @ shares[:, 1])
+    chance, other = np.empty_like(apart), np.empty_like(apart)
+
+    def at(factor: float) -> tuple[float, float]:
+        np.exp(np.multiply(apart, -factor, out=chance), out=chance)
+        np.reciprocal(np.add(chance, 1, out=chance), out=chance)
+        np.multiply(chance, np.subtract(1, chance, out=other), out=other)
+        return float(first @ chance) - known, float(second @ other)
+
+    return at, float(max(apart.max(), -apart.min()))
+
+
+def _slope_of_many(logs: Floats, shares: Floats, mass: Floats) -> tuple[Slope, float]:
+    """Return the same for more classes. Arrays are (K, n), since sums over few classes are then fast."""
+    across = np.ascontiguousarray(logs.T)
+    below = across - across.max(axis=0)
+    known = float(np.einsum("kn,nk,n->", below, shares, mass))
+    chances = np.empty_like(below)
+
+    def at(factor: float) -> tuple[float, float]:
+        np.exp(np.multiply(below, factor, out=chances), out=chances)
+        weight = mass / chances.sum(axis=0)
+        np.multiply(chances, below, out=chances)
+        mean = chances.sum(axis=0)
+        square = np.einsum("kn,kn,n->", chances, below, weight)
+        return float(mean @ weight) - known, float(square - mean**2 @ (weight**2 / mass))
+
+    return at, -float(below.min())
+
+
 def goals(logs: Floats, targets: Ints, weights: Floats) -> Floats:
     """Return the target shares of the classes (n, K): 1 for the true class.
 
@@ -166,12 +217,23 @@ def goals(logs: Floats, targets: Ints, weights: Floats) -> Floats:
     one row is added whose classes are as likely as predicted; it is spread over all rows, as Platt's two rows are
     (Platt 1999).
     """
-    hot = np.eye(logs.shape[1])[targets]
-    true = logs[np.arange(len(logs)), targets]
-    if not ((true >= logs.max(axis=1)).all() or (true <= logs.min(axis=1)).all()):
+    hot = np.eye(logs.shape[1]).take(targets, axis=0)
+    if not _one_sided(logs, targets):
         return hot
     total = weights.sum()
     return (total * hot + softmax(logs, axis=1)) / (total + 1)
+
+
+def _one_sided(logs: Floats, targets: Ints) -> bool:
+    """Whether the true class is always the most probable one, or always the least probable; mostly, few rows tell."""
+    below = above = False
+    for first in range(0, len(logs), 1024):
+        rows = np.ascontiguousarray(logs[first : first + 1024].T)
+        true = rows[targets[first : first + 1024], np.arange(rows.shape[1])]
+        below, above = below or bool((true < rows.max(axis=0)).any()), above or bool((true > rows.min(axis=0)).any())
+        if below and above:
+            return False
+    return True
 
 
 # Temperature scaling alone, then 1 to 1e-5, the strongest first.
@@ -213,11 +275,11 @@ def choose_penalty(
         theta, row = path[-1].copy(), []
         for number in numbers:
             train, test = fold != number, fold == number
-            free = 1 if penalty == np.inf else len(ridge)
-            made = one_factor(logs[train]) if free == 1 else design(train)
-            strength = 0.0 if free == 1 else penalty * ridge
-            # A thousandth of a row is left to gain; a parameter costs half a row. The next fold starts where this ends.
-            theta[:free] = fit_softmax(made, shares[train], weights[train], theta[:free], strength, 1e-3 / train.sum())
+            if penalty == np.inf:
+                theta[0] = fit_factor(logs[train], shares[train], weights[train])
+            else:  # a thousandth of a row is left to gain (a parameter costs half a row); the next fold starts there
+                rest = shares[train], weights[train], theta, penalty * ridge, 1e-3 / train.sum()
+                theta = fit_softmax(design(train), *rest)
             lost = weights[test] * chances_and_losses(design(test).logits(theta), shares[test])[1]
             row.append(lost if ample else lost.sum())
         path.append(theta)
@@ -264,7 +326,7 @@ def fit_scaling(logs: Floats, targets: Ints, weights: Floats, penalty: float | N
     if penalty is None:
         penalty, theta = choose_penalty(design, ridge, logs, shares, targets, weights)
     if penalty == np.inf:
-        theta[:1] = fit_softmax(one_factor(logs), shares, weights, theta[:1])
+        theta[0] = fit_factor(logs, shares, weights)
     else:
         theta = fit_softmax(design(np.ones(len(logs), bool)), shares, weights, theta, penalty * ridge)
     table, shift = theta[1:-n_classes], theta[-n_classes:]
@@ -284,15 +346,15 @@ class Softmax(Calibrator):
     def _fitted_logs(self, rows: Floats) -> Floats:
         """Choose the number that replaces a probability of zero, and return the logarithms."""
         if self.input == "probability":
-            least = np.min(rows, where=rows > 0, initial=1.0) / 2
-            self.smallest_ = max(float(least), SMALLEST) if self.smallest is None else self.smallest
+            least = rows.min() or np.min(rows, where=rows > 0, initial=1.0)
+            self.smallest_ = max(float(least) / 2, SMALLEST) if self.smallest is None else self.smallest
         return self._logs(rows)
 
     def _logs(self, rows: Floats) -> Floats:
         if self.input == "logits":
             return rows
         if self.smallest is None:
-            return np.log(np.where(rows > 0, rows, self.smallest_))
+            return np.log(rows if rows.min() > 0 else np.where(rows > 0, rows, self.smallest_))
         return logarithms(rows, self.smallest_)
 
 
@@ -327,9 +389,7 @@ class Temperature(Softmax):
 
     def _fit(self, probabilities: Floats, _: Floats, targets: Ints, weights: Floats) -> None:
         logs = self._fitted_logs(probabilities)
-        size = np.ptp(logs, axis=1).max() or 1.0
-        shares = goals(logs, targets, weights)
-        self.inverse_temperature_ = float(fit_softmax(one_factor(logs / size), shares, weights, np.zeros(1))[0] / size)
+        self.inverse_temperature_ = fit_factor(logs, goals(logs, targets, weights), weights)
 
     @property
     def temperature_(self) -> float:

@@ -27,12 +27,12 @@ from time import process_time
 import numpy as np
 
 SIZES = (1000, 100_000)
-SHORTEST = 2e-3  # seconds; shorter calls are repeated within a turn
+SHORTEST = 2e-3  # seconds of a turn; shorter calls are repeated
 PATIENCE = 10.0  # seconds, after which no further turn begins
 
 
 def interleaved(contenders, rounds=9):
-    """Return the least processor seconds of each function over `rounds` turns, after one that is not counted."""
+    """Return the least processor seconds of a call of each function over `rounds` turns, after one turn to warm up."""
     gc.collect()
     gc.disable()
     try:
@@ -41,9 +41,9 @@ def interleaved(contenders, rounds=9):
         best, spent = [np.inf] * len(first), 0.0
         for _ in range(rounds):
             for place, contender in enumerate(contenders):
-                seconds = timed(contender, repeats[place])
-                best[place] = min(best[place], seconds)
-                spent += seconds * repeats[place]
+                found = [timed(contender) for _ in range(repeats[place])]
+                best[place] = min(best[place], *found)
+                spent += sum(found)
             if spent > PATIENCE:
                 break
     finally:
@@ -51,12 +51,11 @@ def interleaved(contenders, rounds=9):
     return best
 
 
-def timed(contender, repeats=1):
-    """Return the processor seconds of one call, as the mean of `repeats`."""
+def timed(contender):
+    """Return the processor seconds of one call."""
     start = process_time()
-    for _ in range(repeats):
-        contender()
-    return (process_time() - start) / repeats
+    contender()
+    return process_time() - start
 
 
 # References: the elementary operations that goals count in.
