@@ -45,6 +45,7 @@ LENSES = [
     Entry(cs.ClassWise("d"), MANY),
     Entry(cs.Partition([["b"], ["a"]])),
     Entry(cs.Partition([["d", "b"], "a"]), (3,)),
+    Entry(cs.Partition({"one": ["d", "b"], "two": "a"}), (3,)),
     Entry(cs.Partition([["c"], ["d", "b"], ["a"]]), (4,)),
     Entry(cs.Given("age"), ANY),
     Entry(cs.Given(..., "sex"), ANY),

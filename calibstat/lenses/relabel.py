@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, final
 
@@ -172,9 +172,10 @@ class Partition(Relabelling):
 
     Parameters
     ----------
-    groups : sequence of sequences of labels
+    groups : sequence of sequences of labels, or mapping of names to them
         Disjoint groups of *labels* (never positions) that together hold every class; code i is the i-th group.
-        A label that stands alone may be given without a sequence around it.
+        A label that stands alone may be given without a sequence around it. The keys of a mapping are the names that
+        pictures and tables show; other groups are called after their labels, such as "cat or dog" or "0 to 4".
 
     Raises
     ------
@@ -187,18 +188,28 @@ class Partition(Relabelling):
     >>> sample = cs.Sample(["cat"], [[0.5, 0.3, 0.2]], labels=["cat", "dog", "car"])
     >>> cs.Partition([["cat", "dog"], "car"])(sample).y_prob
     array([[0.8, 0.2]])
+    >>> cs.Partition({"pet": ["cat", "dog"], "other": "car"})(sample).labels
+    ('pet', 'other')
     """
 
     groups: tuple[tuple[Hashable, ...], ...]
+    names: tuple[Hashable, ...] | None
 
-    def __init__(self, groups: Sequence[Iterable[Hashable] | Hashable]) -> None:
+    def __init__(
+        self, groups: Sequence[Iterable[Hashable] | Hashable] | Mapping[Hashable, Iterable[Hashable] | Hashable]
+    ) -> None:
+        names, groups = (tuple(groups), list(groups.values())) if isinstance(groups, Mapping) else (None, groups)
         check_kind("groups", groups, Sequence[Sequence[Hashable] | Hashable])
         given = tuple(_group(group) for group in groups)
         if len(given) < 2 or not all(given):
             raise ValueError(
                 f"groups are {given!r}, but at least two groups of labels, none of them empty, are expected."
             )
-        keep(self, groups=given)
+        keep(self, groups=given, names=names)
+
+    def __repr__(self) -> str:
+        groups = self.groups if self.names is None else dict(zip(self.names, self.groups, strict=True))
+        return f"Partition(groups={groups!r})"
 
     def table(self, predictions: Predictions) -> tuple[Array, tuple[Hashable, ...]]:
         """Code each class by its group; all rows share the codes."""
@@ -212,12 +223,22 @@ class Partition(Relabelling):
                 + "; ".join(_faults_of_groups(missing, unknown, named))
                 + ". Give at least two disjoint groups of labels that together hold every class."
             )
-        names = tuple(group[0] if len(group) == 1 else group for group in self.groups)
+        names = self.names or tuple(_name_of(group, predictions.classes) for group in self.groups)
         return np.array([[code[label] for label in predictions.classes]], dtype=np.intp), names
 
 
 def _group(group: Iterable[Hashable] | Hashable) -> tuple[Hashable, ...]:
     return tuple(group) if isinstance(group, Iterable) and not isinstance(group, str) else (group,)
+
+
+def _name_of(group: tuple[Hashable, ...], classes: tuple[Hashable, ...]) -> Hashable:
+    """Return the only label of a group, or a text that says which labels it holds; no two groups have the same."""
+    first = classes.index(group[0])
+    if len(group) > 2 and group == classes[first : first + len(group)]:
+        return f"{group[0]} to {group[-1]}"
+    if len(group) > 3:
+        return f"{group[0]} and {len(group) - 1} others"
+    return " or ".join(map(str, group)) if len(group) > 1 else group[0]
 
 
 def _faults_of_groups(missing: list[Hashable], unknown: list[Hashable], named: list[Hashable]) -> Iterable[str]:

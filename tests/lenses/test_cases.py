@@ -63,7 +63,28 @@ def test_partition_codes_groups_in_the_order_given(pets):
     seen = cs.Partition([["car"], ["cat", "dog"]])(pets)
     assert seen.outcomes.tolist() == [0, 1, 1, 1]
     np.testing.assert_allclose(seen.y_prob, [[0.6, 0.4], [0.2, 0.8], [0.1, 0.9], [0, 1]])
-    assert seen.labels == ("car", ("cat", "dog"))
+    assert seen.labels == ("car", "cat or dog")
+
+
+def test_groups_have_names():
+    classes = ["plane", "cat", "dog", "bird", "truck"]
+    sample = cs.Sample(["cat", "bird"], np.full((2, 5), 0.2), labels=classes)
+
+    def named(groups):
+        return cs.Partition(groups)(sample).labels
+
+    assert named([["cat", "dog", "bird"], ["plane", "truck"]]) == ("cat to bird", "plane or truck")
+    assert named([["bird", "cat", "dog", "plane"], ["truck"]]) == ("bird and 3 others", "truck")
+    lens = cs.Partition({"animal": ("cat", "dog", "bird"), "4 wheels": "truck", 3: ["plane"]})
+    assert lens(sample).labels == ("animal", "4 wheels", 3)
+    np.testing.assert_allclose(lens(sample).y_prob[0], [0.6, 0.2, 0.2])
+    assert eval(repr(lens), {"Partition": cs.Partition}) == lens != cs.Partition(lens.groups)
+    assert hash(lens) == hash(eval(repr(lens), {"Partition": cs.Partition}))
+    assert (lens | cs.ClassWise("animal"))(sample).outcomes.tolist() == [1, 1]
+    with pytest.raises(ValueError, match="at least two groups"):
+        cs.Partition({"all": classes})
+    with pytest.raises(TypeError, match="groups is 'cat', a text; it must be a list of values"):
+        cs.Partition("cat")
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def _class_wise(lens: cs.ClassWise, seen: Rows) -> Rows:
 
 def _partition(lens: cs.Partition, seen: Rows) -> Rows:
     groups = [[k for k, label in enumerate(seen.classes) if label in group] for group in lens.groups]
-    names = tuple(group[0] if len(group) == 1 else group for group in lens.groups)
+    names = tuple(lens.names or (group[0] if len(group) == 1 else " or ".join(group) for group in lens.groups))
     return _grouped(seen, groups, names)
 
 
