@@ -60,6 +60,24 @@ class Intake:
             ready.append(self.waiting.give_up_beyond(self.max_waiting))
         return [self._counted(each) for each in ready]
 
+    def single(self, y_prob: Any, y_true: Any, given: Any) -> tuple[float, int] | None:
+        """Take one row of two classes as `predictions` does, at the cost of one: P(the last label), and the outcome.
+
+        None, and nothing is taken, unless no row waits, all is in order, and each is a number or text, or a list or an
+        array of one.
+        """
+        event, label, name = _alone(y_prob), _alone(y_true), _alone(given)
+        code = self.columns.get(label) if type(label) in (int, bool, str) else None
+        if type(event) is not float or not 0.0 <= event <= 1.0 or code is None or type(name) not in _NAMES:
+            return None
+        if len(self.columns) != 2 or len(self.waiting):
+            return None
+        self.n_seen += 1
+        self.last_id = name
+        if name is not None:
+            self.fed.add_one(name, np.array([1.0 - event, event]), code)
+        return event, code
+
     def labels(self, y_true: Any, given: Any) -> list[Ready]:
         """Take labels of rows that wait."""
         if y_true is None or given is None:
@@ -168,6 +186,19 @@ class Intake:
         self.last_id, self.reasons = json.loads(str(state["texts"]))
         self.fed.restore(state)
         self.waiting.restore(state)
+
+
+# Kinds of names of a single row; others are read with arrays.
+_NAMES = {int, str, type(None)}
+
+
+def _alone(given: Any) -> Any:
+    """Return the only value of a list or an array of one, as a value of Python; a float of single precision stays."""
+    if type(given) in (list, tuple) and len(given) == 1:
+        given = given[0]
+    if (type(given) is np.ndarray and given.shape == (1,)) or isinstance(given, np.generic):
+        return given if given.dtype.char in "ef" else given.item()
+    return given
 
 
 def _twice(names: Sequence[Hashable]) -> Hashable:
@@ -391,6 +422,14 @@ class FedRows:
         self.ids.extend(ids[row] for row in kept)
         facts = zip(_marks(rows[kept]), codes[kept].tolist(), strict=True)
         self.facts.update(zip((ids[row] for row in kept), facts, strict=True))
+
+    def add_one(self, name: Any, row: Floats, code: int) -> None:
+        """Remember one row (K,) with an id, as `add` does."""
+        self.n += 1
+        if len(self.ids) == self.most:
+            self.facts.pop(self.ids.popleft(), None)
+        self.ids.append(name)
+        self.facts[name] = crc32(row.tobytes()), code
 
     def settle(self, ids: Sequence[Any], codes: Ints) -> None:
         """Take note of the labels with which rows were bet on."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import final
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple, Protocol, final
 
 import numpy as np
-from scipy.special import expit, log_expit
 
+from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count
@@ -78,9 +80,9 @@ class _Mixture(Bettor):
         self.experts = {
             "line": (_LINE, line_expert()),
             # Events happen more often, or less often, than predicted.
-            "shift": (_SHIFT, Expert(cell_features(1), [_SHIFT_SPREAD])),
+            "shift": (_SHIFT, Expert(Cells(1), [_SHIFT_SPREAD])),
             # Each cell of predictions errs in a way of its own.
-            "cells": (_CELLS, Expert(cell_features(bets.n_cells), [_CELL] * bets.n_cells)),
+            "cells": (_CELLS, Expert(Cells(bets.n_cells), [_CELL] * bets.n_cells)),
         }
         self.later = Restarts(bets.n_restarts)
         self.every = bets.restart_every
@@ -91,6 +93,13 @@ class _Mixture(Bettor):
         for weight, expert in self.experts.values():
             log_e = np.logaddexp(log_e, weight + expert.stake(rows, outcomes))
         return log_e
+
+    def stake_one(self, chances: tuple[float, ...], outcome: int) -> float:
+        row = OneRow.of(chances[0], chances[1], outcome)
+        log_e = _LATER + self.later.stake_one(row)
+        for weight, expert in self.experts.values():
+            log_e = np.logaddexp(log_e, weight + expert.stake_one(row))
+        return float(log_e)
 
     def learn(self, chances: Floats, outcomes: Ints) -> None:
         rows = TwoOutcomes.of(chances)
@@ -139,10 +148,16 @@ class Restarts:
 
     def stake(self, rows: TwoOutcomes, outcomes: Ints) -> Floats:
         """Bet on rows and return the log capital after each, all together: (n,)."""
-        waiting = -np.log(self.started + 1.0)
-        still = np.full(len(outcomes), np.logaddexp(waiting, self.kept))
+        still = np.full(len(outcomes), _log_waiting(self.started, self.kept))
         for number, expert in self.alive:
             still = np.logaddexp(still, _log_share(number) + expert.stake(rows, outcomes))
+        return still
+
+    def stake_one(self, row: OneRow) -> float:
+        """Bet on one row and return the log capital after it, all together."""
+        still = _log_waiting(self.started, self.kept)
+        for number, expert in self.alive:
+            still = np.logaddexp(still, _log_share(number) + expert.stake_one(row))
         return still
 
     def learn(self, rows: TwoOutcomes, outcomes: Ints) -> None:
@@ -169,8 +184,15 @@ class Restarts:
             self.alive.append((number, expert))
 
 
+@lru_cache(maxsize=64)
 def _log_share(number: int) -> float:
     return float(-np.log(number * (number + 1.0)))
+
+
+@lru_cache(maxsize=64)
+def _log_waiting(started: int, kept: float) -> float:
+    """Return the logarithm of the capital of those that have not started, and of those that have stopped."""
+    return float(np.logaddexp(-np.log(started + 1.0), kept))
 
 
 # One likelihood ratio: a logistic recalibration, learned as rows go by, against the prediction.
@@ -178,7 +200,6 @@ def _log_share(number: int) -> float:
 _REACH = 7.0
 # Precisions of the ridge towards the identity: of a shift of log-odds, of a slope, and of a shift within a cell.
 _SHIFT_SPREAD, _SLOPE, _CELL = 5.0, 15.0, 4.0
-Features = Callable[["TwoOutcomes"], Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,19 +223,61 @@ class TwoOutcomes:
         return cls(chances[:, 1], odds, logs)
 
 
-def line_features(rows: TwoOutcomes) -> Floats:
-    """A constant and the log-odds, which are cut so that no single row is a lever: (2, n)."""
-    return np.stack([np.ones(len(rows.event)), np.clip(rows.log_odds, -_REACH, _REACH)])
+class OneRow(NamedTuple):
+    """A prediction of two outcomes and its outcome, with the same logarithms, as numbers; `cut` log-odds as `Line`."""
+
+    event: float
+    log_odds: float
+    cut: float
+    log_chances: tuple[float, float]
+    outcome: int
+
+    @classmethod
+    def of(cls, other: float, event: float, outcome: int) -> OneRow:
+        """Take logarithms of both chances."""
+        logs = (float(np.log(other)) if other else -inf), (float(np.log(event)) if event else -inf)
+        odds = min(max(logs[1] - logs[0], -700.0), 700.0)
+        return cls(event, odds, min(max(odds, -_REACH), _REACH), logs, outcome)
 
 
-def cell_features(n_cells: int) -> Features:
-    """One indicator for each of so many cells of equal width: (n_cells, n)."""
+class Features(Protocol):
+    """What an expert sees of rows."""
 
-    def indicators(rows: TwoOutcomes) -> Floats:
-        index = np.minimum((rows.event * n_cells).astype(np.intp), n_cells - 1)
-        return (index == np.arange(n_cells)[:, None]).astype(float)
+    def of(self, rows: TwoOutcomes) -> Floats:
+        """Return the features of rows: (d, n)."""
 
-    return indicators
+    def of_one(self, row: OneRow) -> tuple[tuple[int, float], ...]:
+        """Return the features of one row that are not zero, with their places."""
+
+
+@final
+class Line:
+    """A constant and the log-odds, which are cut so that no single row is a lever."""
+
+    def of(self, rows: TwoOutcomes) -> Floats:
+        """Return the features of rows: (2, n)."""
+        return np.stack([np.ones(len(rows.event)), np.clip(rows.log_odds, -_REACH, _REACH)])
+
+    def of_one(self, row: OneRow) -> tuple[tuple[int, float], ...]:
+        """Return both."""
+        return (0, 1.0), (1, row.cut)
+
+
+@final
+@dataclass(frozen=True)
+class Cells:
+    """One indicator for each of so many cells of equal width."""
+
+    n_cells: int
+
+    def of(self, rows: TwoOutcomes) -> Floats:
+        """Return the features of rows: (n_cells, n)."""
+        index = np.minimum((rows.event * self.n_cells).astype(np.intp), self.n_cells - 1)
+        return (index == np.arange(self.n_cells)[:, None]).astype(float)
+
+    def of_one(self, row: OneRow) -> tuple[tuple[int, float], ...]:
+        """Return the one of its cell."""
+        return ((min(int(row.event * self.n_cells), self.n_cells - 1), 1.0),)
 
 
 @final
@@ -222,19 +285,19 @@ class Expert:
     """A recalibration logit q = logit p + theta . features(p), and the capital of betting on it.
 
     After each block theta takes one Newton step on the rows of the block, with the curvature of all rows so far and of
-    the ridge. `features` returns (d, n) for n rows; `ridge` (d,) holds precisions about zero.
+    the ridge. `ridge` (d,) holds precisions about zero.
     """
 
     def __init__(self, features: Features, ridge: list[float]) -> None:
         self.features = features
-        self.theta = np.zeros(len(ridge))
+        self._move(np.zeros(len(ridge)))
         self.precision = np.diag(ridge)
         self.log_e = 0.0
 
     def log_ratios(self, rows: TwoOutcomes) -> Floats:
         """Return log q(y) - log p(y) for both outcomes: (2, n)."""
-        odds = self._odds(rows, self.features(rows))
-        return np.stack([log_expit(-odds), log_expit(odds)]) - rows.log_chances
+        odds = self._odds(rows, self.features.of(rows))
+        return np.stack([special.log_expit(-odds), special.log_expit(odds)]) - rows.log_chances
 
     def stake(self, rows: TwoOutcomes, outcomes: Ints) -> Floats:
         """Bet on rows and return the log capital after each: (n,)."""
@@ -244,12 +307,23 @@ class Expert:
         self.log_e = float(path[-1])
         return path
 
+    def stake_one(self, row: OneRow) -> float:
+        """Bet on one row and return the log capital after it."""
+        odds = row.log_odds
+        for place, feature in self.features.of_one(row):
+            odds += self.steps[place] * feature
+        self.log_e += float(special.log_expit(odds if row.outcome else -odds)) - row.log_chances[row.outcome]
+        return self.log_e
+
     def learn(self, rows: TwoOutcomes, outcomes: Ints) -> None:
         """Take a Newton step."""
-        features = self.features(rows)
-        chance = expit(self._odds(rows, features))
+        features = self.features.of(rows)
+        chance = special.expit(self._odds(rows, features))
         self.precision = self.precision + (features * (chance * (1 - chance))) @ features.T
-        self.theta = self.theta + np.linalg.solve(self.precision, features @ (outcomes - chance))
+        self._move(self.theta + np.linalg.solve(self.precision, features @ (outcomes - chance)))
+
+    def _move(self, theta: Floats) -> None:
+        self.theta, self.steps = theta, theta.tolist()
 
     def _odds(self, rows: TwoOutcomes, features: Floats) -> Floats:
         # Feature by feature: a matrix product rounds differently for different numbers of rows.
@@ -264,9 +338,10 @@ class Expert:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
-        self.theta, self.precision, self.log_e = state["theta"], state["precision"], float(state["log_e"])
+        self._move(state["theta"])
+        self.precision, self.log_e = state["precision"], float(state["log_e"])
 
 
 def line_expert() -> Expert:
     """Events happen more or less often than predicted, and predictions are too bold, or too timid (Cox 1958)."""
-    return Expert(line_features, [_SHIFT_SPREAD, _SLOPE])
+    return Expert(Line(), [_SHIFT_SPREAD, _SLOPE])

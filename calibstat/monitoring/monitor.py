@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 import numpy as np
 
 from calibstat._text import counted, safe
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, HasParameters, Share
 from calibstat.data.sample import Predictions
 from calibstat.lenses.base import Lens
@@ -126,6 +126,10 @@ class Monitor(HasParameters):
             If a row is bad (with its number), an id is unknown or taken, or too many rows would wait. Nothing that
             was fed before is lost, and nothing of this call is taken.
         """
+        single = self._intake.single(y_prob, y_true, id) if not self.lens.parts else None
+        if single is not None:
+            self._path.add_one(self._bettor.bet_on_one(*single))
+            return self.alarm
         ready = self._intake.labels(y_true, id) if y_prob is None else self._intake.predictions(y_prob, y_true, id)
         return self._bet_on(ready)
 
@@ -409,12 +413,32 @@ class EvidencePath:
         self.threshold = threshold
         self.n_rows = 0
         self.stride = 1
-        self.rows = np.empty(0, dtype=np.int64)
-        self.values = np.empty(0)
+        self.kept: list[tuple[int, float]] = []
         self.last = 0.0
         self.largest = 0.0
         self.largest_row = 0
         self.alarm_row = 0
+
+    @property
+    def rows(self) -> Ints:
+        """The rows that are kept, counting from 1."""
+        return np.array([row for row, _ in self.kept], dtype=np.int64)
+
+    @property
+    def values(self) -> Floats:
+        """The log evidence after each of these rows."""
+        return np.array([value for _, value in self.kept], dtype=float)
+
+    def add_one(self, log_e: float) -> None:
+        """Add the log evidence after the next row, as `add` does."""
+        self.n_rows += 1
+        if log_e > self.largest:
+            self.largest, self.largest_row = log_e, self.n_rows
+        if not self.alarm_row and log_e >= self.threshold:
+            self.alarm_row = self.n_rows
+        self.last = log_e
+        if self.n_rows % self.stride == 0:
+            self._keep([(self.n_rows, log_e)])
 
     def add(self, log_e: Floats) -> None:
         """Add the log evidence (n,) after each of the next rows."""
@@ -428,12 +452,13 @@ class EvidencePath:
             self.alarm_row = int(numbers[crossed.argmax()])
         self.last = float(log_e[-1])
         kept = numbers % self.stride == 0
-        self.rows = np.concatenate([self.rows, numbers[kept]])
-        self.values = np.concatenate([self.values, log_e[kept]])
-        while len(self.rows) > _MOST_POINTS:
+        self._keep(list(zip(numbers[kept].tolist(), log_e[kept].tolist(), strict=True)))
+
+    def _keep(self, points: list[tuple[int, float]]) -> None:
+        self.kept += points
+        while len(self.kept) > _MOST_POINTS:
             self.stride *= 2
-            kept = self.rows % self.stride == 0
-            self.rows, self.values = self.rows[kept], self.values[kept]
+            self.kept = [(row, value) for row, value in self.kept if row % self.stride == 0]
 
     def state(self) -> dict[str, Array]:
         """Return everything as arrays by name."""
@@ -446,6 +471,6 @@ class EvidencePath:
 
     def restore(self, state: Mapping[str, Array]) -> None:
         """Take over what `state` returned."""
-        self.rows, self.values = state["rows"], state["values"]
+        self.kept = list(zip(state["rows"].tolist(), state["values"].tolist(), strict=True))
         self.n_rows, self.stride, self.largest_row, self.alarm_row = (int(each) for each in state["whole"])
         self.last, self.largest = (float(each) for each in state["levels"])

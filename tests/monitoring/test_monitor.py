@@ -46,6 +46,45 @@ def test_rows_one_by_one_or_in_batches_are_the_same():
     assert_same(single, fed((p[:7], y[:7]), (p[7:], y[7:])))
 
 
+SINGLE = {
+    "numbers": lambda p, y, row: (p[row].item(), y[row].item(), row),
+    "numbers of numpy": lambda p, y, row: (p[row], y[row], np.int64(row)),
+    "arrays of one": lambda p, y, row: (p[row : row + 1], y[row : row + 1] == 1, [row]),
+    "lists of one": lambda p, y, row: ([p[row]], [int(y[row])], (row,)),
+}
+
+
+@pytest.mark.parametrize("given", SINGLE.values(), ids=list(SINGLE))
+def test_a_single_row_leaves_the_state_of_a_batch(given, tmp_path):
+    p, y = world(2300)
+    p[[3, 40, 400]], y[[3, 40, 400]] = (0.0, 1.0, 1e-300), (0, 1, 0)
+    single, batch = Monitor(), Monitor()
+    for row in range(len(p)):
+        chance, happened, name = given(p, y, row)
+        single.update(chance, happened, id=name)
+    batch.update(p, y, id=range(len(p)))
+    single.save(tmp_path / "single")
+    batch.save(tmp_path / "batch")
+    (settings, arrays), (expected, same) = read_state(tmp_path / "single"), read_state(tmp_path / "batch")
+    assert settings == expected
+    assert {name: each.tobytes() for name, each in arrays.items()} == {n: each.tobytes() for n, each in same.items()}
+
+
+def test_a_single_row_that_is_impossible_under_its_prediction_is_infinite_evidence():
+    monitor = Monitor()
+    assert monitor.update(0.0, 1)
+    assert monitor.log_e == fed(([0.0], [1])).log_e == np.inf
+
+
+@pytest.mark.parametrize("given", [0.1, np.float32(0.1), np.array([0.1], dtype=np.float32)])
+def test_a_single_row_of_any_precision_is_the_row_of_a_batch(given):
+    one, batch = Monitor(), Monitor()
+    one.update(given, 1)
+    batch.update(np.append(given, given), [1, 1])
+    one.update(given, 1)
+    assert_same(one, batch)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_evidence_is_that_of_immediate_labels_however_late_they_come(seed):
     p, y = world(120)
