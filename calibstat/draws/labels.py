@@ -6,7 +6,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.sample import Sample
-from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.poisson_binomial import counts_of
 from calibstat.draws.streams import Streams, clusters, how_many, replicate
 from calibstat.estimators.base import Evaluator, all_weights
 
@@ -79,7 +79,7 @@ def redraw_labels(
         draw, n = LabelLaw(sample.predictions.chances).draw, len(sample)
         return replicate(evaluator, draw, n_resamples, n, rng, offers.batch_size)
     if plan.predictions.n_classes == 2:
-        law, n_cells = CellCounts(plan.predictions.chances[:, 1], plan.cells), plan.cells.size
+        law, n_cells = counts_of(plan), plan.cells.size
         return replicate(lambda events: from_tally(events[..., None]), law.draw, n_resamples, n_cells, rng)
     labels = LabelLaw(plan.predictions.chances)
     return replicate(lambda each: from_tally(plan(each).outcome), labels.draw, n_resamples, len(plan.predictions), rng)

@@ -16,6 +16,7 @@ import numpy as np
 
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
+from calibstat.estimators.tally import TallyPlan
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
 _NEGLIGIBLE = 37.0
@@ -51,6 +52,13 @@ class CellCounts:
     def invert(self, uniforms: Floats) -> Ints:
         """Turn uniforms (R, L) into counts (R, L)."""
         return np.array([first for first, _ in self.laws]) + self.guide.find(uniforms)
+
+
+def counts_of(plan: TallyPlan) -> CellCounts:
+    """Return the law of the counts in the cells of a plan, computed once: tests compute it, and draws use it too."""
+    if not isinstance(plan.label_law, CellCounts):
+        plan.label_law = CellCounts(plan.predictions.chances[:, 1], plan.cells)
+    return plan.label_law
 
 
 def _rows_of(wanted: Bools, chances: Floats, cells: Cells) -> tuple[Floats, Cells]:

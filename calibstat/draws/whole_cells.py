@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import Array, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws._recut_cells import draw_recut
 from calibstat.draws.labels import LabelLaw
@@ -25,9 +25,9 @@ from calibstat.draws.moments import (
     sum_of_squares,
     sums_are_near_normal,
 )
-from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.poisson_binomial import counts_of
 from calibstat.draws.streams import draw_blocks, random_signs, replicate
-from calibstat.estimators.base import Estimator, Evaluator, all_weights
+from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.estimators.tally import Tally, TallyPlan, ratio
 
 # Up to this many rows are drawn one by one: a thousand replicates of them take at most a second.
@@ -152,7 +152,7 @@ class Pairs:
     def of(cls, plans: list[TallyPlan], samples: tuple[Sample, Sample]) -> Pairs:
         """Count rows and add up predictions."""
         one, other = (plan.cells.index * 2 + sample.outcomes for plan, sample in zip(plans, samples, strict=True))
-        found, group = _numbered_codes(one * (2 * plans[1].cells.size) + other)
+        found, group = numbered_codes(one * (2 * plans[1].cells.size) + other)
         rows = np.bincount(group).astype(float)
         codes = np.divmod(found, 2 * plans[1].cells.size)
         p, q = (np.ascontiguousarray(sample.predictions.event) for sample in samples)
@@ -188,7 +188,7 @@ class Pairs:
         return draw_blocks(both, n_resamples, numbers_for_cells(len(self.rows)), rng)
 
 
-def _numbered_codes(codes: Ints) -> tuple[Ints, Ints]:
+def numbered_codes(codes: Ints) -> tuple[Ints, Ints]:
     """Return the codes that occur and the place of each row's among them, without a sort where codes are small."""
     if codes.max() > len(codes):
         found, place = np.unique(codes, return_inverse=True)
@@ -319,7 +319,7 @@ def redraw_squares(evaluator: Evaluator, n_resamples: int, rng: np.random.Genera
     squares = SquaresOfLabels.of(plan.cells, event, chance, plan.predictions.keys == (1,))
     if squares is None:
         return None
-    counts, size = CellCounts(chance, plan.cells), plan.cells.size
+    counts, size = counts_of(plan), plan.cells.size
 
     def counted_and_squared(stream: np.random.Generator, drawn: int, kept: int) -> Floats:
         events = counts.invert(stream.random((drawn, size)))
@@ -353,7 +353,7 @@ class SignedCells:
     root: Floats  # (L, c + 1, c + 1), a root of the covariance of the sums of all other rows
     apart: Floats  # (H, c + 1), weighted residuals and weights of rows that stand out
     home: Ints  # (H,), their cells
-    moved: Floats  # (L, c), sums of weighted residuals over the sum of weights, which the mean sign moves; or zeros
+    moved: Floats  # (L, c), sums of weighted residuals over that of all weights, which the mean sign moves; or zeros
 
     @classmethod
     def of(cls, evaluator: Evaluator, sample: Sample, centred: bool) -> SignedCells | None:
@@ -364,20 +364,19 @@ class SignedCells:
             return None
         if not (offers.signed and offers.from_tally) or plan.cells.size * width * ROWS_FOR_A_CELL > len(sample):
             return None
-        weights, index, size = all_weights(predictions, None), plan.cells.index, plan.cells.size
-        share = weights / weights.sum() if centred else np.zeros(len(weights))
-        residuals = weights * (predictions.happened(sample.outcomes) - predictions.components).T
-        moved = np.stack([np.bincount(index, each, size) for each in residuals], axis=-1) / weights.sum()
-        rows = np.vstack([residuals * (1 + share), weights])
-        shares = [np.bincount(index, each * each, size) * _STANDS_OUT for each in rows]
-        far = [np.flatnonzero(each * each > least[index]) for each, least in zip(rows, shares, strict=True)]
-        found = np.unique(np.concatenate(far))
+        total = float(np.sum(plan.weight)) if centred else np.inf
+        index, size = plan.cells.index, plan.cells.size
+        starts = range(0, len(sample), ROWS_IN_CACHE)
+        parts = [slice(start, start + ROWS_IN_CACHE) for start in starts]
+        squares = np.sum([_products(index[part], _signed(sample, part, total), size) for part in parts], axis=0)
+        least = _STANDS_OUT * np.diagonal(squares, axis1=1, axis2=2)
+        far = [np.flatnonzero((_signed(sample, part, total) ** 2 > least[index[part]]).any(axis=1)) for part in parts]
+        found = np.concatenate([start + each for start, each in zip(starts, far, strict=True)])
         if len(found) * ROWS_FOR_A_CELL > len(sample):
             return None
-        apart, rows[:, found] = rows[:, found].T, 0
-        covariance = np.array([[np.bincount(index, one * other, size) for one in rows] for other in rows])
-        root = _root(np.moveaxis(covariance, -1, 0))
-        return cls(plan, root, np.ascontiguousarray(apart), index[found], moved if centred else 0 * moved)
+        apart, home = _signed(sample, found, total), index[found]
+        root = _root(squares - _products(home, apart, size))
+        return cls(plan, root, apart, home, plan(sample.outcomes).residual / total)
 
     def draw(self, stream: np.random.Generator, size: int, kept: int) -> Floats:
         """Draw sums of outcomes (kept, L, c) whose residuals have the signs of a replicate."""
@@ -394,6 +393,20 @@ class SignedCells:
     def numbers(self) -> int:
         """How many numbers a replicate takes."""
         return numbers_for_cells(self.root[..., 0].size + len(self.home))
+
+
+def _signed(sample: Sample, rows: Ints | slice, total: float) -> Floats:
+    """Return what signs multiply, of some rows: weighted residuals, less their part in the mean sign, and weights."""
+    predictions, outcomes = sample.predictions, sample.outcomes[rows]
+    weights = np.ones((len(outcomes), 1)) if predictions.weights is None else predictions.weights[rows, None]
+    residuals = predictions.happened(outcomes) - predictions.components[rows]
+    return np.concatenate([weights * residuals * (1 + weights / total), weights], axis=1)
+
+
+def _products(index: Ints, columns: Floats, size: int) -> Floats:
+    """Add up the products of any two columns of the rows (m, k) in cells: (L, k, k)."""
+    sums = [[np.bincount(index, one * other, size) for one in columns.T] for other in columns.T]
+    return np.moveaxis(np.array(sums, dtype=float), -1, 0)
 
 
 def _root(covariance: Floats) -> Floats:

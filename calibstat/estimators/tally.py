@@ -137,6 +137,7 @@ class TallyPlan:
         self.cells = cells
         self.needs = frozenset(needs)
         self._prediction: Floats | None = None
+        self.label_law: object = None  # of counts under redrawn labels, once `draws` has computed it
 
     @cached_property
     def weight(self) -> Floats:

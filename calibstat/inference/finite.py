@@ -22,6 +22,7 @@ from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
+from calibstat.draws.whole_cells import numbered_codes
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, PairsInCells, all_weights
 from calibstat.inference.intervals import SPENT, ConfidenceInterval, Interval, NoInterval
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size
@@ -56,7 +57,8 @@ class Groups:
     def of(cls, cells: Ints, weights: Floats, outcomes: Ints, n_classes: int) -> Groups:
         """Split cells (n,) by the octave of the weights (n,)."""
         octave = np.where(weights > 0, np.frexp(weights)[1] + 2**12, 0)
-        found, index = np.unique(cells * 2**13 + octave, return_inverse=True)
+        octave -= octave.min()
+        found, index = numbered_codes(cells * (octave.max() + 1) + octave)
         size = len(found)
         seen = np.bincount(index * n_classes + outcomes, minlength=size * n_classes)
         return cls(index, seen.reshape(size, n_classes), effective_rows(weights))
@@ -105,8 +107,9 @@ class Pieces:
     @classmethod
     def of(cls, cells: Ints, groups: Groups, weights: Floats) -> Pieces:
         """Cut the groups by cells (n,)."""
-        pairs, index, rows = np.unique(np.stack([cells, groups.index]), axis=1, return_inverse=True, return_counts=True)
-        return cls(pairs[0], pairs[1], rows, np.sqrt(np.bincount(index.ravel(), weights**2) / rows))
+        pairs, index = numbered_codes(cells * len(groups.seen) + groups.index)
+        rows = np.bincount(index)
+        return cls(*np.divmod(pairs, len(groups.seen)), rows, np.sqrt(np.bincount(index, weights**2) / rows))
 
     def noises(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
         """Return a function that draws counts of outcomes less their means: (R, P, K), or the event alone (R, P, 1)."""

@@ -11,9 +11,9 @@ import numpy as np
 
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Share
-from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
+from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import GivenNames, Sample
-from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.draws.poisson_binomial import counts_of
 from calibstat.estimators.base import CellTerms, Estimator, Evaluator
 from calibstat.estimators.tally import TallyPlan
 from calibstat.lenses.base import Lens
@@ -156,7 +156,7 @@ def _not_exact(reason: str) -> NotExact:
 
 def _cell_laws(plan: TallyPlan, parts: CellTerms) -> tuple[list[Atoms], float]:
     """Return the law of each cell's term, and the largest difference between terms of consecutive counts."""
-    laws = [_trimmed(*law) for law in CellCounts(plan.predictions.chances[:, 1], plan.cells).laws]
+    laws = [_trimmed(*law) for law in counts_of(plan).laws]
     sizes = np.array([len(masses) for _, masses in laws])
     first = np.array([count for count, _ in laws])
     if sizes.max() * len(sizes) > _COUNTS:
@@ -191,6 +191,8 @@ def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
 
 _ATOMS_FOR_MEAN = 1024
 _ATOMS_FOR_SIZE = 64
+# The search for a quantile comes no closer to the ends of where it looks than this share.
+_CLOSE = 0.02
 
 
 @final
@@ -221,15 +223,25 @@ class ExactNull(NullDistribution):
             reached = np.cumsum(self.first.masses) >= q - ROUNDING
             at = int(np.argmax(reached)) if reached.any() else len(reached) - 1
             return np.asarray(self.link(self.first.values[[at]] + self.second.values)[0])
+        return np.asarray(self.link(np.array([self._total(q)]))[0])
+
+    def _total(self, q: float) -> float:
+        """Return the smallest sum with P(sum <= it) >= q: that of a law of fewer atoms is nearly it."""
         low, high = self._ends
         if self._reached(low) >= q:
-            high = low
-        while high - low > ROUNDING * max(abs(low), abs(high)):
-            middle = (low + high) / 2
-            if middle in (low, high):
-                break
-            low, high = (low, middle) if self._reached(middle) >= q else (middle, high)
-        return np.asarray(self.link(np.array([high]))[0])
+            return low
+        if len(self.first.values) > _ATOMS_FOR_MEAN:
+            first, second = (each.compressed(_ATOMS_FOR_MEAN) for each in (self.first, self.second))
+            near, piece = ExactNull(first, second, self.link)._total(q), (high - low) / _ATOMS_FOR_MEAN
+            low, high = max(low, near - piece), min(high, near + piece)
+        below, above, turn = self._reached(low) - q, self._reached(high) - q, 0
+        while below < 0 <= above and high - low > TIE_SHARE * max(abs(low), abs(high)):
+            turn += 1  # along a straight line, and every third time to the middle
+            share = 0.5 if turn % 3 == 0 else min(max(below / (below - above), _CLOSE), 1 - _CLOSE)
+            middle = low + share * (high - low)
+            found = self._reached(middle) - q
+            low, below, high, above = (low, below, middle, found) if found >= 0 else (middle, found, high, above)
+        return low if below >= 0 else high
 
     @cached_property
     def mean(self) -> Floats:
