@@ -81,6 +81,7 @@ _MODULES = {
     "nulls.asymptotic": ["Asymptotic"],
     "nulls.consistency": ["Consistency", "Sequential"],
     "nulls.exact": ["Exact", "NotExact"],
+    "nulls.linear": ["Saddlepoint"],
     "nulls.multiplier": ["Multiplier", "Weak"],
     "draws.bootstrap": ["Bootstrap", "Resampler"],
     "inference.band": ["CalibrationBand", "calibration_band"],

@@ -214,6 +214,7 @@ from calibstat.nulls.consistency import Consistency as Consistency
 from calibstat.nulls.consistency import Sequential as Sequential
 from calibstat.nulls.exact import Exact as Exact
 from calibstat.nulls.exact import NotExact as NotExact
+from calibstat.nulls.linear import Saddlepoint as Saddlepoint
 from calibstat.nulls.multiplier import Multiplier as Multiplier
 from calibstat.nulls.multiplier import Weak as Weak
 from calibstat.planning.families import ErrorFamily as ErrorFamily

@@ -117,6 +117,7 @@ NULLS = [
     Entry(cs.Weak(99)),
     Entry(cs.Sequential(99, 10)),
     Entry(cs.Exact()),
+    Entry(cs.Saddlepoint()),
     Entry(cs.Asymptotic()),
 ]
 RESAMPLERS = [Entry(cs.Bootstrap(99))]

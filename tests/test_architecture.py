@@ -125,6 +125,8 @@ INSIDE = {
     ("inference/test.py", "calibstat.inference.multiple"),
     ("inference/results.py", "xarray"),
     ("inference/test.py", "calibstat.inference.estimate"),
+    ("inference/test.py", "calibstat.nulls.linear"),
+    ("nulls/exact.py", "calibstat.nulls.linear"),
     ("monitoring/monitor.py", "xarray"),
     ("sweeps/store.py", "xarray"),
 }
@@ -350,7 +352,7 @@ def levels_written(tree: ast.AST) -> list[int]:
 
 LEVEL_NAMES = {"level", "confidence_level", "alpha"}
 # A p-value is known by its Monte Carlo interval with this confidence, whatever the level of the test.
-OF_INTERVALS = {"nulls/base.py", "nulls/exact.py", "nulls/asymptotic.py", "nulls/consistency.py", "nulls/multiplier.py"}
+OF_INTERVALS = {f"nulls/{name}.py" for name in ("base", "exact", "asymptotic", "consistency", "linear", "multiplier")}
 
 
 def test_the_level_of_tests_is_written_once():

@@ -292,7 +292,7 @@ class _Along(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Multiply the residual of each label by what was learned of it."""
         residuals = np.arange(2) - predictions.event[:, None]
-        return TableEvaluator(predictions, self.learned[:, None] * residuals, standardize=False)
+        return TableEvaluator(predictions, self.learned * residuals.T, standardize=False)
 
 
 # Where: a shallow tree of what was learned, whose leaves are rules in words, judged on the last block.

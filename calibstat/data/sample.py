@@ -358,7 +358,10 @@ class Predictions:
     def chances(self) -> Floats:
         """(n, K) probabilities from which calibrated labels are drawn: the rows clipped to [0, 1] and normalised."""
         clipped = np.clip(self.probabilities, 0.0, 1.0)
-        clipped /= clipped.sum(axis=1, keepdims=True)
+        if self.n_classes == 2:  # many times faster than a sum along so short an axis
+            clipped /= (clipped[:, 0] + clipped[:, 1])[:, None]
+        else:
+            clipped /= clipped.sum(axis=1, keepdims=True)
         return clipped
 
     @cached_property

@@ -152,6 +152,8 @@ class Capabilities:
     - `from_tallies`: takes whole tallies to values, if the value depends on nothing else even when predictions are
       redrawn. The bootstrap and `Consistency` then draw whole tallies.
     - `terms`: writes the headline as one term for each cell, from which `Exact` computes its law without drawing.
+    - `linear`: returns what each outcome of each row adds to the headline, (K, n), if it is such a sum: its law is
+      then computed too.
     - `signed`: takes outcomes and signs (..., n) to the values in which the residual outcome - prediction of each row
       is multiplied by its sign (any number, one for each row). It exists where the value depends on these residuals
       only (`Estimator.residual_form`). Without it `Multiplier` passes prediction + sign * (outcome - prediction) as
@@ -175,6 +177,7 @@ class Capabilities:
     from_tally: Callable[[Array], Floats] | None = None
     from_tallies: Callable[[Tally], Floats] | None = None
     terms: CellTerms | None = None
+    linear: Callable[[], Floats] | None = None
     signed: Callable[[Array, Array], Floats] | None = None
     large_sample: Callable[[np.random.Generator], LargeSampleLaw] | None = None
     standard_deviation: Callable[[], float | None] | None = None
@@ -191,11 +194,12 @@ class Capabilities:
         return None if self.standard_deviation is None else self.standard_deviation()
 
     def behind(self, view: View) -> Capabilities:
-        """Return the capabilities behind a lens: all are kept; those that take rows take the rows before the lens."""
+        """Return the capabilities behind a lens; those that take rows take those before the lens, or are left out."""
         signed, expansion, remark = self.signed, self.expansion, self.remark
         meaning, peaks, fewest = self.meaning, self.peaks, self.fewest
         return replace(
             self,
+            linear=None,  # of the rows that the lens shows
             signed=signed and (lambda outcomes, signs: signed(view.outcomes(outcomes), view.weights(signs))),
             expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
             remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),

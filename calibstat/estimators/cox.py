@@ -368,7 +368,11 @@ class _RatioEvaluator(Evaluator):
 
     @property
     def capabilities(self) -> Capabilities:
-        return Capabilities(expansion=self._expanded)
+        return Capabilities(expansion=self._expanded, linear=self._linear if self.predictions.event.any() else None)
+
+    def _linear(self) -> Floats:
+        masses = all_weights(self.predictions, None)
+        return np.stack([np.zeros(len(masses)), masses / (masses @ self.predictions.event)])
 
     def _expanded(self, outcomes: Array) -> Expansion:
         masses, value = all_weights(self.predictions, None), float(self(outcomes)[0])

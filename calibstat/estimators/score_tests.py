@@ -165,7 +165,7 @@ class MeanCalibration(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the residual of each label."""
         two_classes(self, predictions)
-        return TableEvaluator(predictions, np.arange(2) - predictions.event[:, None], standardize=False)
+        return TableEvaluator(predictions, np.stack([-predictions.event, 1 - predictions.event]), standardize=False)
 
 
 @final
@@ -223,31 +223,40 @@ class ScoreExcess(Estimator):
 
 
 def excess(predictions: Predictions, score: Score) -> Floats:
-    """Return each label's score minus the expected score of its row under the predictions: (n, K)."""
-    rows = predictions.chances
+    """Return each label's score minus the expected score of its row under the predictions: (K, n)."""
+    rows = np.ascontiguousarray(predictions.chances.T)
     # |onehot(k) - p|^2 = 1 - 2 p_k + sum p^2, of which only -2 p_k depends on the label
     scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
-    gaps = scores - (rows * scores).sum(axis=1, keepdims=True)
+    if len(rows) == 2:
+        gaps = rows[::-1] * (scores[1] - scores[0])
+        np.negative(gaps[0], out=gaps[0])
+    else:
+        gaps = scores - np.einsum("kn,kn->n", rows, scores)
     # Where all labels score alike, rounding must not look like a variance.
-    return np.where(np.abs(gaps) > ROUNDING * np.abs(scores).max(axis=1, keepdims=True), gaps, 0.0)
+    gaps[np.abs(gaps) <= ROUNDING * np.abs(scores, out=scores).max(axis=0)] = 0.0
+    return gaps
 
 
 class TableEvaluator(Evaluator):
-    """Weighted means of a table of numbers (n, K), one for each row and label, or these in standard deviations.
+    """Weighted means of a table of numbers (K, n), one for each label and row, or these in standard deviations.
 
     Each row has mean zero under calibration; the standard deviation is the exact one, given the predictions.
     """
 
     def __init__(self, predictions: Predictions, table: Floats, *, standardize: bool) -> None:
         self.predictions = predictions
-        self.table = np.ascontiguousarray(table.T)
-        rows = predictions.chances
-        means = (rows * table).sum(axis=1)
-        self.variance = np.maximum((rows * table**2).sum(axis=1) - means**2, 0.0)
+        self.table = table
+        rows = predictions.chances.T
+        if len(table) == 2:
+            self.variance = rows[0] * rows[1] * (table[1] - table[0]) ** 2
+        else:
+            means = (rows * table).sum(axis=0)
+            self.variance = np.maximum((rows * table**2).sum(axis=0) - means**2, 0.0)
         self.standardize = standardize
-        own = all_weights(predictions, None)
-        self.deviation = float(np.sqrt((own**2 * self.variance).sum()))
-        self.scale = self.deviation / float(own.sum()) if self.deviation else None
+        own = predictions.weights
+        self.total = float(len(predictions) if own is None else own.sum())
+        self.deviation = float(np.sqrt(self.variance.sum() if own is None else (own**2 * self.variance).sum()))
+        self.scale = self.deviation / self.total if self.deviation else None
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,) means or z-scores."""
@@ -260,8 +269,14 @@ class TableEvaluator(Evaluator):
         return Capabilities(
             large_sample=lambda _: normal_law(scale or 0.0, two_sided=True),
             standard_deviation=None if self.standardize else lambda: self.scale,
+            linear=self._linear,
             expansion=None if self.standardize else self._expanded,
         )
+
+    def _linear(self) -> Floats:
+        below = self.deviation if self.standardize and self.deviation else self.total
+        own = self.predictions.weights
+        return self.table / below if own is None else self.table * (own / below)
 
     def _expanded(self, outcomes: Array) -> Expansion:
         masses = all_weights(self.predictions, None)

@@ -219,11 +219,16 @@ class _MeanLoss(Evaluator):
     @property
     def capabilities(self) -> Capabilities:
         return Capabilities(
+            linear=self._linear,
             remark=lambda outcomes: self.score.remark(_of_outcomes(self.predictions.probabilities, outcomes)),
             expansion=lambda outcomes: Expansion.of_mean(
                 self(outcomes), _of_outcomes(self.losses, outcomes), all_weights(self.predictions, None), self.losses
             ),
         )
+
+    def _linear(self) -> Floats:
+        masses = all_weights(self.predictions, None)
+        return self.losses.T * (masses / masses.sum())
 
 
 def _of_outcomes(table: Floats, outcomes: Array) -> Floats:

@@ -170,10 +170,10 @@ def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, 
 
 def _candidates(cells: Sequence[Atoms], largest_step: float) -> Iterator[float]:
     yield largest_step
-    yield _common_divisor(cells)
+    yield common_divisor(cells)
 
 
-def _common_divisor(cells: Sequence[Atoms]) -> float:
+def common_divisor(cells: Sequence[Atoms]) -> float:
     """Return the step of the coarsest lattice on which all terms lie, up to an offset of each; 0 if it is too fine."""
     least = reach(cells) / _LATTICE_POINTS
     divisor = 0.0

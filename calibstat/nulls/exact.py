@@ -59,10 +59,14 @@ class Exact(Null):
     a grid with all mass rounded up, which gives rigorous bounds of the p-value, at most `tolerance` apart; the upper
     bound is reported. For a maximum, the distribution functions of the cells are multiplied.
 
-    The lens must leave two outcomes, the rows must have no weights, the statistic must depend only on the counts of
-    events in its cells, and there must be few enough cells and counts for about half a second. These conditions depend
-    on the predictions alone, never on a label. So a test that falls back on draws, as `calibration_test` does, is as
-    valid as its two parts: given the predictions it is one of them.
+    A statistic that is a sum of one number for each row, such as `BrierScore` or `Spiegelhalter`, has an exact law
+    where it counts events, where few rows are left to chance, and where its numbers lie on a lattice; if events are
+    rare, so that it is not smooth, it is rounded to a fine lattice, which gives bounds. Elsewhere see `Saddlepoint`.
+
+    For all others the lens must leave two outcomes, the rows must have no weights, the statistic must depend only on
+    the counts of events in its cells, and there must be few enough cells and counts for about half a second. These
+    conditions depend on the predictions alone, never on a label. So a test that falls back on draws, as
+    `calibration_test` does, is as valid as its two parts: given the predictions it is one of them.
 
     Parameters
     ----------
@@ -93,9 +97,11 @@ class Exact(Null):
         sample: Sample,
         rng: np.random.Generator | None = None,  # noqa: ARG002
         evaluator: Evaluator | None = None,
-    ) -> ExactNull:
+    ) -> NullDistribution:
         """Compute the distribution; nothing is drawn."""
         evaluator = evaluator or estimator.prepare(sample.predictions)
+        if evaluator.capabilities.linear is not None:
+            return _of_rows(estimator, sample, evaluator)
         plan, parts = _cells_and_terms(estimator, evaluator)
         limit = _CELLS_OF_SUM if parts.combine == "sum" else _CELLS_OF_MAXIMUM
         if np.count_nonzero(plan.fixed.weight) > limit:
@@ -127,6 +133,16 @@ class Exact(Null):
             return None
         law, rounding = rounded
         return ExactNull(Atoms(law.values + fixed, law.masses), CERTAINLY_ZERO, link, rounding, floor=1e-10)
+
+
+def _of_rows(estimator: Estimator, sample: Sample, evaluator: Evaluator) -> NullDistribution:
+    """Return the law of a sum of one number for each row, or raise `NotExact`."""
+    from calibstat.nulls.linear import linear_null  # only where it is needed
+
+    found = linear_null(estimator, sample, evaluator)
+    if found is None or found[0] is not None:
+        raise _not_exact("too many rows are left to chance")
+    return found[1]
 
 
 def _cells_and_terms(estimator: Estimator, evaluator: Evaluator) -> tuple[TallyPlan, CellTerms]:

@@ -385,4 +385,4 @@ def test_the_hypothesis_says_that_nothing_is_drawn():
 
 def test_a_step_smaller_than_the_lattice_allows_no_halves():
     cells, _ = cell_laws(SCORES["any"], 5, square)
-    assert exact_lattice._common_divisor(cells) == 0.0
+    assert exact_lattice.common_divisor(cells) == 0.0
