@@ -22,6 +22,7 @@ from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 
 _STRIP_CELLS = 48
+_TINY = 1e-4  # numbers below are written in powers of ten
 
 
 @final
@@ -213,7 +214,10 @@ def wilson(share: Floats, rows: Floats, coverage: float) -> tuple[Floats, Floats
 def rows_in_effect(predictions: Predictions, cells: Cells) -> Floats:
     """Return the number of rows in effect in each cell (Kish 1965): (L,), 0 in cells without weight."""
     weights = np.ones(len(predictions)) if predictions.weights is None else predictions.weights
-    first, second = (np.bincount(cells.index, weights**k, minlength=cells.size) for k in (1, 2))
+    largest = np.zeros(cells.size)
+    np.maximum.at(largest, cells.index, weights)  # squares of tiny weights would be zero
+    shares = ratio(weights, largest[cells.index])
+    first, second = (np.bincount(cells.index, shares**k, minlength=cells.size) for k in (1, 2))
     return ratio(first**2, second)
 
 
@@ -267,13 +271,15 @@ class Answer:
 
 
 def both_percent(*shares: float) -> list[str]:
-    """Write shares in percent with equally many decimals: one, or as many as the rarest needs.
+    """Write shares in percent with equally many decimals: one, or as many as the rarest needs; tiny ones in two digits.
 
-    >>> both_percent(0.9461, 0.941), both_percent(0.0031, 0.0052)
-    (['94.6 %', '94.1 %'], ['0.31 %', '0.52 %'])
+    >>> both_percent(0.9461, 0.941), both_percent(0.0031, 0.0052), both_percent(5e-10, 0)
+    (['94.6 %', '94.1 %'], ['0.31 %', '0.52 %'], ['5e-08 %', '0 %'])
     """
     sides = [100 * min(share, 1 - share) for share in shares if 0 < share < 1]
     rarest, most = min(sides, default=1.0), max(sides, default=1.0)
+    if most < _TINY:
+        return [f"{100 * share:.2g} %" for share in shares]
     decimals = 1 if rarest >= 1 else min(1 - int(np.floor(np.log10(rarest))), 2 if most >= 1 else 6)
     return [f"{100 * share:.{decimals}f} %" for share in shares]
 
@@ -284,6 +290,8 @@ def both_sizes(*errors: float) -> list[str]:
     >>> both_sizes(0.0282, 0.00595), both_sizes(0.067, 0.1), both_sizes(1e-17, 0.055)
     (['0.0282', '0.0060'], ['0.067', '0.100'], ['0.000', '0.055'])
     """
+    if ROUNDING < max(errors) < _TINY:
+        return [f"{each:.2g}" for each in errors]
     digits = [1 - int(np.floor(np.log10(each))) for each in errors if each > ROUNDING]
     decimals = min(max(digits), min(digits) + 2) if digits else 2
     return [f"{each:.{decimals}f}" for each in errors]

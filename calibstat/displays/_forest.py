@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
-from textwrap import wrap
 from typing import Any, ClassVar, Self
 
 from matplotlib.artist import Artist
@@ -14,6 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation, blended_transform_factory
 
+from calibstat.data.parameters import at_least_one
 from calibstat.displays._style import (
     BEYOND,
     COLUMN,
@@ -21,24 +21,27 @@ from calibstat.displays._style import (
     FAINT,
     INK,
     NOISE,
-    Display,
+    OURS,
+    ResultDisplay,
     answer,
     label_axes,
-    legend_under,
+    legend_below,
+    lines_of,
     magnified,
     new_axes,
     shortened,
+    tick,
 )
 from calibstat.inference.forest import Forest, ForestRow, HasForest
 
-# So many letters have place in a line of a name, of the answer and of the words at the right.
-_LETTERS, _ANSWER, _WORDS = 22, 38, 18
+# So many letters have place in a line of a name, of the answer, of the title and of the words at the right.
+_LETTERS, _ANSWER, _TITLE, _WORDS = 22, 38, 24, 18
 _MARKERS = ("o", "s")
 # Heights in inches: of a row with a name of one to three lines, of a line of words, and of title and ticks.
 _LINES, _LINE, _AROUND = (0.22, 0.32, 0.45), 0.16, 0.65
 
 
-class ForestDisplay(Display):
+class ForestDisplay(ResultDisplay):
     """A forest plot of a result that has one; subclasses say of which."""
 
     of: ClassVar[str]
@@ -54,24 +57,6 @@ class ForestDisplay(Display):
         if not isinstance(result, HasForest):
             raise TypeError(f"result is of type {type(result).__name__}, but {cls.__name__} draws those of {cls.of}.")
         return cls(result.forest(), name)
-
-    @classmethod
-    def from_result(cls, result: HasForest, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw a result.
-
-        Parameters
-        ----------
-        result
-            What one of the functions named above returned.
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the result is something else.
-        """
-        return cls.compute(result, name=name).plot(ax, **kwargs)
 
     @property
     def caption(self) -> str:
@@ -97,7 +82,7 @@ class ForestDisplay(Display):
         ForestDisplay
             Itself.
         """
-        forest = self.forest
+        forest, n_shown = self.forest, at_least_one("n_shown", n_shown)
         names = list(dict.fromkeys(row.name for row in forest.rows))
         shown = names[:n_shown]
         labels = ["\n".join(lines_of(each, _LETTERS, 3)) for each in shown]
@@ -132,14 +117,13 @@ class ForestDisplay(Display):
             ax.xaxis.set_minor_locator(NullLocator())
         else:
             ax.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:.6g}")
+        ax.xaxis.set_major_formatter(tick)
         self._draw_words(ax, rows, place)
         self.joins_ = _draw_joins(ax, forest, len(shown))
         label_axes(ax, "\n".join(axis))
-        answer(ax, self.name if name is None else name, above)
-        legend_under(ax, *self._legend(rows), left=60, below=20 + 11 * len(axis), columns=1)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        answer(ax, self.name if name is None else name, above, _TITLE)
+        legend_below(ax, *self._legend(rows))
+        return self._drawn(ax)
 
     def _draw_row(self, ax: Axes, row: ForestRow, place: int, options: dict[str, Any]) -> None:
         """Draw the noise of a row, its interval and its point."""
@@ -161,7 +145,7 @@ class ForestDisplay(Display):
         """Write the words of rows at the right of the axes."""
         beside: dict[str, Any] = {
             "xycoords": ("axes fraction", "data"), "textcoords": "offset points", "va": "center",
-            "fontsize": 7 * magnified(ax), "annotation_clip": False, "parse_math": False,
+            "fontsize": 7 * magnified(ax), "annotation_clip": False, "parse_math": False, "label": OURS,
         }  # fmt: skip
         for row in rows:
             if row.words:
@@ -191,21 +175,6 @@ class ForestDisplay(Display):
         if any(row.beyond for row in rows):
             found.append((point(BEYOND, _MARKERS[0] if several else "D"), forest.beyond))
         return [handle for handle, _ in found], [words for _, words in found]
-
-
-def lines_of(text: str, letters: int, most: int = 2) -> list[str]:
-    """Break a text into at most so many lines of about the same length; a longer one is shortened.
-
-    >>> lines_of("gender 1 & cholesterol 2", 22)
-    ['gender 1 &', 'cholesterol 2']
-    """
-    lines = wrap(text, letters)
-    while len(lines) > most:
-        text = shortened(text, len(text) - 2)
-        lines = wrap(text, letters)
-    return next(
-        found for width in range(1, letters + 1) if len(found := wrap(text, width)) <= len(lines) or width == letters
-    )
 
 
 def ratios(low: float, high: float) -> list[float]:

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import RNG
-from calibstat.data.parameters import check_share
+from calibstat.data.parameters import at_least_one, check_kind, check_share
 from calibstat.data.rounding import rounded_down, rounded_up
 from calibstat.data.sample import Sample
 from calibstat.displays._style import Display
@@ -46,6 +46,8 @@ class SampleDisplay(Display):
         """Compute the numbers of the diagram as `from_sample` does, without drawing it."""
         check_share("coverage", coverage, 0.9)
         check_sample(sample)
+        check_kind("binning", binning, Binning | None)
+        at_least_one("n_resamples", n_resamples)
         seen, binning = check_lens(lens)(sample), cls.default_binning if binning is None else binning
         refuse_empty(seen, lens)
         return cls._of(seen, binning, lens=lens, n_resamples=n_resamples, coverage=coverage, rng=rng, name=name)

@@ -89,6 +89,7 @@ def _overlay(curve: Any, seen: Sample | None, lens: Lens, variable: bool) -> Ove
         at = np.repeat(curve.prediction, 2)
         # between two predictions the bounds of the lower one hold from below, and those of the upper one from above
         low, high = np.r_[0.0, np.repeat(curve.lower, 2)[:-1]], np.r_[np.repeat(curve.upper, 2)[1:], 1.0]
+        at, (low, high) = corners(at, np.array([low, high]))
         level = f"{100 * curve.confidence_level:g} %"
         words = f"The band holds the chances of the event at all predictions at once with a probability of {level}."
         return Overlay(f"band, {level}", words, at, at, None, ((low, high),))
@@ -124,11 +125,11 @@ def _truth(world: World, seen: Sample | None, lens: Lens) -> Overlay:
 
 
 def corners(x: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Leave out the points (L,) within flat pieces of a curve, which a line through the others passes anyway.
+    """Leave out the points (L,) within flat pieces of curves (..., L), which a line through the others passes anyway.
 
     >>> corners(np.arange(5.0), np.array([0.0, 0.0, 0.0, 1.0, 1.0]))
     (array([0., 2., 3., 4.]), array([0., 0., 1., 1.]))
     """
-    inner = np.zeros(len(y), dtype=bool)
-    inner[1:-1] = (y[1:-1] == y[:-2]) & (y[1:-1] == y[2:])
-    return x[~inner], y[~inner]
+    inner, flat = np.zeros(len(x), dtype=bool), (np.atleast_2d(np.diff(y)) == 0).all(axis=0)
+    inner[1:-1] = flat[1:] & flat[:-1]
+    return x[~inner], y[..., ~inner]

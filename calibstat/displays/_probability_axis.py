@@ -7,9 +7,10 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, Locator
+from matplotlib.ticker import Locator
 
 from calibstat.data.arrays import Floats
+from calibstat.displays._style import tick
 
 Scale: TypeAlias = Literal["linear", "logit"]
 
@@ -69,7 +70,7 @@ def set_probability_axis(ax: Axes, which: Literal["x", "y"], scale: Scale, low: 
         (ax.set_xscale if which == "x" else ax.set_yscale)("logit")
         axis.set_minor_locator(_NoTicks())
     axis.set_major_locator(ProbabilityTicks(scale, low, high))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value + 0.0:.12g}"))
+    axis.set_major_formatter(tick)
 
 
 class _NoTicks(Locator):

@@ -28,7 +28,7 @@ from calibstat.displays._probability_axis import (
     set_probability_axis,
     widened,
 )
-from calibstat.displays._style import BEYOND, CURVE, FAINT, INK, MARKERS, MODELS, NOISE, magnified, shortened
+from calibstat.displays._style import BEYOND, CURVE, FAINT, INK, MARKERS, MODELS, NOISE, OURS, magnified, shortened
 
 if TYPE_CHECKING:
     from calibstat.displays.reliability import ReliabilityDisplay
@@ -40,7 +40,7 @@ _STRIP, _FOOT = 0.12, 0.17
 MIDDLE = (1 + _FOOT) / 2
 """The height of the middle of the data, as a share of that of the axes."""
 _LOOKS: tuple[tuple[str, Any], ...] = ((CURVE, "-"), ("#009E73", "-"), ("#7A5195", "--"), ("#E69F00", "-."))
-_LONGEST_NAME = 26
+_LONGEST_NAME, _MOST_NAMES = 26, 12
 
 
 @final
@@ -161,13 +161,12 @@ def prepare_axes(ax: Axes, display: ReliabilityDisplay, frame: Frame) -> None:
 
 
 def _name_categories(ax: Axes, axis: CellAxis) -> None:
+    """Write the names of categories below them: all, or as many as have room."""
     names = [shortened(shown(name), 14) for name in axis.categories or ()]
-    crowded_names = sum(map(len, names)) > 24
-    ax.set_xticks(axis.position, names)
-    for text in ax.get_xticklabels():
-        text.set_parse_math(False)
-        if crowded_names:
-            text.set(rotation=35, ha="right", rotation_mode="anchor")
+    slanted: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"}
+    look = slanted if sum(map(len, names)) > 24 else {}
+    step = -(-len(names) // _MOST_NAMES)
+    ax.set_xticks(axis.position[::step], names[::step], parse_math=False, **look)
 
 
 def axis_labels(axis: CellAxis, frame: Frame) -> tuple[str, str]:
@@ -326,7 +325,7 @@ def draw_models(
 
 def draw_rows(ax: Axes, displays: Sequence[ReliabilityDisplay], frame: Frame) -> Axes:
     """Draw how rows spread along the axis, at the foot of the axes."""
-    strip = ax.inset_axes((0, 0, 1, _STRIP), sharex=ax, zorder=0)
+    strip = ax.inset_axes((0, 0, 1, _STRIP), sharex=ax, zorder=0, label=OURS)
     top = 0.0
     for display, colour in zip(displays, MODELS, strict=False):
         edges, counts = display.axis.rows[frame.x_scale]

@@ -5,14 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Self
+from textwrap import wrap
+from typing import Any, Self, cast
+from unicodedata import east_asian_width
 
 from matplotlib import pyplot as plt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb, to_rgba, to_rgba_array
 from matplotlib.figure import Figure, SubFigure
 from matplotlib.legend import Legend
 from matplotlib.transforms import ScaledTranslation
+
+from calibstat._text import shown
 
 # Colour-blind readers tell these apart, and they differ in lightness when they are printed in grey.
 NOISE = "#c9d6e3"
@@ -33,6 +38,11 @@ COLUMN = (3.4, 3.4)
 """Width and height of a figure of one column, in inches."""
 _SIDE = 2.7  # inches of the width of its axes
 _LEAST_LEFT = 0.3  # the share of a figure that margins leave
+_TITLE_LETTER = 0.078  # inches of a bold letter
+_WIDER = 1.2  # so many times as wide as the axes a legend may be
+OURS = "_calibstat"
+"""The label of words and small axes that a display adds to axes."""
+_ON_DARK = {INK: "#e6e6e6", NOISE: "#3b4856", CURVE: "#6fb1e8"}
 
 
 class Display(ABC):
@@ -58,11 +68,58 @@ class Display(ABC):
         figure.savefig(path, **{"bbox_inches": "tight", "dpi": 200, **options})
         return self
 
+    def _drawn(self, ax: Axes) -> Self:
+        """Keep the axes that are drawn in, and return the display itself."""
+        suit_background(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+class ResultDisplay(Display):
+    """The picture of a result; subclasses take its numbers and draw them."""
+
+    @classmethod
+    @abstractmethod
+    def compute(cls, result: Any, *, name: str | None = None) -> Self:
+        """Take the numbers from the result as `from_result` does, without drawing them."""
+
+    @classmethod
+    def from_result(cls, result: Any, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw a result.
+
+        Parameters
+        ----------
+        result
+            What one of the functions named above returned.
+        ax, name, **kwargs
+            As for `plot`.
+
+        Raises
+        ------
+        TypeError
+            If the result is something else.
+        """
+        return cls.compute(result, name=name).plot(ax, **kwargs)
+
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = COLUMN) -> Axes:
-    """Return the axes given, or those of a new figure whose layout keeps everything inside; no window opens."""
+    """Return the axes given, or those of a new figure whose layout keeps everything inside; no window opens.
+
+    What was written there by a display before makes room, and scales are linear again.
+    """
     if ax is None:
         _, ax = plt.subplots(figsize=size, layout="constrained")
+    elif not isinstance(ax, Axes):
+        raise TypeError(
+            f"ax is of type {type(ax).__name__}, but one matplotlib Axes is expected: for example plt.subplots()[1]."
+        )
+    elif ax.name != "rectilinear":
+        raise ValueError(f"ax has the projection {ax.name!r}, but plain axes are expected, as of plt.subplots().")
+    for each in [each for each in (*ax.texts, *ax.child_axes) if each.get_label() == OURS]:
+        each.remove()
+    for axis in (ax.xaxis, ax.yaxis):
+        if axis.get_scale() != "linear":
+            ax.set(**{f"{axis.axis_name}scale": "linear"})
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.tick_params(labelsize=8 * magnified(ax))
@@ -76,20 +133,24 @@ def magnified(ax: Axes) -> float:
     return float(min(max((side / _SIDE) ** 0.5, 1.0), 1.5))
 
 
-def answer(ax: Axes, title: str | None, lines: Sequence[str] = ()) -> None:
+def answer(ax: Axes, title: str | None, lines: Sequence[str] = (), letters: int | None = None) -> None:
     """Write the title above the axes, and below it the answer in at most two short lines; both begin at the left.
 
-    Names come from data, so that a dollar sign is a dollar sign.
+    The title has at most two lines of as many letters as the axes have room for. Names come from data, so that a dollar
+    sign is a dollar sign.
     """
-    text, size = "\n".join(lines), magnified(ax)
+    text, size = "\n".join(map(shown, lines)), magnified(ax)
     if text:
         ax.annotate(
-            text, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points",
+            text, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points", label=OURS,
             fontsize=7.5 * size, color=INK, va="bottom", linespacing=1.3, parse_math=False,
         )  # fmt: skip
     if title is not None:
-        look: dict[str, Any] = {"fontsize": 9.5 * size, "fontweight": "bold", "parse_math": False}
-        ax.set_title(title, loc="left", pad=6 + 11 * size * len(lines), **look)
+        inches = ax.get_window_extent().width / whole_figure(ax).dpi
+        most = max(8, int(inches / (_TITLE_LETTER * size))) if letters is None else letters
+        head = "\n".join(part for line in str(title).split("\n") for part in lines_of(line, most))
+        look: dict[str, Any] = {"fontsize": 9.5 * size, "fontweight": "bold", "color": INK, "parse_math": False}
+        ax.set_title(head, loc="left", pad=6 + 11 * size * len(lines), **look)
 
 
 def label_axes(ax: Axes, x: str | None = None, y: str | None = None) -> None:
@@ -106,37 +167,32 @@ def whole_figure(ax: Axes) -> Figure:
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.4, "columnspacing": 1.2}
+LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.6, "columnspacing": 1.2}
 """How legends look."""
 
 
-def columns_that_fit(ax: Axes) -> int:
-    """Return how many columns of short labels the legend below axes of this width has room for."""
-    return max(2, int(ax.get_window_extent().width / whole_figure(ax).dpi / (1.3 * magnified(ax))))
-
-
-def legend_below(ax: Axes, handles: Sequence[Artist], columns: int = 2, gap: float | None = None) -> None:
-    """Write the legend below the axes, never on data; `gap` is its distance in heights of the axes.
-
-    By default it stands right below the label of the axis, whatever the height of the axes will be.
-    """
+def legend_below(ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | None = None) -> None:
+    """Write the legend below all words of the axes, in as few lines as there is room for, never on data."""
     if not handles:
         return
-    where: dict[str, Any] = {"bbox_to_anchor": (0.5, 0 if gap is None else -gap)}
-    if gap is None:
-        figure = whole_figure(ax)
-        words = ax.xaxis.get_tightbbox(None)
-        below = 0.0 if words is None else max(0.0, ax.get_window_extent().y0 - words.y0) / figure.dpi
-        where["bbox_transform"] = ax.transAxes + ScaledTranslation(0, -below - 0.06, figure.dpi_scale_trans)
-    look: dict[str, Any] = {
-        "loc": "upper center",
-        "borderaxespad": 0,
-        "fontsize": 7.5 * magnified(ax),
-        **where,
-        **LEGEND,
-    }
-    _write_plainly(ax.legend(handles=list(handles), ncols=columns, **look))
-    _keep_on_page(ax)
+    former, whole = ax.get_legend(), cast(Axes, ax.axes)  # of a strip, the axes in which it lies
+    if former is not None:
+        former.remove()
+    box, words, beside = ax.get_window_extent(), ax.get_tightbbox(), whole.get_tightbbox()
+    if words is None or beside is None:
+        return
+    dots, size = whole_figure(ax).dpi, magnified(ax)
+    away = min(beside.x0 - box.x0, 0.0) / dots, min(words.y0 - box.y0, 0.0) / dots - 0.06
+    corner = ax.transAxes + ScaledTranslation(*away, whole_figure(ax).dpi_scale_trans)
+    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": corner}
+    look = LEGEND | where | {"borderaxespad": 0, "fontsize": 7.5 * size}
+    names = [str(each.get_label()) for each in handles] if labels is None else labels
+    for lines in range(1, len(handles) + 1):
+        legend = ax.legend(list(handles), list(names), ncols=-(-len(handles) // lines), **look)
+        _write_plainly(legend)
+        if legend.get_window_extent().width <= _WIDER * box.width:
+            break
+    _keep_on_page(whole)
 
 
 def _write_plainly(legend: Legend) -> None:
@@ -162,27 +218,64 @@ def _keep_on_page(ax: Axes) -> None:
         figure.subplots_adjust(**sides)
 
 
-def legend_of_figure(figure: Figure, handles: Sequence[Artist], columns: int | None = None) -> None:
+def legend_of_figure(figure: Figure, handles: Sequence[Artist], labels: Sequence[str] | None = None) -> None:
     """Write one legend below all axes of a figure with constrained layout."""
     if handles:
-        fit = max(1, int(figure.get_figwidth() / 1.7))
-        _write_plainly(
-            figure.legend(
-                handles=list(handles), loc="outside lower center", ncols=columns or fit, fontsize=7.5, **LEGEND
-            )
-        )
+        names = [str(each.get_label()) for each in handles] if labels is None else labels
+        look = LEGEND | {"loc": "outside lower center", "ncols": max(1, int(figure.get_figwidth() / 1.7))}
+        _write_plainly(figure.legend(list(handles), list(names), fontsize=7.5, **look))
+        suit_background(figure)
 
 
-def legend_under(
-    ax: Axes, handles: Sequence[Artist], labels: Sequence[str], columns: int = 2, left: float = 34, below: float = 30
-) -> None:
-    """Write the legend so many points to the left of the axes and below them, whatever their size."""
-    size = magnified(ax)
-    corner = ax.transAxes + ScaledTranslation(-left * size / 72, -below * size / 72, ax.figure.dpi_scale_trans)
-    where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": corner}
-    look = LEGEND | {"borderaxespad": 0, "handlelength": 1.6, "fontsize": 7.5 * size}
-    _write_plainly(ax.legend(list(handles), list(labels), ncols=columns, **where, **look))
-    _keep_on_page(ax)
+def suit_background(part: Axes | Figure) -> None:
+    """Give words, lines and strips colours that are seen where a style has made the page dark."""
+    figure: Any = part.figure
+    if sum(to_rgb(figure.get_facecolor())) > 1.5:
+        return
+    for artist in part.findobj():
+        for what in ("color", "facecolor", "edgecolor"):
+            if hasattr(artist, f"get_{what}") and hasattr(artist, f"set_{what}"):
+                found = to_rgba_array(getattr(artist, f"get_{what}")())
+                lighter = _ON_DARK.get(to_hex(found[0])) if len(found) == 1 else None
+                if lighter is not None:
+                    getattr(artist, f"set_{what}")(to_rgba(lighter, found[0, 3]))
+
+
+# Words of ticks; they are functions of this file so that a display can be pickled.
+
+
+def tick(value: float, _: float | None = None) -> str:
+    """Write a number, with commas in large ones."""
+    return f"{value + 0.0:,.10g}"
+
+
+def percent_tick(value: float, _: float | None = None) -> str:
+    """Write a share in percent, without the sign, which stands in the label of the axis."""
+    return f"{round(100 * value, 9) + 0.0:,.10g}"
+
+
+def signed_percent_tick(value: float, _: float | None = None) -> str:
+    """Write a share in percent, with the sign."""
+    return f"{percent_tick(value)} %"
+
+
+# Names of any length.
+
+
+def lines_of(text: str, letters: int, most: int = 2) -> list[str]:
+    """Break a text into at most so many lines of about the same length; a longer one is shortened.
+
+    >>> lines_of("gender 1 & cholesterol 2", 22)
+    ['gender 1 &', 'cholesterol 2']
+    """
+    letters = _narrower(text, letters)
+    lines = wrap(text, letters)
+    while len(lines) > most:
+        text = shortened(text, len(text) - 2)
+        lines = wrap(text, letters)
+    return next(
+        found for width in range(1, letters + 1) if len(found := wrap(text, width)) <= len(lines) or width == letters
+    )
 
 
 def shortened(name: str, most: int) -> str:
@@ -191,7 +284,14 @@ def shortened(name: str, most: int) -> str:
     >>> shortened("a name that is far too long", 16)
     'a name t…oo long'
     """
+    most = _narrower(name, most)
     if len(name) <= most:
         return name
     end = (most - 1) // 2
     return f"{name[: most - 1 - end]}\N{HORIZONTAL ELLIPSIS}{name[len(name) - end :]}"
+
+
+def _narrower(text: str, letters: int) -> int:
+    """Return how many letters of this text have the room of so many Latin ones: Chinese ones are twice as wide."""
+    wide = sum(east_asian_width(letter) in "WF" for letter in text)
+    return max(4, letters * len(text) // (len(text) + wide)) if wide else letters

@@ -12,13 +12,24 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from calibstat._text import percent
+from calibstat._text import percent, shown
 from calibstat.data.arrays import RNG, Floats
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.displays._from_samples import rank_of_limit
-from calibstat.displays._style import BEYOND, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
+from calibstat.displays._style import (
+    BEYOND,
+    INK,
+    NOISE,
+    Display,
+    answer,
+    label_axes,
+    legend_below,
+    new_axes,
+    percent_tick,
+    shortened,
+)
 from calibstat.estimators.walks import IntervalDeviation, Kuiper, Ordered, WorstInterval
 from calibstat.inference.arguments import look_through
 from calibstat.inference.results import CalibrationTest, small_pvalue
@@ -211,13 +222,12 @@ class CumulativeDisplay(Display):
         strong = BEYOND if self.beyond else INK
         (self.worst_,) = ax.plot(self.share[part], self.walk[part], color=strong, linewidth=2.2)
         self._ticks(ax)
-        label_axes(ax, f"{self.axis} (rows equally spaced)", "cumulated error, %")
+        label_axes(ax, f"{shortened(shown(self.axis), 22)} (rows equally spaced)", "cumulated error, %")
         answer(ax, self.name if name is None else name, self._answer)
         worst = "more than noise" if self.beyond else "largest rise or fall"
         noise = Patch(color=NOISE, label=f"{percent(1 - self.test.level)} of walks by noise alone")
         legend_below(ax, [noise, Line2D([], [], color=strong, linewidth=2.2, label=worst)])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
 
     def _ticks(self, ax: Axes) -> None:
         """Write at each quarter of the rows which prediction is reached there, and errors in percent."""
@@ -227,7 +237,7 @@ class CumulativeDisplay(Display):
         ax.set_xticks(quarters, [_short(value) for value in reached])
         ax.set_xlim(0, 1)
         ax.yaxis.set_major_locator(MaxNLocator(5))
-        ax.yaxis.set_major_formatter(lambda height, _: f"{round(100 * height, 9):g}")
+        ax.yaxis.set_major_formatter(percent_tick)
 
     @property
     def _answer(self) -> list[str]:

@@ -11,28 +11,31 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from calibstat._text import percent
-from calibstat.displays._forest import lines_of
 from calibstat.displays._style import (
     BEYOND,
     COLUMN,
     FAINT,
     INK,
     NOISE,
-    Display,
+    OURS,
+    ResultDisplay,
     answer,
-    legend_under,
+    legend_below,
+    lines_of,
     magnified,
     new_axes,
+    tick,
 )
 from calibstat.interpretability.desiderata import MEASURES, Desiderata, Desideratum
 
 # The height of a strip, as a share of the place that it has with its numbers.
 _STRIP = 0.4
+_LETTERS = 26  # of a line of the title
 
 
 @final
 @dataclass(eq=False, repr=False)
-class DesiderataDisplay(Display):
+class DesiderataDisplay(ResultDisplay):
     """Five measures of a predictor below each other, each with its interval and what noise alone gives.
 
     Make one by `from_result`, or by ``result.plot()`` of the result of `desiderata`. An arrow says where better values
@@ -74,23 +77,6 @@ class DesiderataDisplay(Display):
             raise TypeError(f"result is of type {type(result).__name__}, but that of desiderata is expected.")
         return cls(result, name)
 
-    @classmethod
-    def from_result(cls, result: Desiderata, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw five measures.
-
-        Parameters
-        ----------
-        result : Desiderata
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the result is something else.
-        """
-        return cls.compute(result, name=name).plot(ax, **kwargs)
-
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the measures.
 
@@ -117,13 +103,12 @@ class DesiderataDisplay(Display):
         self.noise_: list[Line2D] = []
         for row, (each, words) in enumerate(zip(measures, MEASURES, strict=True)):
             place = (len(measures) - 1 - row + (1 - _STRIP)) / len(measures)
-            strip = new_axes(ax.inset_axes((0, place, 1, _STRIP / len(measures))))
+            strip = new_axes(ax.inset_axes((0, place, 1, _STRIP / len(measures)), label=OURS))
             self._draw(strip, each, words, magnified(ax), kwargs)
             self.strips_.append(strip)
-        answer(ax, self.name if name is None else name, self._answer)
-        legend_under(ax, *self._legend(), left=60, below=6, columns=1)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        answer(ax, self.name if name is None else name, self._answer, _LETTERS)
+        legend_below(ax, *self._legend())
+        return self._drawn(ax)
 
     def _draw(self, strip: Axes, each: Desideratum, words: str, size: float, options: dict[str, Any]) -> None:
         """Draw one measure on its own scale, with its name and where better values lie."""
@@ -145,7 +130,7 @@ class DesiderataDisplay(Display):
         look: dict[str, Any] = {"color": colour, "marker": "D" if beyond else "o", "markersize": 5, "zorder": 4}
         self.points_ += strip.plot([each.value], [0], **(look | options))
         strip.xaxis.set_major_locator(MaxNLocator(3, steps=[1, 2, 5, 10]))
-        strip.xaxis.set_major_formatter(lambda value, _: f"{value:.6g}")
+        strip.xaxis.set_major_formatter(tick)
         beside: dict[str, Any] = {
             "xycoords": "axes fraction", "textcoords": "offset points", "annotation_clip": False, "parse_math": False,
         }  # fmt: skip

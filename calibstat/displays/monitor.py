@@ -14,7 +14,18 @@ from matplotlib.ticker import MaxNLocator
 
 from calibstat._text import percent
 from calibstat.data.arrays import Floats
-from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
+from calibstat.displays._style import (
+    BEYOND,
+    FAINT,
+    INK,
+    NOISE,
+    ResultDisplay,
+    answer,
+    label_axes,
+    legend_below,
+    new_axes,
+    tick,
+)
 
 # Small digits above the line; a typesetter of formulas would take a second to start.
 _RAISED = str.maketrans("-0123456789\N{MINUS SIGN}", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -37,7 +48,7 @@ class Run(NamedTuple):
 
 @final
 @dataclass(eq=False, repr=False)
-class MonitorDisplay(Display):
+class MonitorDisplay(ResultDisplay):
     """The evidence E of a monitor after each row, on a scale of powers of ten, and the line where the alarm is raised.
 
     The strip below that line is where E stays for ever with a probability of at least 1 - level if labels follow their
@@ -102,23 +113,6 @@ class MonitorDisplay(Display):
             runs.append(Run(before, np.append(0.0, rows), np.append(0.0, power), alarm, int(each.attrs["n_rows"])))
         return cls(runs, levels[0], str(found[0].attrs["lens"]), name or found[0].attrs.get("name") or None)
 
-    @classmethod
-    def from_result(cls, result: Any, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the evidence of a monitor, or of several, one after the other.
-
-        Parameters
-        ----------
-        result : Monitor, or xarray Dataset of its `to_dataset`, or a sequence of them
-        ax, name, **kwargs
-            As for `plot`; the name is by default that of the monitor.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If these are no monitors, none, or monitors of different levels.
-        """
-        return cls.compute(result, name=name).plot(ax, **kwargs)
-
     @property
     def threshold(self) -> float:
         """The power of ten at which the alarm is raised."""
@@ -153,14 +147,13 @@ class MonitorDisplay(Display):
         self.restarts_ = [ax.axvline(run.before, color=FAINT, linestyle=(0, (4, 3))) for run in self.runs[1:]]
         ax.set(ylim=(low, high), xlim=(0, max(self.runs[-1].before + self.runs[-1].n_rows, 1)))
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
-        ax.xaxis.set_major_formatter(lambda row, _: f"{row:,.0f}")
+        ax.xaxis.set_major_formatter(tick)
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
-        ax.yaxis.set_major_formatter(lambda power, _: f"10{f'{power:.0f}'.translate(_RAISED)}" if power else "1")
+        ax.yaxis.set_major_formatter(_power_tick)
         label_axes(ax, "rows", "evidence E")
         answer(ax, self.name if name is None else name, self._answer)
         legend_below(ax, self._handles())
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
 
     def _draw(self, ax: Axes, run: Run, high: float, look: dict[str, Any]) -> None:
         """Draw one path: plain up to the alarm, strong from there on; infinite evidence lies at the upper edge."""
@@ -215,6 +208,10 @@ def _dataset(monitor: Any) -> Any:
     if "log_e" not in getattr(found, "data_vars", ()):
         raise TypeError(f"a Monitor, or its to_dataset(), is expected, but a {type(monitor).__name__} is given.")
     return found
+
+
+def _power_tick(power: float, _: float | None = None) -> str:
+    return f"10{f'{power:.0f}'.translate(_RAISED)}" if power else "1"
 
 
 def _evidence(power: float) -> str:

@@ -14,7 +14,18 @@ from matplotlib.ticker import MaxNLocator
 from calibstat._text import counted
 from calibstat.data.arrays import Bools, Floats
 from calibstat.data.sample import Sample
-from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
+from calibstat.displays._style import (
+    BEYOND,
+    FAINT,
+    INK,
+    NOISE,
+    ResultDisplay,
+    answer,
+    label_axes,
+    legend_below,
+    new_axes,
+    tick,
+)
 from calibstat.estimators.base import Estimator
 from calibstat.inference.results import CalibrationTest, number, small_pvalue
 from calibstat.inference.test import calibration_test
@@ -27,7 +38,7 @@ _FEW_VALUES, _MOST_BARS, _SEEN = 30, 60, 1e-4
 
 @final
 @dataclass(eq=False, repr=False)
-class NullDisplay(Display):
+class NullDisplay(ResultDisplay):
     """What noise alone gives for a statistic, and what was observed.
 
     The bars are the law of the statistic under the null, drawn or computed; the line is the observed value. Bars at
@@ -72,8 +83,11 @@ class NullDisplay(Display):
     size: ClassVar[tuple[float, float]] = (3.4, 2.6)
 
     @classmethod
-    def compute(cls, test: CalibrationTest, *, name: str | None = None) -> Self:
+    def compute(cls, result: CalibrationTest, *, name: str | None = None) -> Self:
         """Compute the numbers of the picture of a test, without drawing it."""
+        if not isinstance(result, CalibrationTest):
+            raise TypeError(f"result is of type {type(result).__name__}, but that of calibration_test is expected.")
+        test = result
         values, masses = test.null_distribution.atoms()
         kept = np.isfinite(values)
         place, width, share = _bars(values[kept], masses[kept], test.statistic)
@@ -81,30 +95,6 @@ class NullDisplay(Display):
         evidence, observed = order(place), float(order(np.asarray(test.statistic)))
         extreme = np.asarray(evidence >= observed - tie_slack(observed, float(np.abs(evidence).max(initial=0.0))))
         return cls(test, place, width, share, extreme, name)
-
-    @classmethod
-    def from_result(
-        cls, result: CalibrationTest, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any
-    ) -> Self:
-        """Draw the law of a test's statistic and the observed value.
-
-        Parameters
-        ----------
-        result : CalibrationTest
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If `result` is not the result of `calibration_test`.
-        """
-        if not isinstance(result, CalibrationTest):
-            raise TypeError(
-                f"result is a {type(result).__name__}, but the result of calibration_test is expected: its "
-                "null_distribution is drawn."
-            )
-        return cls.compute(result, name=name).plot(ax, **kwargs)
 
     @classmethod
     def from_sample(
@@ -162,6 +152,7 @@ class NullDisplay(Display):
         if min(self.place.min(initial=0.0), self.test.statistic) >= 0:
             ax.set_xlim(left=0)
         ax.xaxis.set_major_locator(MaxNLocator(5))
+        ax.xaxis.set_major_formatter(tick)
         label_axes(ax, self.test.question.estimator.quantity.split(" (")[0])
         answer(ax, self.name if name is None else name, self._answer)
         handles = [
@@ -169,8 +160,7 @@ class NullDisplay(Display):
             Line2D([], [], color=strong, linewidth=2.2, label="observed"),
         ]
         legend_below(ax, handles)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
 
     @property
     def _answer(self) -> list[str]:

@@ -12,18 +12,20 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator
 
 from calibstat.data.arrays import Floats
+from calibstat.data.parameters import at_least_one
 from calibstat.displays._style import (
     BEYOND,
     COLUMN,
     FAINT,
     INK,
     NOISE,
-    Display,
+    ResultDisplay,
     answer,
     label_axes,
     legend_below,
     new_axes,
     shortened,
+    tick,
 )
 from calibstat.inference.multiple import MultipleTest, OmnibusTest
 from calibstat.inference.results import small_pvalue
@@ -35,7 +37,7 @@ _LETTERS = 22
 
 @final
 @dataclass(eq=False, repr=False)
-class PanelDisplay(Display):
+class PanelDisplay(ResultDisplay):
     """The p-values of several statistics, classes or groups, the smallest at the top, on a logarithmic scale.
 
     Filled points are adjusted for the number of tests, and strong where they are at most the level; open ones are those
@@ -85,30 +87,6 @@ class PanelDisplay(Display):
         order = [int(k) for k in np.lexsort((pvalues, adjusted)) if np.isfinite(adjusted[k])]
         return cls(result, [str(result.names[k]) for k in order], pvalues[order], adjusted[order], name)
 
-    @classmethod
-    def from_result(
-        cls,
-        result: OmnibusTest | MultipleTest,
-        *,
-        ax: Axes | None = None,
-        name: str | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Draw the p-values of several tests.
-
-        Parameters
-        ----------
-        result : OmnibusTest or MultipleTest
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the result is something else.
-        """
-        return cls.compute(result, name=name).plot(ax, **kwargs)
-
     def plot(self, ax: Axes | None = None, *, name: str | None = None, n_shown: int = 25, **kwargs: Any) -> Self:
         """Draw the p-values.
 
@@ -128,6 +106,7 @@ class PanelDisplay(Display):
         PanelDisplay
             Itself.
         """
+        n_shown = at_least_one("n_shown", n_shown)
         names, adjusted, pvalues = self.names[:n_shown], self.adjusted[:n_shown], self.pvalues[:n_shown]
         ax = new_axes(ax, (COLUMN[0], _AROUND + _ROW * max(len(names), 2)))
         rows, beyond = np.arange(len(names)), adjusted <= self.test.level
@@ -143,15 +122,14 @@ class PanelDisplay(Display):
         ticks = [each for each in (1e-4, 0.001, 0.01, 0.05, 0.2, 1.0) if each >= least]
         ax.xaxis.set_major_locator(FixedLocator(ticks))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.xaxis.set_major_formatter(tick)
         ax.set_yticks(rows, [shortened(each, _LETTERS) for each in names], fontsize=7.5, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         label_axes(ax, "p-value")
         answer(ax, self.name if name is None else name, self._answer(len(self.names) - len(names)))
         legend_below(ax, self._handles())
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
 
     def _handles(self) -> list[Any]:
         """Return what the legend explains."""

@@ -12,15 +12,26 @@ from matplotlib.ticker import MaxNLocator
 
 from calibstat._text import counted
 from calibstat.data.arrays import Floats
-from calibstat.displays._forest import lines_of
-from calibstat.displays._style import CURVE, FAINT, INK, Display, answer, label_axes, legend_under, new_axes
+from calibstat.displays._style import (
+    CURVE,
+    FAINT,
+    INK,
+    ResultDisplay,
+    answer,
+    label_axes,
+    legend_below,
+    lines_of,
+    new_axes,
+    signed_percent_tick,
+    tick,
+)
 from calibstat.planning.planning import Plan
 from calibstat.planning.search import PowerCurve
 
 
 @final
 @dataclass(eq=False, repr=False)
-class PowerDisplay(Display):
+class PowerDisplay(ResultDisplay):
     """The power of a test over numbers of labels or sizes of an error, with its Monte Carlo band and the answer.
 
     Make one by `from_result`, or by ``result.plot()`` of the results of `required_n` and `minimum_detectable`. Points
@@ -62,33 +73,16 @@ class PowerDisplay(Display):
     name: str | None = None
 
     @classmethod
-    def compute(cls, plan: Plan, *, name: str | None = None) -> Self:
-        """Take the numbers from the plan as `from_result` does, without drawing them."""
-        if not isinstance(plan, Plan):
+    def compute(cls, result: Plan, *, name: str | None = None) -> Self:
+        """Take the numbers from the result as `from_result` does, without drawing them."""
+        if not isinstance(result, Plan):
             raise TypeError(
-                f"result is of type {type(plan).__name__}, but that of required_n or minimum_detectable is expected."
+                f"result is of type {type(result).__name__}, but that of required_n or minimum_detectable is expected."
             )
-        points = plan.crossing.points
+        points = result.crossing.points
         places, which = np.unique(points.places, return_inverse=True)
         runs, rejections = (np.bincount(which, each).astype(float) for each in (points.runs, points.rejections))
-        return cls(plan, plan.curve(), places, runs, rejections / runs, name)
-
-    @classmethod
-    def from_result(cls, result: Plan, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw a plan.
-
-        Parameters
-        ----------
-        result : RequiredN or MinimumDetectable
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If the result is something else.
-        """
-        return cls.compute(result, name=name).plot(ax, **kwargs)
+        return cls(result, result.curve(), places, runs, rejections / runs, name)
 
     def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
         """Draw the power.
@@ -122,8 +116,8 @@ class PowerDisplay(Display):
         reach = (self.places > place / 5) & (self.places < place * 3)
         ax.set_xlim(0, 1.05 * max(float(self.places[reach].max(initial=place)), float(curve.places.max())))
         ax.xaxis.set_major_locator(MaxNLocator(4))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
-        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
+        ax.xaxis.set_major_formatter(tick)
+        ax.yaxis.set_major_formatter(signed_percent_tick)
         label_axes(ax, axis, "power")
         asked = f"for power {plan.power:g} at level {plan.test.level:g}"
         answer(ax, self.name if name is None else name, [*lines_of(found, 44), asked])
@@ -133,9 +127,8 @@ class PowerDisplay(Display):
             self.band_,
             Line2D([], [], color=FAINT, marker="o", markersize=4, linestyle="none"),
         ]
-        legend_under(ax, handles, ["the answer", "fitted power", "95 % Monte Carlo", "simulated"])
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        legend_below(ax, handles, ["the answer", "fitted power", "95 % Monte Carlo", "simulated"])
+        return self._drawn(ax)
 
     @property
     def caption(self) -> str:

@@ -14,7 +14,7 @@ from calibstat._text import percent, shown
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
-from calibstat.data.parameters import at_least_one
+from calibstat.data.parameters import at_least_one, check_kind
 from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Sample
 from calibstat.displays import _reliability_drawing as drawing
@@ -26,7 +26,6 @@ from calibstat.displays._reliability_drawing import Kind
 from calibstat.displays._style import (
     MODELS,
     answer,
-    columns_that_fit,
     label_axes,
     legend_below,
     legend_of_figure,
@@ -284,7 +283,7 @@ class ReliabilityDisplay(SampleDisplay):
             drawn = drawing.draw_curve(self.ax_, self.curves[-1], len(self.curves) - 1, self._frame)
             self._handles.append(drawn)
             if self.ax_.get_legend() is not None:
-                legend_below(self.ax_, self._handles, columns=columns_that_fit(self.ax_))
+                legend_below(self.ax_, self._handles)
         return self
 
     def plot(
@@ -362,9 +361,8 @@ class ReliabilityDisplay(SampleDisplay):
             (self.answer.short,) if short and self.answer else self._lines,
         )
         if legend:
-            legend_below(ax, self._handles, columns=1 if self.beside else columns_that_fit(ax))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+            legend_below(ax, self._handles)
+        return self._drawn(ax)
 
     @property
     def _lines(self) -> tuple[str, ...]:
@@ -478,6 +476,8 @@ def side_by_side(
     displays = list(displays)
     if not displays:
         raise ValueError("there is no display to draw; pass one or more.")
+    for each in displays:
+        check_kind("each of displays", each, ReliabilityDisplay)
     columns = min(len(displays), 4) if columns is None else at_least_one("columns", columns)
     n_rows = -(-len(displays) // columns)
     width, height = size or ((3.4, 3.2) if columns < 3 else (2.4, 2.6))
@@ -494,5 +494,5 @@ def side_by_side(
     handles = {each.get_label(): each for display in displays for each in display._handles}
     legend_of_figure(figure, list(handles.values()))
     if title is not None:
-        figure.suptitle(title, fontsize=11, fontweight="bold")
+        figure.suptitle(title, fontsize=11, fontweight="bold", parse_math=False)
     return figure

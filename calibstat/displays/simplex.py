@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from matplotlib.quiver import Quiver
 
-from calibstat._text import percent
+from calibstat._text import percent, shown
 from calibstat.binnings.base import Binning, closed_right
 from calibstat.binnings.simplex import SimplexGrid
 from calibstat.data.arrays import RNG, Bools, Floats, as_generator
@@ -23,7 +23,7 @@ from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
 from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
-from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, answer, legend_below, new_axes
+from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, OURS, answer, legend_below, new_axes, shortened
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
@@ -155,8 +155,7 @@ class SimplexDisplay(SampleDisplay):
         self.arrows_, self.outside_, self.cells_ = draw_simplex(ax, shown, frames, kwargs)
         answer(ax, self.name if name is None else name, shown._answer("" if corner is None else "here "))
         _legend(ax, shown, kwargs.get("color", FAINT))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
 
     def _corner(self, zoom: Any) -> tuple[int, float]:
         """Return the number of the label of a corner, and the least probability there."""
@@ -182,7 +181,8 @@ class SimplexDisplay(SampleDisplay):
         worst = int(np.argmax(np.where(self.outside, self.cells["length"].values * self.proportion, -1.0)))
         label = int(np.abs(self.mean_outcome[worst] - self.mean_prediction[worst]).argmax())
         claimed, happened = (100 * each[worst, label] for each in (self.mean_prediction, self.mean_outcome))
-        return [f"worst: {self.labels[label]} claimed {claimed:.3g} %, happened {happened:.3g} %", size]
+        name = shortened(shown(self.labels[label]), 16)
+        return [f"worst: {name} claimed {claimed:.3g} %, happened {happened:.3g} %", size]
 
     @property
     def caption(self) -> str:
@@ -232,6 +232,7 @@ def arrow_length(deviations: Floats) -> Floats:
 
 Place: TypeAlias = Callable[[Floats, Floats], Floats]
 _HEIGHT = math.sqrt(0.75)
+_LETTERS, _FEWER = 14, 10  # of a name at a corner of a triangle, and of a tetrahedron
 _TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 
 
@@ -256,7 +257,7 @@ def on_plane(probabilities: Floats) -> Floats:
 
 def triangle(labels: Sequence[Hashable], corner: tuple[int, float] | None = None) -> Frame:
     """Return the triangle of three classes, or a corner of it, in the same size."""
-    names = [str(each) for each in labels]
+    names = [shortened(shown(each), _LETTERS) for each in labels]
     outwards = _TRIANGLE - _TRIANGLE.mean(axis=0)
     outline = [_TRIANGLE[[0, 1, 2, 0]]]
     if corner is None:
@@ -283,8 +284,8 @@ _NET = {
 
 def tetrahedron(labels: Sequence[Hashable]) -> list[Frame]:
     """Return the tetrahedron of four classes from two sides, and its faces unfolded below."""
-    names = [str(each) for each in labels]
-    return [_view(names, [0, 1], (0.36, 2.55)), _view(names, [1, 2], (1.64, 2.55)), _net(names)]
+    names = [shortened(shown(each), _FEWER) for each in labels]
+    return [_view(names, [0, 1], (0.33, 2.55)), _view(names, [1, 2], (1.67, 2.55)), _net(names)]
 
 
 def _view(names: list[str], axes: list[int], shift: tuple[float, float]) -> Frame:
@@ -359,13 +360,14 @@ def _word(ax: Axes, text: str, xy: Floats, out: Floats) -> None:
     """Write the name of a corner beside it, on the side that leads out of the frame."""
     x, y = out / (np.abs(out).max() or 1.0)
     across = "center" if abs(y) > 0.6 or abs(x) < 0.3 else ("left" if x > 0 else "right")
-    if abs(x) > 0.9 and y < -0.3:
+    if abs(x) > 0.9 and -0.9 < y < -0.3:
         across = "right" if x > 0 else "left"
         x = 0.0
     up = "bottom" if y > 0.3 else ("top" if y < -0.3 else "center")
     ax.annotate(
-        text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, fontsize=8.5, parse_math=False
-    )
+        text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, color=INK, fontsize=8.5,
+        parse_math=False, label=OURS,
+    )  # fmt: skip
 
 
 def _draw_cells(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame]) -> Collection:
@@ -409,7 +411,7 @@ def _legend(ax: Axes, display: SimplexDisplay, colour: Any) -> None:
     if display.outside.any():
         handles.append(Line2D([], [], color=BEYOND, linewidth=2.6, label="more than noise"))
     handles.append(Patch(color=NOISE, label="darker or larger: more rows"))
-    legend_below(ax, handles, gap=0.04)
+    legend_below(ax, handles)
 
 
 def _expect_few_classes(seen: Sample, lens: Lens) -> None:

@@ -25,9 +25,11 @@ from calibstat.displays._style import (
     Display,
     answer,
     label_axes,
-    legend_under,
+    legend_below,
     new_axes,
     shortened,
+    signed_percent_tick,
+    tick,
 )
 
 Measure: TypeAlias = Literal["mean", "bias", "variance", "mse", "coverage", "rejection", "size", "power"]
@@ -143,7 +145,9 @@ class SweepDisplay(Display):
         tables = {key: _table(chosen, key, values, along, others) for key in (measure, f"{measure}_se")}
         known: Bools = np.asarray(np.isfinite(tables[measure]).any(axis=1))
         names = _names(values, others, known)
-        if not 1 <= len(names) <= len(MODELS):
+        if not names:
+            raise ValueError(f"{measure} has no value anywhere: more repeats, or models of the other kind, give some.")
+        if len(names) > len(MODELS):
             raise ValueError(
                 f"{measure} has {counted(len(names), 'curve')}, but a picture shows 1 to {len(MODELS)}: choose some by "
                 f"where, for example where={{{others[0]!r}: {values[others[0]].values.tolist()[0]!r}}}."
@@ -244,9 +248,8 @@ class SweepDisplay(Display):
         self.above_ = self._draw_above(ax)
         self._draw_axes(ax)
         answer(ax, self.name if name is None else name, self._answer())
-        legend_under(ax, *self._legend(), columns=1 if max(map(len, self.names)) > 16 else 2)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        legend_below(ax, *self._legend())
+        return self._drawn(ax)
 
     @property
     def caption(self) -> str:
@@ -296,11 +299,11 @@ class SweepDisplay(Display):
         step = -(-len(self.x) // 5)
         ax.xaxis.set_major_locator(FixedLocator(np.sort(self.x)[::-1][::step][::-1].tolist()))
         ax.xaxis.set_minor_locator(NullLocator())
-        ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        ax.xaxis.set_major_formatter(tick)
         if self.measure in ("variance", "mse") and np.nanmin(self.values) > 0:
             ax.set_yscale("log")
         elif self.measure in _SHARES:
-            ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
+            ax.yaxis.set_major_formatter(signed_percent_tick)
             ax.set_ylim(bottom=0.0 if self.measure != "coverage" else None)
         label_axes(ax, _AXES[self.along], _WORDS[self.measure])
 

@@ -16,19 +16,36 @@ from calibstat._text import percent
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
-from calibstat.displays._style import BEYOND, CURVE, INK, NOISE, Display, answer, label_axes, legend_below, new_axes
+from calibstat.displays._style import (
+    BEYOND,
+    CURVE,
+    INK,
+    NOISE,
+    OURS,
+    ResultDisplay,
+    answer,
+    label_axes,
+    legend_below,
+    magnified,
+    new_axes,
+    shortened,
+    tick,
+    whole_figure,
+)
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.scores import LogScore, ZeroOneLoss
 from calibstat.inference.arguments import check_estimator, check_sample
+from calibstat.inference.forest import Noise
 from calibstat.inference.test import calibration_test
 from calibstat.nulls.base import Null
 
 if TYPE_CHECKING:
     import xarray as xr
 
-# Inches between the panels and the legend, for the labels of the last panel.
-_ROOM = 0.5
-_TESTED = ("value", "null_mean", "noise", "pvalue")
+_TESTED = ("value", "null_mean", "noise_low", "noise", "pvalue")
+_LEAST = 1e-300  # a p-value that is drawn
+# Inches: panels that would be lower stand in two columns, which are so far apart.
+_LOW, _BETWEEN = 0.7, 0.55
 
 
 def trajectory(
@@ -61,8 +78,8 @@ def trajectory(
     -------
     xarray Dataset
         ``log_loss``, ``accuracy`` and ``n`` along run and step; ``value``, ``null_mean`` (what noise alone gives),
-        ``noise`` (what noise alone exceeds with probability `level`) and ``pvalue`` along run, step and estimator. A
-        step that a run lacks is NaN.
+        ``noise_low`` and ``noise`` (what noise alone leaves with probability `level`) and ``pvalue`` along run, step
+        and estimator. A step that a run lacks is NaN.
 
     Raises
     ------
@@ -115,8 +132,10 @@ def trajectory(
 
 def _tested(test: Any) -> dict[str, float]:
     """Return the numbers of a test that are drawn."""
-    noise = float(test.null_distribution.quantile(1 - test.level))
-    return dict(zip(_TESTED, (test.statistic, test.null_mean, noise, test.pvalue), strict=True))
+    order = test.question.estimator.core.extreme
+    noise = Noise.of(test.null_distribution, order, test.statistic, 1 - test.level)
+    numbers = (test.statistic, test.null_mean, noise.low, noise.high, test.pvalue)
+    return dict(zip(_TESTED, numbers, strict=True))
 
 
 def _cube(rows: list[dict[str, Any]], *dimensions: str) -> xr.Dataset:
@@ -144,7 +163,7 @@ def _runs(samples: Any) -> dict[str, dict[float, Sample]]:
 
 @final
 @dataclass(eq=False, repr=False)
-class TrajectoryDisplay(Display):
+class TrajectoryDisplay(ResultDisplay):
     """Log loss, accuracy, calibration error and p-value over the steps of training (Vaicenavicius et al. 2019, Fig. 3).
 
     Small panels, one below the other or, in wide axes, side by side. The pale strip holds what noise alone gives; a
@@ -193,24 +212,12 @@ class TrajectoryDisplay(Display):
         return cls.from_result(trajectory(samples, estimators, **kwargs), ax=ax, name=name)
 
     @classmethod
-    def from_result(cls, result: Any, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw what `trajectory` returned.
-
-        Parameters
-        ----------
-        result : xarray Dataset
-        ax, name, **kwargs
-            As for `plot`.
-
-        Raises
-        ------
-        TypeError
-            If it lacks what `trajectory` returns.
-        """
+    def compute(cls, result: Any, *, name: str | None = None) -> Self:
+        """Take the Dataset that `trajectory` returned, without drawing it."""
         missing = [each for each in ("log_loss", "accuracy", *_TESTED) if each not in getattr(result, "data_vars", ())]
         if missing:
             raise TypeError(f"the Dataset of trajectory(...) is expected, but {', '.join(missing)} are missing.")
-        return cls(result, name).plot(ax, **kwargs)
+        return cls(result, name)
 
     @property
     def level(self) -> float:
@@ -244,18 +251,15 @@ class TrajectoryDisplay(Display):
         shown = ["log loss", "accuracy", *(part for each in names for part in (each, f"p-value of {each}"))]
         ax = new_axes(ax, (3.4, 1.0 + 0.95 * len(shown)))
         ax.set_axis_off()
-        box = ax.get_window_extent()
-        columns = 2 if box.width > 1.3 * box.height else 1
-        self.panels_ = _panels(ax, shown, columns)
+        self.panels_ = _panels(ax, shown)
         look = {"color": CURVE, "linewidth": 1.0, "marker": "o", "markersize": 2.5, **kwargs}
         self._lines(self.panels_["log loss"], self.numbers["log_loss"], look)
         self._lines(self.panels_["accuracy"], 100 * self.numbers["accuracy"], look)
         for each in names:
             self._tested(each, look)
         answer(ax, self.name if name is None else name, self._answer(names[0]))
-        legend_below(ax, self._handles(), columns=columns + 1, gap=_ROOM * ax.figure.dpi / box.height)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        legend_below(ax, self._handles())
+        return self._drawn(ax)
 
     def _lines(self, panel: Axes, values: Any, look: dict[str, Any]) -> None:
         """Draw one line for each run, and a star at the step of its lowest log loss."""
@@ -268,14 +272,17 @@ class TrajectoryDisplay(Display):
         """Draw the values of one estimator over the strip of noise, and its p-values over the level."""
         found = self.numbers.sel(estimator=name)
         value, pvalue = self.panels_[name], self.panels_[f"p-value of {name}"]
-        value.fill_between(found["step"], 0, found["noise"].max("run"), color=NOISE, linewidth=0)
-        value.set_ylim(0, 1.12 * float(found["value"].max()))
+        low, high = found["noise_low"].min("run").clip(max=0), found["noise"].max("run")
+        value.fill_between(found["step"], low, high, color=NOISE, linewidth=0)
+        ends = np.array([min(found["value"].min(), 0.0), max(found["value"].max(), 0.0)])
+        value.set_ylim(*(1.12 * ends + [0, _LEAST]))
+        drawn = found["pvalue"].clip(min=_LEAST)
         pvalue.axhspan(self.level, 2, color=NOISE, linewidth=0)
-        pvalue.set(yscale="log", ylim=(min(0.3 * float(found["pvalue"].min()), 0.005), 2))
+        pvalue.set(yscale="log", ylim=(min(0.3 * float(drawn.min()), 0.005), 2))
         pvalue.yaxis.set_major_locator(LogLocator(numticks=4))
         pvalue.yaxis.set_minor_locator(NullLocator())
-        pvalue.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        for panel, values in ((value, found["value"]), (pvalue, found["pvalue"])):
+        pvalue.yaxis.set_major_formatter(tick)
+        for panel, values in ((value, found["value"]), (pvalue, drawn)):
             self._lines(panel, values, look)
             beyond = values.where(found["pvalue"] <= self.level).stack(point=("run", "step")).dropna("point")
             panel.plot(beyond["step"], beyond, "o", color=BEYOND, markersize=4, linestyle="none")
@@ -315,18 +322,24 @@ class TrajectoryDisplay(Display):
         )
 
 
-def _panels(ax: Axes, shown: list[str], columns: int) -> dict[str, Axes]:
-    """Place panels inside axes: one below the other, or in two columns."""
+def _panels(ax: Axes, shown: list[str]) -> dict[str, Axes]:
+    """Place panels inside axes: one below the other, or in two columns where the axes are wide."""
+    box, dots = ax.get_window_extent(), whole_figure(ax).dpi
+    columns = 2 if box.width > 1.3 * box.height or box.height < _LOW * dots * len(shown) else 1
     lines = -(-len(shown) // columns)
-    height, width = 1 / (lines + 0.22 * (lines - 1)), 1 / (columns + 0.28 * (columns - 1))
+    height, gap = 1 / (lines + 0.22 * (lines - 1)), max(_BETWEEN * magnified(ax) * dots / box.width, 0.12)
+    width = (1 - gap * (columns - 1)) / columns
     found = {}
     for k, what in enumerate(shown):
         line, column = divmod(k, columns)
-        panel = new_axes(ax.inset_axes((column * width * 1.28, 1 - height - line * height * 1.22, width, height)))
+        place = column * (width + gap), 1 - height - line * height * 1.22, width, height
+        panel = new_axes(ax.inset_axes(place, label=OURS))
         panel.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        panel.xaxis.set_major_formatter(tick)
         panel.yaxis.set_major_locator(MaxNLocator(3))
+        panel.yaxis.set_major_formatter(tick)
         panel.tick_params(labelbottom=line == lines - 1)
-        words = "accuracy, %" if what == "accuracy" else what.replace("p-value of", "p of")
+        words = "accuracy, %" if what == "accuracy" else shortened(what.replace("p-value of", "p of"), 13)
         label_axes(panel, "step" if line == lines - 1 else None, words)
         found[what] = panel
     return found

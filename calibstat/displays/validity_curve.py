@@ -19,7 +19,17 @@ from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
 from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
-from calibstat.displays._style import BEYOND, CURVE, INK, NOISE, answer, label_axes, legend_below, new_axes
+from calibstat.displays._style import (
+    BEYOND,
+    CURVE,
+    INK,
+    NOISE,
+    answer,
+    label_axes,
+    legend_below,
+    new_axes,
+    percent_tick,
+)
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.validity_curve import AUCV, ValidityCurve
 from calibstat.inference.results import small_pvalue
@@ -29,6 +39,7 @@ from calibstat.nulls.base import EmpiricalNull
 from calibstat.nulls.consistency import Consistency
 
 _GRID = 201
+_LEAST = 1e-6  # the axis reaches so far where every prediction is right
 _MOST = 0.9  # the share of rows for which the answer says how far off they are
 
 
@@ -168,7 +179,7 @@ class ValidityCurveDisplay(SampleDisplay):
             Itself.
         """
         ax = new_axes(ax, self.size)
-        end = 1.05 * self.curve.deviation[-1] if self.tolerance is None else self.tolerance[-1]
+        end = max(1.05 * self.curve.deviation[-1] if self.tolerance is None else self.tolerance[-1], _LEAST)
         self.band_ = None
         if self.tolerance is not None and self.low is not None and self.high is not None:
             self.band_ = ax.fill_between(self.tolerance, self.low, self.high, step="post", color=NOISE, linewidth=0)
@@ -179,13 +190,12 @@ class ValidityCurveDisplay(SampleDisplay):
         ax.plot(self.most, _MOST, marker="o", color=INK, markersize=5, linestyle="none", clip_on=False)
         ax.set(xlim=(0, end), ylim=(0, 1.02))
         ax.xaxis.set_major_locator(MaxNLocator(5))
-        ax.xaxis.set_major_formatter(lambda value, _: f"{round(100 * value, 9):g}")
-        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}")
+        ax.xaxis.set_major_formatter(percent_tick)
+        ax.yaxis.set_major_formatter(percent_tick)
         label_axes(ax, "off by at most, %", "share of rows, %")
         answer(ax, self.name if name is None else name, self._answer)
         legend_below(ax, self._handles(colour))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._drawn(ax)
 
     def _handles(self, colour: str) -> list[Any]:
         """Return what the legend explains."""

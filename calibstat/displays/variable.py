@@ -11,6 +11,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from calibstat._text import shown
 from calibstat.data.arrays import RNG, Floats
 from calibstat.data.parameters import LEVEL, check_share
 from calibstat.data.sample import Sample
@@ -20,15 +21,17 @@ from calibstat.displays._style import (
     CURVE,
     FAINT,
     INK,
-    LEGEND,
     NOISE,
+    OURS,
     Display,
     answer,
     label_axes,
-    legend_under,
+    legend_below,
+    legend_of_figure,
     magnified,
     new_axes,
     shortened,
+    signed_percent_tick,
 )
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.loess import LOESS, LocalCurve
@@ -241,9 +244,7 @@ class VariableDisplay(Display):
             display.plot(ax, legend=False)
             ax.set_ylim(low.min(), high.max())
             ax.label_outer()
-        handles, labels = displays[0]._legend()
-        look = LEGEND | {"borderaxespad": 0, "handlelength": 1.6, "fontsize": 7.5}
-        figure.legend(handles, labels, loc="outside lower center", ncols=2 * min(2, len(displays)), **look)
+        legend_of_figure(figure, *displays[0]._legend())
         return displays
 
     @classmethod
@@ -331,17 +332,15 @@ class VariableDisplay(Display):
             [x[place]] * 2, [predicted[place], happened[place]], color=BEYOND if self.rejects else INK, linewidth=2,
             marker="D" if self.rejects else "o", markersize=4.5, zorder=5, clip_on=False,
         )  # fmt: skip
-        ax.set(xlim=(x[0], x[-1]), ylim=self.limits)
+        ax.set(xlim=(self.edges[0], self.edges[-1]), ylim=self.limits)
         ax.yaxis.set_major_locator(MaxNLocator(6))
-        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.6g} %")
+        ax.yaxis.set_major_formatter(signed_percent_tick)
         label_axes(ax, y="share of errors" if self.errors else "how often it happens")
         answer(ax, self.name if name is None else name, self._answer())
         self.strip_ax_ = self._draw_strip(ax)
         if legend:
-            size = magnified(ax)
-            legend_under(self.strip_ax_, *self._legend(), left=34 * size, below=30 * size)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+            legend_below(self.strip_ax_, *self._legend())
+        return self._drawn(ax)
 
     @property
     def caption(self) -> str:
@@ -389,14 +388,14 @@ class VariableDisplay(Display):
 
     def _draw_strip(self, ax: Axes) -> Axes:
         """Draw the density of the variable in a strip below the axes."""
-        strip = ax.inset_axes((0.0, -0.16, 1.0, 0.11), sharex=ax)
+        strip = ax.inset_axes((0.0, -0.16, 1.0, 0.11), sharex=ax, label=OURS)
         strip.stairs(self.density, self.edges, fill=True, color=FAINT)
         strip.set(yticks=[], ylim=(0, 1))
         for side in ("top", "right", "left"):
             strip.spines[side].set_visible(False)
         ax.tick_params(labelbottom=False)
         strip.tick_params(labelsize=8 * magnified(ax))
-        strip.set_xlabel(shortened(self.variable, 40), fontsize=8.5 * magnified(ax), parse_math=False)
+        strip.set_xlabel(shortened(shown(self.variable), 40), fontsize=8.5 * magnified(ax), parse_math=False)
         return strip
 
 

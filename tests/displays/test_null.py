@@ -109,5 +109,5 @@ def test_it_is_readable(power, size):
 
 def test_other_results_are_refused():
     estimated = cs.estimate(world(100), cs.ECE(cs.EqualMass(5)), rng=0)
-    with pytest.raises(TypeError, match="result is a Estimate, but the result of calibration_test is expected"):
+    with pytest.raises(TypeError, match="result is of type Estimate, but that of calibration_test"):
         cs.NullDisplay.from_result(estimated)

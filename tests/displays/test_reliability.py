@@ -171,8 +171,12 @@ def test_a_figure_is_made_otherwise_and_settings_stay(binary):
 
 
 def test_it_is_never_shown(binary, monkeypatch):
-    monkeypatch.setattr(plt, "show", lambda *_, **__: pytest.fail("a window would open"))
-    cs.ReliabilityDisplay.from_sample(binary, rng=0)
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda *_, **__: shown.append("a window"))
+    monkeypatch.setattr(mpl.figure.Figure, "show", lambda *_, **__: shown.append("a window"))
+    display = cs.ReliabilityDisplay.from_sample(binary, rng=0)
+    assert plt.get_fignums() == [display.figure_.number]
+    assert not shown
 
 
 def test_computing_draws_nothing(binary):

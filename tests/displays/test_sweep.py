@@ -93,7 +93,7 @@ def test_the_answer_names_the_best_at_the_last_place(summary):
         ({"measure": "coverage"}, ValueError, "holds no coverage"),
         ({"where": {"model": "other"}}, ValueError, "where is"),
         ({"along": "model"}, ValueError, "'n' or 'n_bins' is expected"),
-        ({"measure": "power", "where": {"model": "calibrated"}}, ValueError, "0 curves"),
+        ({"measure": "power", "where": {"model": "calibrated"}}, ValueError, "has no value anywhere"),
     ],
 )
 def test_bad_choices_are_refused(summary, arguments, kind, words):

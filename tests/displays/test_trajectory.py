@@ -112,3 +112,26 @@ def test_what_is_no_trajectory_is_refused(samples, estimators, words):
 def test_another_dataset_is_refused(numbers):
     with pytest.raises(TypeError, match="pvalue are missing"):
         cs.TrajectoryDisplay.from_result(numbers.drop_vars("pvalue"))
+
+
+def test_the_strip_of_a_statistic_with_two_sides_has_two_ends():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    samples = {step: cs.Sample(y, each) for step, each in enumerate((0.5 + 0.6 * (p - 0.5), p, p**2))}
+    display = cs.TrajectoryDisplay.from_samples(samples, {"z": cs.Spiegelhalter()}, rng=0)
+    found = display.numbers.sel(run="run", estimator="z")
+    assert (found["pvalue"] <= 0.05).values.tolist() == [True, False, True]
+    beyond = (found["value"] < found["noise_low"]) | (found["value"] > found["noise"])
+    assert (beyond == (found["pvalue"] <= 0.05)).all()
+    assert float(found["value"].min()) < -3 < float(found["noise_low"].min()) < float(found["noise_low"].max()) < -1.5
+    low, high = display.panels_["z"].get_ylim()
+    assert low < float(found["value"].min()) < float(found["value"].max()) < high
+
+
+@pytest.mark.slow
+def test_panels_stand_side_by_side_where_they_would_be_low(numbers):
+    one = cs.TrajectoryDisplay(numbers.sel(estimator=["ECE"]))
+    _, ax = plt.subplots(figsize=(3.3, 3.3), layout="constrained")
+    assert_readable(one.plot(ax, name="A network").figure_)
+    assert one.panels_["accuracy"].get_window_extent().x0 > one.panels_["log loss"].get_window_extent().x1
