@@ -67,7 +67,8 @@ def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Class
     told = told_labels(labels)
     if len(told) != n_classes:
         raise ValueError(f"labels={list(told)} names {counted(len(told), 'class')}, but y_prob is for {n_classes}")
-    strange = [label for label in found.distinct if label not in set(told)]
+    known = set(told)
+    strange = [label for label in found.distinct if label not in known]
     if strange:
         raise ValueError(
             f"y_true holds {_few(strange)}, not among labels={_few(told)}: "
@@ -150,7 +151,8 @@ def _proposal(found: Labels, n_classes: int) -> str:
         return _few([False, True])
     if found.text:
         return _few(labels + [f"class_{column}" for column in range(len(labels), n_classes)])
-    missing = (label for label in range(n_classes + len(labels)) if label not in set(labels))
+    known = set(labels)
+    missing = (label for label in range(n_classes + len(labels)) if label not in known)
     while len(labels) < n_classes:
         labels.append(next(missing))
     return _few(sorted(labels, key=lambda label: int(str(label))))

@@ -177,7 +177,8 @@ def _body(
     rows: CountedLines, names: list[str], delimiter: str, chosen: Selection, plain: bytes | None
 ) -> dict[str, Any]:
     """Read the chosen columns; `plain` is the whole text where pandas may not be needed."""
-    positions = {name: names.index(name) for name in chosen.names}
+    place = {name: position for position, name in reversed(list(enumerate(names)))}  # the first of equal names
+    positions = {name: place[name] for name in chosen.names}
     used, missing = list(positions.values()), dict.fromkeys(positions.values(), MISSING_VALUES)
     missing[positions[chosen.y_true]] = MISSING_LABELS
     frame = None if plain is None else _plain_columns(plain, delimiter, len(names), used)

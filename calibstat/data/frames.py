@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
@@ -50,31 +51,40 @@ def select(
         raise ValueError(f"the column {y_true!r} of {where} is asked for as y_true and as y_prob: it can be only one")
     others = [] if variables is None else _all_matches(variables, names, [*single, *prob], where)
     chosen = Selection(y_true, prob, others, sample_weight)
+    repeated = set(_repeated(names))
     for name in chosen.names:
-        if list(names).count(name) > 1:
+        if name in repeated:
             raise ValueError(f"{where} has more than one column {name!r}: rename one of them")
     return chosen
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    """Return the names that occur more than once, in their order."""
+    return [name for name, count in Counter(name for name in names if isinstance(name, Hashable)).items() if count > 1]
 
 
 def _refuse_twice(y_prob: Names) -> None:
     """Raise if a column is named twice; globs may overlap."""
     listed = [] if isinstance(y_prob, str) or not isinstance(y_prob, Iterable) else list(y_prob)
-    twice = [name for name in listed if listed.count(name) > 1 and not any(sign in str(name) for sign in "*?[")]
+    twice = [name for name in _repeated(listed) if not any(sign in str(name) for sign in "*?[")]
     if twice:
         raise ValueError(f"y_prob names the column {twice[0]!r} more than once: name each column once")
 
 
 def _all_matches(patterns: Names, names: Sequence[str], taken: Sequence[str], where: str) -> list[str]:
     listed = patterns if isinstance(patterns, Iterable) and not isinstance(patterns, str) else [patterns]
-    found = [name for pattern in listed for name in _matches(pattern, names, taken, where)]
+    there, left_out = dict.fromkeys(names), dict.fromkeys(taken)
+    found = [name for pattern in listed for name in _matches(pattern, there, left_out, where)]
     if not found:
         raise ValueError(f"no columns of {where} are asked for as y_prob or variables: name at least one")
     return list(dict.fromkeys(found))
 
 
-def _matches(pattern: str, names: Sequence[str], taken: Sequence[str], where: str, *, globs: bool = True) -> list[str]:
+def _matches(
+    pattern: str, names: Collection[str], taken: Collection[str], where: str, *, globs: bool = True
+) -> list[str]:
     # A name such as "p[1]" is first taken literally, then as a glob.
-    if pattern in names:
+    if isinstance(pattern, Hashable) and pattern in names:
         return [pattern]
     found = [
         name
@@ -87,7 +97,7 @@ def _matches(pattern: str, names: Sequence[str], taken: Sequence[str], where: st
     return found
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(names: Collection[str]) -> str:
     listed = [shown(repr(name)) for name in names]
     if len(listed) > 20:
         listed = [*listed[:15], f"... ({len(listed) - 17} more)", *listed[-2:]]

@@ -216,7 +216,8 @@ class Partition(Relabelling):
         code = {label: i for i, group in enumerate(self.groups) for label in group}
         named = [label for group in self.groups for label in group]
         missing = [label for label in predictions.classes if label not in code]
-        unknown = [label for label in named if label not in predictions.classes]
+        classes = set(predictions.classes)
+        unknown = [label for label in named if label not in classes]
         if missing or unknown or len(code) < len(named):
             raise ValueError(
                 f"{self!r} does not split the classes {predictions.classes!r}: "
