@@ -24,7 +24,7 @@ import numpy as np
 import calibstat as cs
 from calibstat.auditing.groups import By
 from calibstat.cli import options
-from calibstat.cli.pictures import write_picture
+from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import (
     Measure,
     cells,
@@ -38,7 +38,7 @@ from calibstat.cli.questions import (
     sample_columns,
     variables_asked,
 )
-from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, show, table_width
+from calibstat.cli.text import ProgressBar, beside, notice, plain_warnings, table_width
 from calibstat.data.files import file_arguments
 from calibstat.inference.multiplicity import ADJUSTMENTS, adjust_pvalues, check_choices, joint_only
 from calibstat.inference.results import Result, small_pvalue
@@ -151,8 +151,7 @@ def run(arguments: argparse.Namespace) -> None:
                 **shared(arguments, 4),
             )
     last = ("lens", "estimator", "n_resamples", "adjust", "level", "confidence_level", "hypothesis", "source")
-    show(arguments.format, flat(audit.to_dict(), "groups", last), cautioned(audit))
-    write_picture(arguments, audit.plot)
+    show_and_draw(arguments, flat(audit.to_dict(), "groups", last), cautioned(audit), audit.plot)
     if arguments.format == "json":
         for each in audit.left_out:
             notice(f"left out: {each.name} (n = {each.n}) {each.reason}")
@@ -210,8 +209,7 @@ def _audit_curves(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens
         each = ", ".join(f"{test.variable} p {small_pvalue(p)}" for test, p in zip(found, adjusted, strict=True))
         texts.append("\n".join(beside("adjusted", f"{each}: {ADJUSTMENTS[adjust]}, over {len(found)} columns")))
     records = [test.to_dict() | {"pvalue_adjusted": p} for test, p in zip(found, adjusted, strict=True)]
-    show(arguments.format, records, "\n\n".join(texts))
-    write_picture(arguments, found[0].plot)
+    show_and_draw(arguments, records, "\n\n".join(texts), found[0].plot)
 
 
 def _refuse_with_learn(arguments: argparse.Namespace) -> None:
@@ -237,8 +235,7 @@ def _learn(arguments: argparse.Namespace, sample: cs.Sample, by: By, lens: cs.Le
             null=read_null(arguments.null),
             **more,
         )
-    show(arguments.format, audit.to_dict(), cautioned(audit))
-    write_picture(arguments, audit.plot)
+    show_and_draw(arguments, audit.to_dict(), cautioned(audit), audit.plot)
 
 
 # The sample that is audited or scanned, and the columns it is audited by.

@@ -16,9 +16,9 @@ import argparse
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.calibrate import NAMES, make_calibrator, numeric_variables, refuse_unused
-from calibstat.cli.pictures import write_picture
+from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings, show
+from calibstat.cli.text import ProgressBar, plain_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -88,5 +88,4 @@ def run(arguments: argparse.Namespace) -> None:
                 n_resamples=arguments.n_resamples,
                 rng=arguments.seed,
             )
-    show(arguments.format, found.to_dict() | {"source": sample.predictions.source}, found)
-    write_picture(arguments, found.plot)
+    show_and_draw(arguments, found.to_dict() | {"source": sample.predictions.source}, found, found.plot)

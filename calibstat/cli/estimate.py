@@ -19,10 +19,10 @@ from typing import Any
 import calibstat as cs
 from calibstat._text import counted, percent
 from calibstat.cli import options
-from calibstat.cli.pictures import reliability_lens, write_reliability
+from calibstat.cli.pictures import reliability, reliability_lens, show_and_draw
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
-from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, show, table_width
+from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, table_width
 from calibstat.inference.results import layout, number, picked
 
 
@@ -75,8 +75,8 @@ def run(arguments: argparse.Namespace) -> None:
         answers = ProgressBar("estimating").each(answer, questions)
         costs = what_it_costs(sample, questions, arguments, arguments.confidence_level)
     text = _report(answers, arguments.n_resamples, arguments.seed)
-    show(arguments.format, [each.to_dict() | cost_of(each.question, costs) for each in answers], text + tell(costs))
-    write_reliability(arguments, sample, drawn_through)
+    records = [each.to_dict() | cost_of(each.question, costs) for each in answers]
+    show_and_draw(arguments, records, text + tell(costs), reliability(arguments, sample, drawn_through))
 
 
 def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:

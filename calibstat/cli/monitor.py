@@ -30,9 +30,9 @@ import calibstat as cs
 from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.cli import options
-from calibstat.cli.pictures import write_picture
+from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import one_lens, sample_columns
-from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
+from calibstat.cli.text import ProgressBar, notice, plain_warnings
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.checks import examine
 from calibstat.data.files import file_arguments
@@ -116,8 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         if held
         else ""
     )
-    show(arguments.format, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}")
-    write_picture(arguments, monitor.plot)
+    show_and_draw(arguments, monitor.to_dict() | {"n_held": held}, f"{monitor}{held_back}", monitor.plot)
     return _ALARM if monitor.alarm else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import ast
 import csv
+import os
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -78,6 +79,9 @@ def picture_file(text: str) -> str:
     if path.is_dir() or not path.parent.is_dir():
         found = "is a folder" if path.is_dir() else f"lies in {str(path.parent)!r}, which is no folder"
         raise argparse.ArgumentTypeError(f"{text!r} {found}; name a file in a folder that is there")
+    written = [path, path.parent] if path.is_file() else [path if path.exists() else path.parent]
+    if not all(os.access(each, os.W_OK) for each in written):
+        raise argparse.ArgumentTypeError(f"{text!r} may not be written; name a file in a folder of yours")
     return text
 
 

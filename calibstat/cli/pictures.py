@@ -9,13 +9,21 @@ from typing import Any
 import calibstat as cs
 from calibstat._files import written_whole
 from calibstat.cli.questions import NamedLens
+from calibstat.cli.text import show
 
 
-def write_picture(arguments: argparse.Namespace, draw: Callable[[], Any]) -> None:
-    """Draw a display and write it to the file of ``--plot``, if that was asked for."""
-    if arguments.plot is not None:
-        with written_whole(arguments.plot) as place:
-            draw().save(place)
+def show_and_draw(arguments: argparse.Namespace, record: Any, text: object, draw: Callable[[], Any]) -> None:
+    """Print what was found, and write its picture to the file of ``--plot``, if that was asked for.
+
+    The picture comes first: a reader such as ``head`` may close the output before its end. If the picture fails, what
+    was found is printed all the same.
+    """
+    try:
+        if arguments.plot is not None:
+            with written_whole(arguments.plot) as place:
+                draw().save(place).close()
+    finally:
+        show(arguments.format, record, text)
 
 
 def reliability_lens(arguments: argparse.Namespace, views: Iterable[NamedLens]) -> cs.Lens:
@@ -32,6 +40,6 @@ def reliability_lens(arguments: argparse.Namespace, views: Iterable[NamedLens]) 
     return found[0] if found else cs.Canonical()
 
 
-def write_reliability(arguments: argparse.Namespace, sample: cs.Sample, lens: cs.Lens) -> None:
-    """Draw the reliability diagram of a sample, if a picture was asked for."""
-    write_picture(arguments, lambda: cs.ReliabilityDisplay.from_sample(sample, lens=lens, rng=arguments.seed))
+def reliability(arguments: argparse.Namespace, sample: cs.Sample, lens: cs.Lens) -> Callable[[], Any]:
+    """Return what draws the reliability diagram of a sample."""
+    return lambda: cs.ReliabilityDisplay.from_sample(sample, lens=lens, rng=arguments.seed)

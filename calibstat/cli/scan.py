@@ -17,9 +17,9 @@ import argparse
 import calibstat as cs
 from calibstat.cli import options
 from calibstat.cli.audit import OPTIONS, add_shared, cautioned, flat, read_audited, shared
-from calibstat.cli.pictures import write_picture
+from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, one_question, read_null
-from calibstat.cli.text import ProgressBar, notice, plain_warnings, show
+from calibstat.cli.text import ProgressBar, notice, plain_warnings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +64,7 @@ def run(arguments: argparse.Namespace) -> None:
                 **shared(arguments, 10),
             )
     common = ("lens", "n", "n_resamples", "null", "rank_by", "adjust", "level", "confidence_level", "hypothesis")
-    show(arguments.format, flat(scan.to_dict(), "variables", (*common, "source")), cautioned(scan))
-    write_picture(arguments, scan.plot)
+    show_and_draw(arguments, flat(scan.to_dict(), "variables", (*common, "source")), cautioned(scan), scan.plot)
     if arguments.format == "json":
         for each in scan.left_out:
             notice(f"left out: {each.name} {each.reason}")

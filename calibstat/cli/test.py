@@ -26,7 +26,7 @@ from typing import Any
 import calibstat as cs
 from calibstat._text import counted, percent
 from calibstat.cli import options
-from calibstat.cli.pictures import reliability_lens, write_reliability
+from calibstat.cli.pictures import reliability, reliability_lens, show_and_draw
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
     OF_NULLS,
@@ -50,7 +50,6 @@ from calibstat.cli.text import (
     narrow,
     notice,
     plain_warnings,
-    show,
     table_width,
     width,
 )
@@ -115,8 +114,7 @@ def run(arguments: argparse.Namespace) -> None:
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
     records_with_costs = (record.to_dict() | cost_of(record.question, costs) for record in records)
-    show(arguments.format, records_with_costs, text + tell(costs))
-    write_reliability(arguments, sample, drawn_through)
+    show_and_draw(arguments, records_with_costs, text + tell(costs), reliability(arguments, sample, drawn_through))
 
 
 def what_it_costs(
@@ -204,8 +202,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         more = f"\n  adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
         notes = "".join(f"\n  note      {each}" for each in told)
         texts.append(narrow(f"{test.to_text(table_width())}{more if len(found) > 1 else ''}{notes}"))
-    show(arguments.format, records, "\n\n".join(texts))
-    write_reliability(arguments, sample, drawn_through)
+    show_and_draw(arguments, records, "\n\n".join(texts), reliability(arguments, sample, drawn_through))
 
 
 # The results of a panel: one record for each question, with p-values adjusted over all of them.

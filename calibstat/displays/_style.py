@@ -64,9 +64,12 @@ class Display(ABC):
         """Write the picture to a file; its suffix (png, pdf, svg) says the format. It is drawn if it was not."""
         if not hasattr(self, "figure_"):
             self.plot()
-        figure = self.figure_.figure if isinstance(self.figure_, SubFigure) else self.figure_
-        figure.savefig(path, **{"bbox_inches": "tight", "dpi": 200, **options})
+        whole_figure(self.ax_).savefig(path, **{"bbox_inches": "tight", "dpi": 200, **options})
         return self
+
+    def close(self) -> None:
+        """Let go of the figure, which pyplot otherwise keeps until the program ends."""
+        plt.close(whole_figure(self.ax_))
 
     def _drawn(self, ax: Axes) -> Self:
         """Keep the axes that are drawn in, and return the display itself."""

@@ -115,6 +115,30 @@ def test_a_picture_that_fails_leaves_the_file_as_it_was(run, commands, tmp_path,
     code, out, err = run(*commands["test"], "--plot", str(path))
     assert code == 2
     assert "the disk is full" in err
-    assert out  # the text was printed before
+    assert out  # what was found is printed all the same
     assert path.read_text() == "before"
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_a_reader_that_closes_the_output_early_does_not_lose_the_picture(run, commands, tmp_path, monkeypatch):
+    path = tmp_path / "found.svg"
+
+    def closed(*_):
+        assert path.exists()
+        raise OSError("the reader is gone")
+
+    monkeypatch.setattr("calibstat.cli.pictures.show", closed)
+    assert run(*commands["test"], "--plot", str(path))[0] == 2
+    assert path.read_bytes().startswith(BEGINNINGS[".svg"])
+    assert plt.get_fignums() == []
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_place_that_may_not_be_written_is_refused_before_the_file_is_read(run, tmp_path, monkeypatch, there):
+    path = tmp_path / "found.png"
+    if there:
+        path.write_text("before")
+    monkeypatch.setattr("os.access", lambda place, _: Path(place) != (path if there else tmp_path))
+    code, out, err = run("test", "no such file", "--label", "y", "--probs", "p", "--plot", str(path))
+    assert (code, out) == (2, "")
+    assert "may not be written" in err
