@@ -72,6 +72,7 @@ class DecisionLoss(Estimator):
     thresholds: Share | Sequence[Share] | None = None
     costs: tuple[Positive, Positive] | None = None
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
 
     def __post_init__(self) -> None:
@@ -280,6 +281,7 @@ class CalibrationDecisionLoss(Estimator):
 
     quantity: ClassVar[str] = "largest gain of an increasing recalibration over all decisions with payoffs from 0 to 1"
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     bounds: ClassVar[Bounds] = between(0.0, 1.0)
 
@@ -348,6 +350,7 @@ class _Farthest(Estimator):
     decision: DecisionLoss
     quantity: ClassVar[str] = "largest mean residual between a threshold and another cutoff, in standard deviations"
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
     bounds: ClassVar[Bounds] = between(0.0)
 

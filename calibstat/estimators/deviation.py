@@ -155,6 +155,7 @@ class ECESweep(Estimator):
     quantity: ClassVar[str] = "calibration error of cell means, with as many cells as keep mean outcomes increasing"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     no_interval: ClassVar[str] = ", whose number of cells the outcomes choose"
 
     @property

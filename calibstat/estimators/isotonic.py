@@ -83,6 +83,7 @@ class CORP(Estimator):
     quantity: ClassVar[str] = "score and its parts: miscalibration (isotonic), discrimination, uncertainty"
     headline_place: ClassVar[int | None] = 1
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     no_interval: ClassVar[str] = (
         ": percentile bootstrap intervals held the truth in 0 to 2 % of simulated samples, basic ones in 46 to 98 %"
     )
@@ -187,6 +188,7 @@ class IsotonicCurve(Estimator):
 
     quantity: ClassVar[str] = "chance of the event at each prediction (isotonic regression)"
     two_outcomes: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
     has_headline: ClassVar[bool] = False
 
     def prepare(self, predictions: Predictions) -> Evaluator:

@@ -424,6 +424,11 @@ class ICI(Estimator):
     no_interval: ClassVar[str] = ", whose curve is not linear in the outcomes as that of ICI() is"
 
     @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether the curve takes them."""
+        return bool(getattr(self.curve, "takes_counts", False))
+
+    @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
         """A seminorm where the curve is linear in the outcomes."""
         return "seminorm" if isinstance(self.curve, (LOESS, CellMeans)) else "none"
@@ -441,7 +446,8 @@ class ICI(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the curve."""
         two_classes(self, predictions)
-        return _IndicesEvaluator(self.curve.gaps(predictions), len(predictions))
+        n = len(predictions) if predictions.counts is None else round(predictions.counts.sum())
+        return _IndicesEvaluator(self.curve.gaps(predictions), n)
 
 
 class _IndicesEvaluator(Evaluator):

@@ -155,6 +155,9 @@ class _HeatEvaluator(Evaluator):
         self.places = places
         self.bandwidth = bandwidth
         self.meshes: dict[int, Mesh] = {}
+        self.coarsest, self.finest = _COARSEST, FINEST
+        if predictions.counts is not None:  # a finer mesh would show the places of pooled rows
+            self.coarsest = self.finest = 2 ** max(9, (2 * len(places) - 1).bit_length())
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self._smooth(happened(outcomes) - self.predictions.event, all_weights(self.predictions, weights))
@@ -173,7 +176,7 @@ class _HeatEvaluator(Evaluator):
         if not len(self.places):
             return np.full(residual.shape[:-1], np.nan)
         rows = residual.reshape(-1, residual.shape[-1])
-        values = self._blocks(rows, _COARSEST).reshape(residual.shape[:-1])
+        values = self._blocks(rows, self.coarsest).reshape(residual.shape[:-1])
         return np.where(np.broadcast_to(total, values.shape) > 0, values, np.nan)
 
     def _blocks(self, residual: Floats, n_nodes: int) -> Floats:
@@ -190,7 +193,7 @@ class _HeatEvaluator(Evaluator):
         else:
             values = fixed_point(mesh, mesh.spread(residual))
             unsettled = values * n_nodes < _FINE_ENOUGH
-        if n_nodes < FINEST and unsettled.any():
+        if n_nodes < self.finest and unsettled.any():
             values[unsettled] = self._blocks(residual[unsettled], 4 * n_nodes)
         return values
 
@@ -206,6 +209,7 @@ class _HeatEvaluator(Evaluator):
 FINEST = 65536
 _MOST_HALVINGS = 80
 _PRECISION = 1e-13  # of transforms and sums, relative
+_SLACK = 0.5  # for the error of a mesh that is too coarse, in a logarithm
 
 
 class Mesh:
@@ -230,24 +234,39 @@ class Mesh:
 
 
 def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
-    """Find the bandwidth (R,) that equals its integral, by regula falsi (Illinois; Dowell & Jarratt 1971)."""
-    low, above = np.zeros(len(coefficients)), mesh.smoothed(coefficients, np.zeros(len(coefficients)))
-    high = 1.5 * above  # smoothing lowers the integral; the factor covers the error of the mesh without smoothing
-    below = mesh.smoothed(coefficients, high) - high
-    side = np.zeros(len(low))
+    """Find the bandwidth (R,) that equals its integral, by secants of logarithms.
+
+    The logarithm of integral over bandwidth falls by one or more for each unit of that of the bandwidth (of noise by
+    about 1.5). So the root lies between a point and that point plus the height there.
+    """
+
+    def height_at(place: Floats, rows: Ints) -> Floats:
+        with np.errstate(divide="ignore"):
+            return np.log(mesh.smoothed(coefficients[rows], np.exp(place))) - place
+
+    found, rows = np.zeros(len(coefficients)), np.arange(len(coefficients))
+    before = np.full(len(rows), np.log(_FINE_ENOUGH / mesh.n_cells))
+    height = height_at(before, rows)
+    rows = np.flatnonzero(height > -np.inf)  # without residuals the bandwidth is zero
+    before, height = before[rows], height[rows]
+    low, high = before + np.minimum(height, 0) - _SLACK, before + np.maximum(height, 0) + _SLACK
+    place, slope = before + height / 1.5, np.full(len(rows), -1.5)
     for _ in range(_MOST_HALVINGS):
-        active = np.flatnonzero(high - low > _PRECISION * high + 1e-16)
-        if not len(active):
+        last, height = height, height_at(place, rows)
+        found[rows] = np.exp(place)
+        low, high = np.where(height > 0, place, low), np.where(height > 0, high, place)
+        moved = place - before
+        slope = np.minimum(np.divide(height - last, moved, out=slope, where=moved != 0), -1.0)
+        before, place = place, place - height / slope
+        place = np.where((low < place) & (place < high), place, (low + high) / 2)
+        going = np.flatnonzero(np.abs(height) > _PRECISION)
+        if not len(going):
             break
-        a, b, f, g = low[active], high[active], above[active], below[active]
-        middle = np.clip(b - g * np.divide(b - a, g - f, out=np.zeros_like(a), where=g != f), a, b)
-        value = mesh.smoothed(coefficients[active], middle) - middle
-        found, up = np.abs(value) <= _PRECISION * middle + 1e-16, value > 0
-        again = np.where(np.where(up, 1, -1) == side[active], 0.5, 1.0)
-        low[active], high[active] = np.where(up | found, middle, a), np.where(up & ~found, b, middle)
-        above[active], below[active] = np.where(up, value, f * again), np.where(up, g * again, value)
-        side[active] = np.where(up, 1, -1)
-    return (low + high) / 2
+        rows = rows[going]
+        before, place, height, slope, low, high = (
+            values[going] for values in (before, place, height, slope, low, high)
+        )
+    return found
 
 
 def _splitting(places: Floats, n_cells: int) -> csc_array:

@@ -334,9 +334,16 @@ class CalibrationTest(Result):
         value = f"{number(self.statistic, self.null_mean)} ({of_what})"
         size = (
             f"Evidence of miscalibration at {percent(self.level)} {where}.{self.direction} Its size: {value}, where "
-            f"{number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows."
+            f"{number(self.null_mean, self.statistic)} is expected of a calibrated model with as many rows"
+            f"{self._pooled}."
         )
         return size + costs
+
+    @property
+    def _pooled(self) -> str:
+        """Say what the data give where what is expected is that of pooled rows."""
+        found = self._of_cells()["pooled_statistic"]
+        return "" if found is None else f", pooled to cells (where the data give {number(found, self.null_mean)})"
 
     @property
     def n_resamples(self) -> int | None:
@@ -383,12 +390,12 @@ class CalibrationTest(Result):
     def _of_cells(self) -> dict[str, Any]:
         """Return how many cells the p-value compares, and the value of the data there; None if nothing was pooled."""
         found = self.null_distribution.pooled
-        known = (None, None) if found is None else (found.n_cells, float(found.value))
+        known = (None, None) if found is None or found.exact else (found.n_cells, float(found.value))
         return dict(zip(("pooled_cells", "pooled_statistic"), known, strict=True))
 
     def _details(self) -> list[tuple[str, str]]:
         standardized = "" if self.standardized is None else f" (standardized {number(self.standardized)})"
-        value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic)
+        value, mean = number(self.statistic, self.null_mean), number(self.null_mean, self.statistic) + self._pooled
         pvalue = self._pvalue_text.removeprefix("= ")
         error = error_text(self.pvalue_interval, None if self.panel else self.null_distribution)
         return [

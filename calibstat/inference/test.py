@@ -140,7 +140,7 @@ many rows.
         standardized=None if scale is None else value / scale,
         notes=notes
         + undecided_note(null, distribution, value, level)
-        + ((distribution.pooled.note,) if distribution.pooled else ())
+        + ((distribution.pooled.note,) if distribution.pooled and distribution.pooled.note else ())
         + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
         decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),

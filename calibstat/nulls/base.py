@@ -120,12 +120,14 @@ class NullDistribution(ABC):
 class PooledData:
     """The value of the data with rows pooled to cells, as replicates have them, and the value of all rows.
 
-    A test compares replicates with the former; a value of rows that is not the data's is moved by the difference.
+    A test compares replicates with the former; a value of rows that is not the data's is moved by the difference. It is
+    `exact` if rows of a cell have equal predictions, so that the two values are the same.
     """
 
     n_cells: int
     value: Floats
     of_rows: Floats
+    exact: bool = False
 
     def counterpart(self, value: Any) -> Floats:
         """Return what a value of rows is compared by."""
@@ -135,11 +137,12 @@ class PooledData:
 
     @property
     def note(self) -> str:
-        """What replicates compare, in words."""
+        """What replicates compare, in words; nothing where that is the value of all rows."""
+        if self.exact:
+            return ""
         return (
             f"the p-value compares rows pooled to {counted(self.n_cells, 'cell')} of nearly equal predictions, the "
-            f"data ({float(self.value):.4g}) and the redrawn labels alike, and is exact for them; the value is of all "
-            "rows"
+            "data and the redrawn labels alike, and is exact for them; the value is of all rows"
         )
 
 

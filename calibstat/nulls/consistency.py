@@ -75,9 +75,9 @@ class Consistency(Null):
             return EmpiricalNull(whole, estimator.evidence, whole_cells=True)
         cells = pool_rows(estimator, sample.predictions) if self.shortcuts else None
         values = redraw_labels(cells or evaluator, sample, self.n_resamples, rng, self.shortcuts)
-        if cells is None or cells.exact:
+        if cells is None:
             return EmpiricalNull(values, estimator.evidence)
-        data = PooledData(cells.n_cells, cells(sample.outcomes), evaluator(sample.outcomes))
+        data = PooledData(cells.n_cells, cells(sample.outcomes), evaluator(sample.outcomes), cells.exact)
         return EmpiricalNull(values, estimator.evidence, pooled=data)
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
