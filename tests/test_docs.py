@@ -117,6 +117,15 @@ def mean_ece(n_rows: int, n_cells: int) -> float:
     return float(np.mean(values))
 
 
+def test_every_result_with_a_picture_is_in_the_list_of_pictures():
+    lines = text_of(ROOT / "docs" / "which-number.md").partition("`result.plot()` draws:")[2].splitlines()
+    drawn = {name: getattr(cs, name)._display for name in cs.__all__ if hasattr(getattr(cs, name), "_display")}
+    assert len(drawn) > 15
+    for name, display in drawn.items():
+        row = next((line for line in lines if f"`{name}`" in line), "")
+        assert (f"`{display}`" if display else "| none: ") in row, name
+
+
 def test_picture_is_small():
     picture = ROOT / "docs" / "images" / "calibration_demo.png"
     assert picture.read_bytes().startswith(b"\x89PNG")
@@ -191,9 +200,9 @@ def test_line_of_the_decision_table_works_on_a_sample_that_fits(line):
 
 
 def values_where_it_fits(line: str, sample: cs.Sample) -> list[float]:
-    estimators = eval(line, {"cs": cs, "sample": sample, "function": lambda seen: float(len(seen))})
+    estimator = eval(line, {"cs": cs, "sample": sample, "function": lambda seen: float(len(seen))})
     try:
-        return [each(sample) for each in (estimators if isinstance(estimators, list) else [estimators])]
+        return [float(estimator(sample))]
     except ValueError:
         return []
 

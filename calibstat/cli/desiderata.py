@@ -16,9 +16,10 @@ import argparse
 
 import calibstat as cs
 from calibstat.cli import options
+from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import Measure, cells, one_question, read_binning, read_sample, variables_asked
 from calibstat.cli.test import CAUTION
-from calibstat.cli.text import ProgressBar, plain_warnings, show
+from calibstat.cli.text import ProgressBar, plain_warnings
 from calibstat.inference.results import hang
 
 
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A",
         help="from this prediction on, the decision is for the event (default: 0.5)",
     )
-    options.add(parser, "--confidence-level", "--n-resamples", "--seed")
+    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--plot")
     options.add_table_format(parser)
 
 
@@ -63,4 +64,5 @@ def run(arguments: argparse.Namespace) -> None:
             )
     caution = hang("caution", CAUTION.format(these="intervals"), 14, 80)
     record = found.to_dict()
-    show(arguments.format, record, "\n".join([str(found), *caution]), record["measures"])
+    text = "\n".join([str(found), *caution])
+    show_and_draw(arguments, record, text, found.plot, rows=record["measures"])

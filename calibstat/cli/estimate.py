@@ -19,7 +19,7 @@ from typing import Any
 import calibstat as cs
 from calibstat._text import counted, percent
 from calibstat.cli import options
-from calibstat.cli.pictures import reliability, reliability_lens, show_and_draw
+from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
 from calibstat.cli.questions import Measure, Question, panel, read_given, read_sample, variables_asked
 from calibstat.cli.test import CAUTION, EXPECTED, cost_of, tell, what_it_costs
 from calibstat.cli.text import ProgressBar, beside, each_beside, each_once, plain_warnings, table_width
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings():
         sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
         questions = panel(sample.predictions, arguments.lens, given, measure)
-        drawn_through = reliability_lens(arguments, (question.view for question in questions))
+        drawn = reliability_questions(arguments, questions) if measure.estimator is None else []
 
         def answer(question: Question) -> Answer:
             found = cs.estimate(
@@ -76,7 +76,9 @@ def run(arguments: argparse.Namespace) -> None:
         costs = what_it_costs(sample, questions, arguments, arguments.confidence_level)
     text = _report(answers, arguments.n_resamples, arguments.seed)
     records = [each.to_dict() | cost_of(each.question, costs) for each in answers]
-    show_and_draw(arguments, records, text + tell(costs), reliability(arguments, sample, drawn_through))
+    first = next(each for each in answers if bool(each.question.given) == bool(arguments.given))
+    picture = reliability(arguments, sample, drawn) if drawn else (first.found.plot, first.question.name)
+    show_and_draw(arguments, records, text + tell(costs), *picture)
 
 
 def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:

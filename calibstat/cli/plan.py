@@ -17,8 +17,9 @@ from typing import Any
 
 import calibstat as cs
 from calibstat.cli import options
+from calibstat.cli.pictures import show_and_draw
 from calibstat.cli.questions import OF_NULLS, Measure, default_lens, one_lens, read_null, read_sample
-from calibstat.cli.text import ProgressBar, plain_warnings, show
+from calibstat.cli.text import ProgressBar, plain_warnings
 
 _OPTIONS = {
     "n is ": "--n is ",
@@ -65,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=1000, metavar="R", help="simulated samples (default: 1000)")
     redraws = "redraws of the labels in each test (default: as many as the level needs)"
     options.add_one(parser, "--n-resamples", default=None, help=redraws)
-    options.add(parser, "--seed", "--format")
+    options.add(parser, "--seed", "--plot", "--format")
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -74,7 +75,7 @@ def run(arguments: argparse.Namespace) -> None:
         predictions = _predictions(arguments)
         with ProgressBar("simulating"):
             found = _plan(arguments, predictions)
-    show(arguments.format, found.to_dict(), found)
+    show_and_draw(arguments, found.to_dict(), found, found.plot)
 
 
 def _plan(arguments: argparse.Namespace, predictions: cs.Sample | None) -> cs.RequiredN | cs.MinimumDetectable:

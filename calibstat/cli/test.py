@@ -26,7 +26,7 @@ from typing import Any
 import calibstat as cs
 from calibstat._text import counted, percent
 from calibstat.cli import options
-from calibstat.cli.pictures import reliability, reliability_lens, show_and_draw
+from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw
 from calibstat.cli.questions import (
     CLASS_WISE_UP_TO,
     OF_NULLS,
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> None:
     with plain_warnings(), options.named_options(OF_NULLS):
         sample = read_sample(arguments, variables_asked(arguments.lens, given, measure), "--given")
         questions = panel(sample.predictions, arguments.lens, given, measure)
-        drawn_through = reliability_lens(arguments, (question.view for question in questions))
+        drawn = reliability_questions(arguments, questions) if measure.estimator is None else []
         _tell_folding(sample, questions)
         if arguments.lens is None and not measure.has_lens and len(sample.labels) > CLASS_WISE_UP_TO:
             notice(
@@ -114,7 +114,9 @@ def run(arguments: argparse.Namespace) -> None:
         costs = what_it_costs(sample, questions, arguments, 1 - arguments.level)
     text = report(records, arguments.level, arguments.seed, named_null=arguments.null is not None)
     records_with_costs = (record.to_dict() | cost_of(record.question, costs) for record in records)
-    show_and_draw(arguments, records_with_costs, text + tell(costs), reliability(arguments, sample, drawn_through))
+    first = next(each for each in records if bool(each.question.given) == bool(arguments.given))
+    picture = reliability(arguments, sample, drawn) if drawn else (first.test.plot, first.question.name)
+    show_and_draw(arguments, records_with_costs, text + tell(costs), *picture)
 
 
 def what_it_costs(
@@ -180,8 +182,8 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
     with plain_warnings(), options.named_options(OF_NULLS):
         names = arguments.lens or ["canonical"]
         sample = read_sample(arguments, variables_asked(names, (), Measure()))
-        views = [each.view for each in panel(sample.predictions, names, (), Measure())]
-        drawn_through = reliability_lens(arguments, views)
+        questions = panel(sample.predictions, names, (), Measure())
+        views = [each.view for each in questions]
         asked = {"null": read_null(arguments.null), "n_resamples": arguments.n_resamples, "rng": arguments.seed}
         often, least = arguments.n_resamples or 999, least_factor(arguments.adjust, len(views))
         taken = enough_redraws(often, least, arguments.level, len(views) * len(sample) * _STATISTICS)
@@ -202,7 +204,7 @@ def _run_omnibus(arguments: argparse.Namespace) -> None:
         more = f"\n  adjusted p = {adjusted:.3g} ({_method(arguments.adjust)} over {len(found)} lenses)"
         notes = "".join(f"\n  note      {each}" for each in told)
         texts.append(narrow(f"{test.to_text(table_width())}{more if len(found) > 1 else ''}{notes}"))
-    show_and_draw(arguments, records, "\n\n".join(texts), reliability(arguments, sample, drawn_through))
+    show_and_draw(arguments, records, "\n\n".join(texts), found[0].plot, questions[0].name)
 
 
 # The results of a panel: one record for each question, with p-values adjusted over all of them.

@@ -102,9 +102,9 @@ def _overlay(curve: Any, seen: Sample | None, lens: Lens, variable: bool) -> Ove
 
 
 def _near_rows(x: Floats, seen: Sample | None) -> Bools:
-    """Return which predictions (G,) lie within all but 0.4 % of the rows."""
+    """Return which predictions (G,) lie within all but 0.4 % of the rows, or, without rows, all but the outermost."""
     if seen is None:
-        return np.ones(len(x), dtype=bool)
+        return (x > x.min()) & (x < x.max())
     low, high = np.quantile(seen.predictions.event, [0.002, 0.998])
     return (x >= low) & (x <= high)
 

@@ -336,7 +336,7 @@ def draw_rows(ax: Axes, displays: Sequence[ReliabilityDisplay], frame: Frame) ->
             strip.stairs(share, edges, color=colour, linewidth=0.9)
         top = max(top, float(share.max()))
     strip.set_xlim(ax.get_xlim())
-    strip.set_ylim(0, 1.05 * top)
+    strip.set_ylim(0, 1.05 * top or 1)
     strip.axis("off")
     return strip
 
@@ -352,7 +352,8 @@ def caption(display: ReliabilityDisplay) -> str:
     parts += [curve.sentence for curve in shown_curves(display, frame)]
     if "logit" in (frame.x_scale, frame.y_scale):
         parts.append("Probabilities have a logit scale; points at 0 or 1, or nearly, are drawn at its edge and marked.")
-    parts.append("The strip shows how the rows spread along the axis.")
+    if display.axis.rows[frame.x_scale][1].any():
+        parts.append("The strip shows how the rows spread along the axis.")
     return " ".join([*parts, *(_answer_sentence(each) for each in several if each.answer)])
 
 

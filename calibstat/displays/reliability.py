@@ -32,8 +32,10 @@ from calibstat.displays._style import (
     new_axes,
     shortened,
 )
+from calibstat.estimators.belt import Belt
 from calibstat.estimators.histogram import HistogramRegression
-from calibstat.estimators.isotonic import IsotonicCurve
+from calibstat.estimators.isotonic import IsotonicCurve, RecalibrationCurve
+from calibstat.estimators.loess import LocalCurve
 from calibstat.inference.arguments import check_sample
 from calibstat.inference.band import CalibrationBand
 from calibstat.lenses.base import Lens
@@ -232,27 +234,33 @@ class ReliabilityDisplay(SampleDisplay):
 
     @classmethod
     def from_result(
-        cls, result: CalibrationBand, *, ax: Axes | None = None, name: str | None = None, **kwargs: Any
+        cls,
+        result: CalibrationBand | Belt | LocalCurve | RecalibrationCurve,
+        *,
+        ax: Axes | None = None,
+        name: str | None = None,
+        **kwargs: Any,
     ) -> ReliabilityDisplay:
-        """Draw a `CalibrationBand`: the band, perfect calibration, and the counts, without cells."""
-        if not isinstance(result, CalibrationBand):
-            raise TypeError(f"a reliability diagram is drawn of a CalibrationBand, got a {type(result).__name__}.")
-        nothing, weights = np.empty(0), result.count.astype(float)
-        rows = histograms(result.prediction, weights)
-        scale = drawing.crowded(result.prediction, weights)
-        span = float(result.prediction.min()), float(result.prediction.max())
+        """Draw a `CalibrationBand`, or the value of `IsotonicCurve`, `CalibrationBelt` or `LOESS`, without cells.
+
+        Perfect calibration is drawn beside it, and the counts where the result holds them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is something else, or a curve over a variable.
+        """
+        at, weights, lines = _result_in_words(result)
+        nothing, span = np.empty(0), (float(at.min()), float(at.max()))
+        rows = {each: (np.array(span), np.zeros(1)) for each in ("linear", "logit")}
+        if weights is not None:
+            rows = histograms(at, weights)
+        scale = drawing.crowded(at, np.ones(len(at)) if weights is None else weights)
         axis = CellAxis(nothing, None, "the event", False, scale, rows, span)
-        level = percent(result.confidence_level)
-        where = "leaves" if result.rejects_calibration else "stays inside"
-        bounds = result.bounds(1)
-        size = (
-            "the chance does not rise" if result.rejects_monotonicity else f"ECE {bounds.low:.2g} to {bounds.high:.2g}"
-        )
-        lines = (f"the diagonal {where} the {level} band", f"{size}; n = {result.n:,}")
-        curves = [overlay(result, None, result.lens)]
+        lens, level = getattr(result, "lens", CANONICAL), getattr(result, "confidence_level", 0.95)
         display = cls(
-            *(nothing,) * 7, axis=axis, coverage=result.confidence_level, answer=None, lines=lines, curves=curves,
-            lens=result.lens, name=name,
+            *(nothing,) * 7, axis=axis, coverage=level, answer=None, lines=lines, curves=[overlay(result, None, lens)],
+            lens=lens, name=name,
         )  # fmt: skip
         return display.plot(ax, **kwargs)
 
@@ -413,6 +421,30 @@ class ReliabilityDisplay(SampleDisplay):
             curves=[overlay(IsotonicCurve(), seen, lens)] if axis.over_prediction else [],
             cells=repr(binning), lens=lens, seen=seen, name=name,
         )  # fmt: skip
+
+
+def _result_in_words(result: Any) -> tuple[Floats, Floats | None, tuple[str, ...]]:
+    """Return where a band or a curve is, the rows there if it holds them, and what is said above it."""
+    if isinstance(result, CalibrationBand):
+        where = "leaves" if result.rejects_calibration else "stays inside"
+        low, high = result.bounds(1)
+        size = "the chance does not rise" if result.rejects_monotonicity else f"ECE {low:.2g} to {high:.2g}"
+        band = f"the diagonal {where} the {percent(result.confidence_level)} band"
+        return result.prediction, result.count.astype(float), (band, f"{size}; n = {result.n:,}")
+    if isinstance(result, RecalibrationCurve):
+        moved = np.average(np.abs(result.recalibrated - result.prediction), weights=result.weight)
+        words = f"mean distance to the diagonal {moved:.2g}", "of which noise is a part"
+        return result.prediction, result.weight, words
+    if isinstance(result, Belt):
+        return result.x, None, (f"a polynomial of degree {result.degree}",)
+    if isinstance(result, LocalCurve) and np.allclose(result.prediction, result.x, atol=1e-6):
+        return result.x, None, (f"farthest from the diagonal by {result.maximum:.2g}, at {result.location:.2g}",)
+    if isinstance(result, LocalCurve):
+        raise ValueError("this curve is over a variable; VariableDisplay.from_sample(sample, variable) draws it.")
+    raise TypeError(
+        f"a reliability diagram is drawn of a CalibrationBand or of the value of IsotonicCurve, CalibrationBelt or "
+        f"LOESS, got a {type(result).__name__}."
+    )
 
 
 def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:

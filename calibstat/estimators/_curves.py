@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 class CurveRecord(ABC):
     """What every curve can do: a dataclass whose arrays have an entry for each place along the curve."""
 
+    _display: ClassVar[str] = "ReliabilityDisplay"
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields by name, as JSON can hold them; a number that is not finite is None."""
         return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}  # type: ignore[arg-type]
@@ -24,6 +27,10 @@ class CurveRecord(ABC):
         import pandas as pd
 
         return pd.DataFrame(self._columns())
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the curve by the display of its class, whose options are passed on."""
+        return getattr(import_module("calibstat"), self._display).from_result(self, **options)
 
     @abstractmethod
     def _columns(self) -> dict[str, Any]:

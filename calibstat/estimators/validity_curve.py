@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -48,6 +47,8 @@ class ValidityCurve(CurveRecord):
     deviation: Floats
     share: Floats
 
+    _display: ClassVar[str] = "ValidityCurveDisplay"
+
     @classmethod
     def of(cls, deviation: Floats, mass: Floats) -> ValidityCurve:
         """Put deviations (m,) with their masses in order."""
@@ -58,10 +59,6 @@ class ValidityCurve(CurveRecord):
         """Return the share of rows off by no more than each tolerance."""
         place = np.searchsorted(self.deviation, np.asarray(tolerance) + ROUNDING, side="right")
         return np.concatenate([[0.0], self.share])[place]
-
-    def plot(self, **options: Any) -> Any:
-        """Draw the curve: a `ValidityCurveDisplay`, whose options are passed on."""
-        return import_module("calibstat").ValidityCurveDisplay.from_result(self, **options)
 
     @property
     def area(self) -> float:

@@ -33,13 +33,26 @@ def commands(off, binary):
         "audit": ("audit", *of_one, "--by", "sex", *FEW),
         "curves": ("audit", *of_one, "--by", "sex", "--curves", *FEW),
         "learn": ("audit", *of_one, "--learn"),
+        "desiderata": ("desiderata", *of_one, *FEW),
+        "plan": ("plan", "--ece", "0.1", "--runs", "80"),
         "scan": ("scan", *of_pets, "--variables", "age,sex", *FEW),
         "compare-calibrators": ("compare-calibrators", *of_one, "--calibrators", "platt", "--bins", "3"),
     }
 
 
 QUICK = {"test": ".png", "scan": ".svg"}
-SLOW = ["audit", "test of several classes", "omnibus", "estimate", "compare", "curves", "learn", "compare-calibrators"]
+SLOW = [
+    "desiderata",
+    "plan",
+    "audit",
+    "test of several classes",
+    "omnibus",
+    "estimate",
+    "compare",
+    "curves",
+    "learn",
+    "compare-calibrators",
+]
 
 
 @pytest.mark.parametrize(
@@ -54,6 +67,61 @@ def test_the_picture_is_written_beside_the_same_text(run, commands, tmp_path, na
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     if name in QUICK:
         assert run(*commands[name])[1] == out
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The displays that are saved, in place of files."""
+    found = []
+
+    def keep(self, place):
+        place.write_text("")
+        found.append(self)
+        return self
+
+    monkeypatch.setattr("calibstat.displays._style.Display.save", keep)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "title"),
+    [
+        ((), "ReliabilityDisplay", "binary.csv"),
+        (("--given", "age"), "ReliabilityDisplay", "binary.csv, given age"),
+        (("--given", "prediction:sex", "--given", "sex"), "ReliabilityDisplay", "binary.csv, given sex"),
+        (("--estimator", "Kuiper"), "NullDisplay", "binary.csv"),
+        (("--omnibus",), "PanelDisplay", "binary.csv"),
+    ],
+)
+def test_the_picture_shows_what_was_asked_and_its_title_says_so(run, binary, tmp_path, drawn, options, kind, title):
+    of = (binary, "--label", "y", "--probs", "p", "--n-resamples", "19", *options)
+    code, _, err = run("test", *of, "--plot", str(tmp_path / "found.png"))
+    assert (code, err) == (0, "")
+    assert type(drawn[0]).__name__ == kind
+    assert drawn[0].ax_.get_title("left").replace("\n", " ") == title
+    if "sex" in title:
+        assert [each.get_text() for each in drawn[0].ax_.get_xticklabels()] == ["f", "m"]
+
+
+def test_every_class_is_drawn_and_named(run, off, tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(
+        "matplotlib.figure.Figure.savefig", lambda self, place, **_: (place.write_text(""), figures.append(self))
+    )
+    of = (off, "--label", "pet", "--probs", "prob_*", *FEW)
+    code, _, err = run("test", *of, "--lens", "class-wise", "--plot", str(tmp_path / "found.png"))
+    assert (code, err) == (0, "")
+    assert [ax.get_title("left") for ax in figures[0].axes] == ["cat", "dog", "eel"]
+    assert figures[0].get_suptitle() == "off.csv, class-wise"
+
+
+def test_few_rows_in_a_cell_are_told_as_ever(run, binary, tmp_path):
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join(Path(binary).read_text().splitlines()[:40]) + "\n")
+    of = ("test", str(few), "--label", "y", "--probs", "p", *FEW)
+    told = run(*of)[2]
+    assert told.count("makes 15 cells of 39 rows") == 1
+    assert run(*of, "--plot", str(tmp_path / "found.svg"))[2] == told
 
 
 @pytest.mark.slow

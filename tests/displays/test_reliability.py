@@ -454,6 +454,27 @@ def test_the_truth_of_a_world_is_its_calibration_function():
     np.testing.assert_allclose(truth.get_ydata(), world.calibration_function(truth.get_xdata()), atol=1e-9)
 
 
+@pytest.mark.parametrize("curve", [cs.IsotonicCurve(), cs.LOESS(), cs.CalibrationBelt()])
+def test_a_curve_is_a_picture_of_its_own(binary, curve):
+    found = curve(binary)
+    display = found.plot(name="a model")
+    assert isinstance(display, cs.ReliabilityDisplay)
+    (handle,) = display._handles
+    drawn = next(line for line in display.ax_.get_lines() if line.get_color() == handle.get_color())
+    places = found.to_frame().iloc[:, 0]
+    assert places.min() <= min(drawn.get_xdata()) <= max(drawn.get_xdata()) <= places.max()
+    assert display.counts_ax_.patches[0].get_data().values.any() == isinstance(curve, cs.IsotonicCurve)
+    assert ("The strip" in display.caption) == isinstance(curve, cs.IsotonicCurve)
+    assert_readable(display.figure_)
+
+
+def test_a_curve_over_a_variable_is_drawn_elsewhere(binary):
+    with pytest.raises(ValueError, match=r"over a variable; VariableDisplay\.from_sample"):
+        (cs.Given("age") | cs.LOESS())(binary).plot()
+    with pytest.raises(TypeError, match="CalibrationBand or of the value of IsotonicCurve"):
+        cs.ReliabilityDisplay.from_result(3)
+
+
 def test_a_band_lies_under_the_cells_and_is_a_picture_of_its_own(binary):
     band = cs.calibration_band(binary)
     display = cs.ReliabilityDisplay.from_sample(binary, rng=0).add_curve(band)
