@@ -10,13 +10,27 @@ import numpy as np
 
 from calibstat._text import percent
 from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
-from calibstat.auditing.groups import By, Group, LeftOut, Levels, Means, direction, form_groups, is_top_label, look
+from calibstat.auditing.groups import (
+    By,
+    Group,
+    LeftOut,
+    Levels,
+    Means,
+    direction,
+    fewest_in_groups,
+    form_groups,
+    is_top_label,
+    layout_of,
+    look,
+    means_of_groups,
+)
 from calibstat.auditing.joint import Measured, check_options, check_resamples, measure_groups
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL
-from calibstat.data.sample import Sample
+from calibstat.data.sample import GivenNames, Sample
+from calibstat.draws.group_sums import Layout
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.walks import Kuiper
@@ -24,9 +38,8 @@ from calibstat.inference.arguments import check_estimator, check_lens, check_nul
 from calibstat.inference.forest import Forest, ForestRow, said_and_happened
 from calibstat.inference.multiplicity import ADJUSTMENTS, Adjust, Standardize, with_enough
 from calibstat.inference.results import RowCounts, number_cell, picked, plain, pvalue_cell, small_pvalue
-from calibstat.inference.test import fewest_rows
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null
+from calibstat.nulls.base import Null, strong_hypothesis
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Multiplier, check_residuals
 
@@ -56,6 +69,11 @@ def subgroup_audit(
     All groups are evaluated on the same draws of the null: by default labels drawn from the predictions, so that the
     joint law of their statistics is known exactly when the predictions are calibrated in every group, however the
     groups overlap. Each statistic is standardised, so that small groups neither dominate nor drown (Guy et al. 2025).
+
+    From 5000 rows on, statistics along the prediction (`Kuiper`, `SmoothECE`, ...) are drawn of rows pooled in 32 to
+    512 steps of the prediction, and compared with the data pooled alike. Sums over steps are drawn from their joint
+    normal law where a group expects at least 200 events and non-events, and label by label elsewhere. The cost of a
+    draw then does not grow with n; the result says so, and ``null=Consistency(shortcuts=False)`` draws rows.
 
     Parameters
     ----------
@@ -131,11 +149,12 @@ def subgroup_audit(
     groups, left_out = _groups(variables, seen, depth, min_size)
     null, more = with_enough(null, asked, len(groups), adjust, level, len(seen))
     few = check_resamples(adjust, len(groups), null.n_resamples, level)
-    measured = measure_groups(whole.core, groups, seen, null, adjust, standardize, confidence_level, as_generator(rng))
+    layout, options = layout_of(groups, len(seen)), (adjust, standardize, confidence_level, as_generator(rng))
+    measured = measure_groups(whole.core, groups, layout, seen, null, *options)
     found = ClusterCount.of(seen.predictions, null.groups)
     known = whole.core.given(seen.predictions)
     return SubgroupAudit(
-        groups=_group_findings(groups, seen, measured, whole.lens, level),
+        groups=_group_findings(groups, layout, seen, measured, whole.lens, level),
         pvalue=measured.found.pvalue,
         left_out=tuple(left_out),
         adjust=adjust,
@@ -144,10 +163,10 @@ def subgroup_audit(
         n=len(seen),
         n_resamples=measured.n_resamples,
         estimator=whole,
-        assumed=f"in every group, {null.hypothesis(whole.lens, known)}; all groups on the same draws",
-        notes=tuple(each for each in (measured.note, *more, few, "" if found is None else str(found)) if each),
+        assumed=f"in every group, {_hypothesis(null, whole, known, measured)}; all groups on the same draws",
+        notes=tuple(each for each in (*measured.notes, *more, few, "" if found is None else str(found)) if each),
         source=seen.predictions.source,
-        counts=RowCounts.of(seen, min(fewest_rows(seen.take(group.rows)) for group in groups)),
+        counts=RowCounts.of(seen, fewest_in_groups(layout, seen)),
         clusters=found,
     )
 
@@ -159,6 +178,14 @@ def _checked(null: Null, estimator: Estimator) -> Null:
     if isinstance(null, Multiplier):
         check_residuals(estimator.core)
     return null
+
+
+def _hypothesis(null: Null, whole: Estimator, known: GivenNames, measured: Measured) -> str:
+    """Say what was assumed, and how draws were made."""
+    if measured.pooled and isinstance(null, Consistency):
+        how = "labels drawn from the predictions, which are kept, in sums over steps of these"
+        return strong_hypothesis(whole.lens, known, how)
+    return null.hypothesis(whole.lens, known)
 
 
 def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) -> tuple[list[Group], list[LeftOut]]:
@@ -179,9 +206,9 @@ def _groups(variables: list[Levels], seen: Sample, depth: int, min_size: int) ->
 
 
 def _group_findings(
-    groups: Sequence[Group], seen: Sample, measured: Measured, lens: Lens, level: float
+    groups: Sequence[Group], layout: Layout, seen: Sample, measured: Measured, lens: Lens, level: float
 ) -> tuple[GroupFinding, ...]:
-    found = measured.found
+    found, means = measured.found, means_of_groups(layout, seen)
     return tuple(
         GroupFinding(
             name=group.name,
@@ -193,19 +220,20 @@ def _group_findings(
             pvalue=float(found.pvalues[j]),
             pvalue_adjusted=float(found.adjusted[j]),
             confidence_interval=measured.intervals[j],
-            **_means_of_group(seen.take(group.rows), lens, bool(found.adjusted[j] <= level), level / len(groups)),
+            mean_prediction=means[j].predicted,
+            mean_outcome=means[j].happened,
+            direction=_direction(group, seen, means[j], lens, level / len(groups))
+            if found.adjusted[j] <= level
+            else "",
         )
         for j, group in enumerate(groups)
     )
 
 
-def _means_of_group(sample: Sample, lens: Lens, off: bool, level: float) -> dict[str, Any]:
-    """Return what was predicted and what happened in a group and, where it is off, in which direction."""
-    if sample.predictions.n_classes != 2:
-        return {"mean_prediction": np.nan, "mean_outcome": np.nan, "direction": ""}
-    means = Means.of(sample)
-    words = direction(sample, means, is_top_label(lens, sample), level) if off else ""
-    return {"mean_prediction": means.predicted, "mean_outcome": means.happened, "direction": words}
+def _direction(group: Group, seen: Sample, means: Means, lens: Lens, level: float) -> str:
+    """Say in which direction a group is off, of two outcomes."""
+    sample = seen.take(group.rows)
+    return direction(sample, means, is_top_label(lens, sample), level) if seen.predictions.n_classes == 2 else ""
 
 
 @final

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -13,10 +13,13 @@ from scipy.special import ndtri
 from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable
+from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, effective_number
 from calibstat.data.checks import as_variable, named_columns
 from calibstat.data.parameters import check_kind
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.group_sums import Layout, Partition
+from calibstat.draws.whole_cells import numbered_codes
+from calibstat.estimators.base import all_weights
 from calibstat.estimators.walks import WorstInterval
 from calibstat.inference.arguments import check_sample
 from calibstat.lenses.base import Lens, refuse_empty
@@ -64,7 +67,7 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
     Variables with one level, groups of fewer than `min_size` rows, and crossings that repeat a group are left out.
     """
     groups, left_out = [Group((), np.arange(n))], []
-    seen = {groups[0].rows.tobytes(): groups[0].name}
+    seen = {groups[0].rows.tobytes(): groups[0].name} if depth > 1 else {}
     for variable in variables:
         if variable.size == 1:
             left_out.append(LeftOut(variable.variable, n, f"has one level, {variable.names[0]!r}"))
@@ -72,32 +75,52 @@ def form_groups(variables: Sequence[Levels], n: int, depth: int, min_size: int) 
     for crossed in range(1, min(depth, len(several)) + 1):
         for factors in combinations(several, crossed):
             for group in _cross(factors):
-                rows = group.rows.tobytes()
                 if len(group.rows) < min_size:
                     left_out.append(LeftOut(group.name, len(group.rows), f"has fewer than {counted(min_size, 'row')}"))
-                elif crossed > 1 and rows in seen:
-                    left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {seen[rows]}"))
+                elif crossed > 1 and (same := seen.get(group.rows.tobytes())):
+                    left_out.append(LeftOut(group.name, len(group.rows), f"has the same rows as {same}"))
                 else:
                     groups.append(group)
-                    seen.setdefault(rows, group.name)
+                    if depth > 1:
+                        seen.setdefault(group.rows.tobytes(), group.name)
     return groups, left_out
 
 
 def _cross(factors: Sequence[Levels]) -> Iterator[Group]:
     """Yield a group for each combination of levels that occurs."""
-    codes = np.ravel_multi_index([each.index for each in factors], [each.size for each in factors])
-    order = np.argsort(codes, kind="stable")
-    found, starts = np.unique(codes[order], return_index=True)
-    for code, rows in zip(found, np.split(order, starts[1:]), strict=True):
-        places = np.unravel_index(code, [each.size for each in factors])
+    shape = [each.size for each in factors]
+    found, index = numbered_codes(np.ravel_multi_index([each.index for each in factors], shape))
+    for code, rows in zip(found, rows_by_code(index, len(found)), strict=True):
+        places = np.unravel_index(code, shape)
         levels = tuple((each.variable, each.names[int(place)]) for each, place in zip(factors, places, strict=True))
         yield Group(levels, rows)
+
+
+def rows_by_code(codes: Ints, size: int) -> list[Ints]:
+    """Return the rows that have each of the codes 0 to `size` - 1, in their order."""
+    small = codes.astype(np.uint16) if size <= 2**16 else codes  # numpy sorts short integers by counting
+    order = np.argsort(small, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=size))[:-1])
+
+
+def layout_of(groups: Sequence[Group], n: int) -> Layout:
+    """Return where rows lie: all rows, and the groups of each set of crossed variables, are partitions."""
+    found = []
+    for _, together in groupby(groups, key=lambda group: [level[0] for level in group.levels]):
+        members = list(together)
+        codes = np.full(n, len(members))
+        for code, group in enumerate(members):
+            codes[group.rows] = code
+        found.append(Partition(codes, len(members)))
+    return Layout(found)
 
 
 By: TypeAlias = str | Iterable[str] | Mapping[str, Any]
 MISSING = "missing"
 # A numeric variable with at most this many distinct values counts as categories.
 FEW_VALUES = 10
+# Most variables of many values show more than that in so many rows, which spares sorting all of them.
+_GLIMPSE = 1000
 
 
 @final
@@ -197,20 +220,22 @@ def cut_levels(name: str, column: PartlyKnown, predictions: Predictions, binning
 
 
 def _cut_known(name: str, variable: Variable, predictions: Predictions, known: Bools, binning: Binning) -> Levels:
-    values, index = np.unique(variable.values, return_inverse=True)
     if variable.levels is not None:
-        return Levels(name, tuple(variable.levels[int(value)] for value in values), index.astype(np.intp))
-    if len(values) <= FEW_VALUES:
-        return Levels(name, distinct_texts(values), index.astype(np.intp), np.column_stack([values, values]))
+        found, index = numbered_codes(variable.values.astype(np.intp))
+        return Levels(name, tuple(variable.levels[code] for code in found), index)
+    if len(np.unique(variable.values[:_GLIMPSE])) <= FEW_VALUES:
+        values, index = np.unique(variable.values, return_inverse=True)
+        if len(values) <= FEW_VALUES:
+            return Levels(name, distinct_texts(values), index.astype(np.intp), np.column_stack([values, values]))
     there = replace(predictions.take(known), variables={name: variable}, given=(name,))
     cells = binning.cut(there)
-    filled, index = np.unique(cells.index, return_inverse=True)
+    filled, index = numbered_codes(cells.index)
     low, high = _borders_of_cells(cells, filled, variable.values)
     lower, upper = np.split(np.array(distinct_texts(np.concatenate([low, high]))), 2)
     names = tuple(f"{a} to {b}" for a, b in zip(lower, upper, strict=True))
     if cells.names is not None:
         names = tuple(cells.names[cell] for cell in filled)
-    return Levels(name, names, index.astype(np.intp), np.column_stack([low, high]))
+    return Levels(name, names, index, np.column_stack([low, high]))
 
 
 def _borders_of_cells(cells: Cells, filled: Ints, values: Floats) -> tuple[Floats, Floats]:
@@ -312,6 +337,25 @@ class Means:
     def residual(self) -> float:
         """What happened minus what was predicted."""
         return self.happened - self.predicted
+
+
+def means_of_groups(layout: Layout, seen: Sample) -> list[Means]:
+    """Return the means of each group of rows; NaN for more than two outcomes."""
+    predictions = seen.predictions
+    if predictions.n_classes != 2:
+        return [Means(np.nan, np.nan, np.nan)] * layout.size
+    mass, event = all_weights(predictions, None), np.clip(predictions.event, 0, 1)
+    variance = layout.totals(mass**2 * event * (1 - event))
+    sums = [layout.totals(mass * each) for each in (predictions.event, seen.outcomes)]
+    columns = np.stack([*sums, np.sqrt(variance)]) / layout.totals(mass)
+    return [Means(*each) for each in columns.T.tolist()]
+
+
+def fewest_in_groups(layout: Layout, seen: Sample) -> float:
+    """Return the number of rows, in effect, of the rarest outcome in the group where it is rarest."""
+    mass = all_weights(seen.predictions, None)
+    rows = (mass * (seen.outcomes == code) for code in range(seen.predictions.n_classes))
+    return min(float(effective_number(layout.totals(own), layout.totals(mass * own)).min()) for own in rows)
 
 
 def is_top_label(lens: Lens, sample: Sample) -> bool:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from calibstat._text import counted
 from calibstat.auditing.groups import Group
+from calibstat.auditing.pooled_groups import PooledGroups, can_pool, conditioned_only, in_order
 from calibstat.data.arrays import Array, Floats, Ints, effective_rows
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.group_sums import Layout
 from calibstat.draws.streams import clusters
 from calibstat.estimators.base import (
     Capabilities,
@@ -30,7 +32,7 @@ from calibstat.inference.intervals import SPENT, NoInterval, UniformInterval, lo
 from calibstat.inference.multiple import draw_together
 from calibstat.inference.multiplicity import JointTest, check_choices, joint_test, moments
 from calibstat.inference.test import MINIMUM_CLUSTERS
-from calibstat.nulls.base import Null
+from calibstat.nulls.base import Null, mean_of_known
 from calibstat.nulls.multiplier import Multiplier, signed_values
 
 # Each group evaluates at most this many replicates at once; with fewer, the calls would cost more than the sums.
@@ -79,6 +81,10 @@ class GroupEvaluator(Evaluator):
         """Evaluate on the rows of the group."""
         return self.inner(self.own(outcomes), None if weights is None else self.own(weights, rows_last=True))
 
+    def sample(self, outcomes: Ints) -> Sample:
+        """Return the rows of the group."""
+        return Sample.of(self.predictions, self.own(outcomes))
+
     def own(self, values: Array, rows_last: bool = False) -> Array:
         """Pick the rows of (..., n), or of chances (..., n, K)."""
         # Unlike values[..., self.rows], take leaves each replicate in one piece of memory, which is faster to sum.
@@ -89,7 +95,7 @@ class GroupEvaluator(Evaluator):
         own = self.own(signs, rows_last=True)
         if self.centred:
             own = own - np.average(own, axis=-1, weights=self.predictions.weights)[..., None]
-        return signed_values(self.inner, Sample.of(self.predictions, self.own(outcomes)), own)
+        return signed_values(self.inner, self.sample(outcomes), own)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -106,13 +112,15 @@ class Measured:
     null_means: Floats  # (J,), its mean under the null
     found: JointTest  # on the draws of the null
     intervals: Sequence[tuple[float, float] | None]  # which cover together; None if no such intervals are known
-    note: str  # why there is no interval, or what they hold besides
+    notes: tuple[str, ...]  # what was drawn; why there is no interval, or what they hold besides
     n_resamples: int  # number of draws of each kind
+    pooled: bool  # whether draws are of rows pooled in steps
 
 
 def measure_groups(
     core: Estimator,  # without its lens
     groups: Sequence[Group],
+    layout: Layout,  # of the groups
     seen: Sample,  # all rows, through the lens
     null: Null,
     adjust: str,  # as for `joint_test`
@@ -121,40 +129,72 @@ def measure_groups(
     rng: np.random.Generator,
 ) -> Measured:
     """Evaluate all groups on the data, on draws of the null and, for intervals, on random signs."""
+    pool = can_pool(core, null, seen.predictions)
+    if pool:
+        seen = conditioned_only(seen)
+        groups = in_order(groups, layout, seen.predictions.order)
     family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
-    prepared = [InGroup(core, group.rows).prepare(seen.predictions) for group in groups]
-    evaluator = SeveralEvaluator(family.names, prepared, family)
-    values = evaluator(seen.outcomes)
+    rows = RowGroups(family, [InGroup(core, group.rows).prepare(seen.predictions) for group in groups], seen)
+    values = rows.values()
     _refuse_groups_without_value(core, groups, values)
-    drawn = draw_together(null, family, seen, rng, evaluator)
-    evidence, kinds = family.evidences(values), [family.evidences(each.samples) for each in drawn]
-    n_resamples = len(drawn[0].samples)
+    chosen = PooledGroups(core, groups, layout, seen) if pool else rows
+    drawn = chosen.redrawn(null, rng)
+    evidence, compared = family.evidences(values), family.evidences(chosen.values())
+    kinds, n_resamples = [family.evidences(each) for each in drawn], len(drawn[0])
     intervals: list[tuple[float, float] | None] = [None] * len(groups)
     note = f"no intervals: no method is known for {core!r}; Kuiper() and ECE() have one"
     few = _few_clusters(groups, seen, null.groups)
     if few:
         note = few
     elif core.residual_form == "seminorm":
-        about_values = SeveralEvaluator(family.names, [replace(each, centred=True) for each in prepared], family)
-        signs = Multiplier(n_resamples, null.groups).signs(family, seen, rng, about_values).samples
-        possible = [] if null.groups else _possible_noise(prepared, seen.outcomes, signs, rng)
+        signs = chosen.about_values(n_resamples, null.groups, rng)
+        possible = [] if null.groups else _possible_noise(chosen, signs, rng)
         largest = core.value_range(seen.predictions.n_classes)[1]
-        intervals, note = joint_intervals(evidence, [*kinds, signs], confidence_level, largest, possible)
+        every = [*kinds, signs]
+        intervals, note = joint_intervals(evidence, every, confidence_level, largest, possible, compared)
         note = note or (_HIDDEN if possible else "")
-    found = joint_test(evidence, kinds, adjust, standardize)
-    return Measured(values, drawn[0].mean, found, intervals, note, n_resamples)
+    found = joint_test(compared, kinds, adjust, standardize)
+    notes = tuple(each for each in (chosen.note, note) if each)
+    return Measured(values, mean_of_known(drawn[0]), found, intervals, notes, n_resamples, pool)
 
 
-def _possible_noise(
-    prepared: Sequence[GroupEvaluator], outcomes: Ints, signs: Floats, rng: np.random.Generator
-) -> list[Floats]:
+@final
+@dataclass(frozen=True, eq=False)
+class RowGroups:
+    """Groups whose rows are drawn one by one: the values of data and draws (..., J)."""
+
+    family: Family
+    prepared: Sequence[GroupEvaluator]
+    seen: Sample
+    note: ClassVar[str] = ""
+
+    def values(self) -> Floats:
+        """Evaluate the data (J,)."""
+        return self._together(self.prepared)(self.seen.outcomes)
+
+    def redrawn(self, null: Null, rng: np.random.Generator) -> list[Floats]:
+        """Evaluate each kind of draws of a null: (R, J) each."""
+        evaluator = self._together(self.prepared)
+        return [each.samples for each in draw_together(null, self.family, self.seen, rng, evaluator)]
+
+    def about_values(self, n_resamples: int, by: str | None, rng: np.random.Generator) -> Floats:
+        """Evaluate residuals times random signs, of rows or clusters, that are centred in each group: (R, J)."""
+        centred = self._together([replace(each, centred=True) for each in self.prepared])
+        return Multiplier(n_resamples, by).signs(self.family, self.seen, rng, centred).samples
+
+    def possible(self, j: int, n_resamples: int, rng: np.random.Generator, spent: float) -> list[Floats]:
+        """Draw the noise that group j may hide, in each way: (R,) each."""
+        own = self.prepared[j]
+        return possible_noise(own.sample(self.seen.outcomes), own.inner, n_resamples, rng, False, spent)
+
+    def _together(self, members: Sequence[GroupEvaluator]) -> SeveralEvaluator:
+        return SeveralEvaluator(self.family.names, members, self.family)
+
+
+def _possible_noise(groups: RowGroups | PooledGroups, signs: Floats, rng: np.random.Generator) -> list[Floats]:
     """Draw the noise that some groups may hide (rare or almost certain events), in each way: like `signs` (R, J)."""
-    found = [
-        possible_noise(
-            Sample.of(each.predictions, each.own(outcomes)), each.inner, len(signs), rng, False, SPENT / len(prepared)
-        )
-        for each in prepared
-    ]
+    n_resamples, size = signs.shape
+    found = [groups.possible(j, n_resamples, rng, SPENT / size) for j in range(size)]
     ways = [signs.copy() for _ in range(max(map(len, found)))]
     for j, own in enumerate(found):
         for number, way in enumerate(ways if own else ()):
@@ -188,13 +228,15 @@ def joint_intervals(
     confidence_level: float,
     largest: float,
     possible: Sequence[Floats] = (),
+    compared: Floats | None = None,
 ) -> tuple[list[tuple[float, float] | None], str]:
     """Return intervals (J,) that hold together, or say why there are none.
 
     Noise is drawn in several `kinds`, (R, J) each, that of the null first, and some at `possible` chances. Each
     statistic has as many of the largest of its standard deviations as the largest noise of a draw reaches, whatever
     the kind; so a group of few events, whose noise under the null is small but for rare jumps, does not widen the
-    intervals of others. An interval excludes zero only where the single-step test rejects at this level.
+    intervals of others. An interval excludes zero only where the single-step test rejects at this level, of the
+    evidence or of what is `compared` (J,) with the draws in its place.
     """
     every = np.stack([*kinds, *possible])
     bounded = ~np.isinf(every).any(axis=(0, 1))
@@ -211,7 +253,7 @@ def joint_intervals(
     except NoInterval as error:
         return [None] * len(evidence), f"no intervals: {error}"
     half_widths = np.where(bounded, centre + reach * deviation, np.inf)
-    excluded = joint_test(evidence, kinds[:1]).adjusted <= 1 - confidence_level
+    excluded = joint_test(evidence if compared is None else compared, kinds[:1]).adjusted <= 1 - confidence_level
     found = [interval(*each, largest) for each in zip(evidence, half_widths, strict=True)]
     return [(low if off else 0.0, high) for (low, high), off in zip(found, excluded, strict=True)], ""
 

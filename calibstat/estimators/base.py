@@ -292,6 +292,8 @@ class Estimator(HasParameters, ABC):
     """Whether the estimator orders or smooths rows along the one conditioned column, without a binning."""
     takes_counts: ClassVar[bool] = False
     """Whether equal predictions may be given as one row, with its share of events, and their number as its weight."""
+    extremes: ClassVar[int] = 0
+    """How many extremes of a walk the value adds up, of which pooled rows miss a little (`pooled.missed`)."""
     unconditional: ClassVar[bool] = False
     """Whether the value is the same whatever is conditioned on."""
     bounds: ClassVar[Bounds] = between()

@@ -145,6 +145,7 @@ class Kuiper(_LargestDistance):
 
     standardized: bool = False
     _what = "worst mean residual over an interval of predictions", "Kuiper, cutoff calibration error"
+    extremes: ClassVar[int] = 2
     _distance = _range_of_walk
     _law = RANGE
     _says_where: ClassVar[bool] = True
@@ -188,6 +189,7 @@ class KolmogorovSmirnov(_LargestDistance):
 
     standardized: bool = False
     _what = "largest mean residual over a lower range of predictions", "Kolmogorov-Smirnov"
+    extremes: ClassVar[int] = 1
     _distance = _farthest
     _law = HEIGHT
     __repr__ = without_defaults
@@ -474,6 +476,7 @@ class MeanAndBridge(Estimator):
     quantity: ClassVar[str] = "mean residual, and distance of the walk from its line"
     bounds = between(0.0, 1.0)
     two_outcomes: ClassVar[bool] = True
+    extremes: ClassVar[int] = 1
     takes_counts: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "seminorm"
 

@@ -37,8 +37,11 @@ _WAY, _SMALL_GROUPS, _FEW_ROWS = (1.0,), (1.0, 0.5, 0.2), (1.0, 0.9, 0.8, 0.7, 0
 _SMALL, _FEW = 5, 30
 # The noise of a stretch of similar predictions is seen if so many of its rows do not have its commonest outcome.
 SEEN = 10
+# Pieces of pooled rows with a variance of less than this are drawn from the binomial law, others from the normal one.
+_FEW_EVENTS = 20
 # Ends of stretches of similar predictions.
 _ENDS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997])
+ORDERS = len(_ENDS) + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +70,14 @@ class Groups:
     def hidden(self) -> Array:
         """(G,) whether too few rows differ from the commonest outcome for their noise to be seen."""
         return self.seen.sum(axis=1) - self.seen.max(axis=1) < SEEN
+
+    def may_matter(self, squares: Array) -> bool:
+        """Whether hidden noise may be more than a fiftieth of the variance of all; `squares` (G,) are of weights."""
+        hidden = self.hidden
+        if not hidden.any():
+            return False
+        variance = squares * (1 - (next(self.possible(hidden)) ** 2).sum(axis=1))
+        return bool(variance[hidden].sum() > variance.sum() / 50)
 
     def possible(self, hidden: Array | None = None, spent: float = SPENT) -> Iterator[Floats]:
         """Yield chances (G, K) that the labels leave possible, the most variable ones first.
@@ -121,6 +132,19 @@ class Pieces:
                 return (drawn - self.rows * each[:, 1])[..., None]
             drawn = stream.multinomial(self.rows, each, size=(kept, len(each)))
             return drawn - self.rows[:, None] * each
+
+        return draw
+
+    def near_normal(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
+        """Return a function as `noises` does, for two outcomes; large pieces are drawn from the normal law."""
+        each = chances[self.group]
+        spread = np.sqrt(self.rows * each * (1 - each))
+        few = np.flatnonzero(spread**2 < _FEW_EVENTS)
+
+        def draw(stream: np.random.Generator, size: int, kept: int) -> Floats:
+            drawn = spread * stream.standard_normal((size, len(each)))
+            drawn[:, few] = stream.binomial(self.rows[few], each[few], size=(size, len(few))) - (self.rows * each)[few]
+            return drawn[:kept, :, None]
 
         return draw
 
@@ -191,11 +215,21 @@ def stretches(predictions: Predictions) -> Ints:
     Neighbouring stretches are joined until each has so many rows that they can show its noise.
     """
     if predictions.n_classes == 2:
-        found = np.searchsorted(_ENDS, predictions.event, side="right")
+        found = orders(predictions.event)
     else:
         rows = predictions.probabilities
-        found = rows.argmax(axis=1) * (len(_ENDS) + 1) + np.searchsorted(_ENDS, rows.max(axis=1), side="right")
-    return join(np.bincount(found)[:, None], lambda sums: bool(sums[0] >= SEEN))[found]
+        found = rows.argmax(axis=1) * ORDERS + orders(rows.max(axis=1))
+    return _enough_rows(np.bincount(found))[found]
+
+
+def orders(chances: Floats) -> Ints:
+    """Return the order of magnitude of chances (n,), or of what is left of them to 1: 0 to `ORDERS` - 1."""
+    return np.searchsorted(_ENDS, chances, side="right")
+
+
+def _enough_rows(counts: Ints) -> Ints:
+    """Number neighbours alike until they have so many rows that they can show noise."""
+    return join(counts[:, None], lambda sums: bool(sums[0] >= SEEN))
 
 
 def possible_noise(
@@ -219,20 +253,24 @@ def possible_noise(
     if groups.effective < FEWEST_ROWS:
         return [np.full(n_resamples, np.inf)]
     hidden = None if all_cells else groups.hidden
-    if hidden is not None and not _may_matter(hidden, groups, weights, evaluator):
-        return []
+    if hidden is not None:
+        maximum = offers.terms is not None and offers.terms.combine == "max"
+        if not (hidden.any() if maximum else groups.may_matter(np.bincount(groups.index, weights**2))):
+            return []
     draw = _by_rows if plan is None else _by_cells
     return [draw(seen, evaluator, groups, chances, n_resamples, rng) for chances in groups.possible(hidden, spent)]
 
 
-def _may_matter(hidden: Array, groups: Groups, weights: Floats, evaluator: Evaluator) -> bool:
-    """Whether hidden noise may be more than a fiftieth of the variance of all noise, or enters a maximum over cells."""
-    terms = evaluator.capabilities.terms
-    if not hidden.any() or (terms is not None and terms.combine == "max"):
-        return bool(hidden.any())
-    chances = next(groups.possible(hidden))
-    variance = np.bincount(groups.index, weights**2) * (1 - (chances**2).sum(axis=1))
-    return bool(variance[hidden].sum() > variance.sum() / 50)
+def hides_noise(seen: Ints) -> bool:
+    """Whether rows of equal weight may hide noise, from how often each outcome was seen in `ORDERS` of chances (S, K).
+
+    Where they do not, `possible_noise` draws nothing.
+    """
+    joined = _enough_rows(seen.sum(axis=1))
+    counts = np.stack([np.bincount(joined, each) for each in seen.T], axis=1).astype(np.intp)
+    counts = counts[counts.any(axis=1)]
+    groups = Groups(np.empty(0, dtype=np.intp), counts, float(counts.sum()))
+    return groups.effective < FEWEST_ROWS or groups.may_matter(counts.sum(axis=1))
 
 
 def _by_cells(

@@ -71,6 +71,35 @@ def test_negative_control_unadjusted_pvalues_raise_false_alarms():
 
 
 @cache
+def false_alarms_in_steps(events, weighted, runs=200, n=6000, n_resamples=39):
+    """The same for so many rows that they are pooled in steps, of 13 groups that overlap, with few events or many."""
+    rng, found = np.random.default_rng(SEED), []
+    for _ in range(runs):
+        p = rng.beta(*events, n)
+        variables = {name: rng.integers(0, size, n) for name, size in zip("abc", (2, 4, 6), strict=True)}
+        weights = rng.uniform(0.5, 2.0, n) if weighted else None
+        sample = cs.Sample(rng.random(n) < p, p, variables=variables, sample_weight=weights, labels=[False, True])
+        audit = subgroup_audit(sample, list("abc"), n_resamples=n_resamples, rng=rng)
+        assert len(audit) == 13
+        assert "pooled in" in audit.notes[0]
+        smallest = [min(getattr(g, each) for g in audit) for each in ("pvalue_adjusted", "pvalue")]
+        found.append([smallest[0] <= 0.05, smallest[1] <= 0.05, all(g.confidence_interval[0] == 0 for g in audit)])
+    return np.mean(found, axis=0)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
+@pytest.mark.parametrize("events", [(1, 1), (0.5, 4.5)], ids=["even chances", "few events"])
+def test_family_wise_error_of_groups_in_steps(events, weighted):
+    adjusted, _, zero = false_alarms_in_steps(events, weighted)
+    assert abs(adjusted - 0.05) <= share_error(0.05, 200)
+    assert zero >= 0.95 - share_error(0.05, 200)
+
+
+def test_negative_control_unadjusted_pvalues_of_groups_in_steps_raise_false_alarms():
+    assert false_alarms_in_steps((1, 1), False)[1] > 0.05 + share_error(0.05, 200)
+
+
+@cache
 def power(runs=400, n=2000, n_resamples=1999, off=0.2):
     """How often the group that is off is found: by max-T, and by Bonferroni on large-sample p-values."""
     rng = np.random.default_rng(SEED + 1)
