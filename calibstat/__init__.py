@@ -125,6 +125,7 @@ _MODULES = {
     "displays.power": ["PowerDisplay"],
     "displays.reliability": ["ReliabilityDisplay", "side_by_side"],
     "displays.simplex": ["SimplexDisplay"],
+    "displays.simplification": ["SimplificationDisplay"],
     "displays.sweep": ["SweepDisplay"],
     "displays.trajectory": ["TrajectoryDisplay", "trajectory"],
     "displays.validity_curve": ["ValidityCurveDisplay"],

@@ -46,6 +46,7 @@ from calibstat.displays.power import PowerDisplay as PowerDisplay
 from calibstat.displays.reliability import ReliabilityDisplay as ReliabilityDisplay
 from calibstat.displays.reliability import side_by_side as side_by_side
 from calibstat.displays.simplex import SimplexDisplay as SimplexDisplay
+from calibstat.displays.simplification import SimplificationDisplay as SimplificationDisplay
 from calibstat.displays.sweep import SweepDisplay as SweepDisplay
 from calibstat.displays.trajectory import TrajectoryDisplay as TrajectoryDisplay
 from calibstat.displays.trajectory import trajectory as trajectory

@@ -36,7 +36,7 @@ def main(folder: Path) -> int:
     mpl.use("Agg")
     folder.mkdir(exist_ok=True)
     for picture, display in displays():
-        display.save(folder / picture, dpi=DPI)
+        display.save(folder / picture, dpi=DPI).close()
     return 0
 
 

@@ -353,7 +353,7 @@ class SimplificationPath(Result):
     judge: _OfWorld | _OfRows
     merging: Merging
 
-    _no_display: ClassVar[str] = "draw a column of to_frame() over n_cells, or merged(n_cells) by ReliabilityDisplay"
+    _display: ClassVar[str] = "SimplificationDisplay"
     _row: ClassVar[str] = "n_cells"
     _text_columns: ClassVar[tuple[int, ...]] = ()
     _width: ClassVar[int | None] = 80
