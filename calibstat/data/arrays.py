@@ -13,7 +13,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.intp]
 Bools: TypeAlias = NDArray[np.bool_]
 Array: TypeAlias = NDArray[Any]
-RNG: TypeAlias = int | np.random.Generator | None
+RNG: TypeAlias = "int | np.random.Generator | None"  # a text: numpy imports its random numbers when they are used
 
 ROWS_IN_CACHE: Final = 2**15
 """Rows that are gone through at once, so that a few columns of them stay in the cache of most processors."""
@@ -48,14 +48,19 @@ def as_generator(rng: RNG) -> np.random.Generator:
     >>> bool(cs.as_generator(0).random() == cs.as_generator(0).random())
     True
     """
-    if isinstance(rng, np.random.Generator):
-        return rng
+    check_rng(rng)
+    return np.random.default_rng(rng)  # a Generator as it is
+
+
+def check_rng(rng: Any) -> None:
+    """Refuse what `as_generator` cannot take."""
     if rng is None or (isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0):
-        return np.random.default_rng(rng)
-    raise TypeError(
-        f"rng is {rng!r}, but it must be None, a non-negative integer or a numpy.random.Generator; "
-        "pass for example rng=0"
-    )
+        return
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(
+            f"rng is {rng!r}, but it must be None, a non-negative integer or a numpy.random.Generator; "
+            "pass for example rng=0"
+        )
 
 
 # With fewer rows numpy sorts faster.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import compress
 from numbers import Real
 from typing import Any
@@ -57,7 +57,7 @@ def refuse_lazy(name: str, given: Any) -> None:
 def as_array(name: str, given: Any) -> Array:
     """Return anything that numpy can read as an array of at least one dimension; masked entries become None."""
     refuse_lazy(name, given)
-    if isinstance(given, np.ma.MaskedArray):
+    if "numpy.ma" in sys.modules and isinstance(given, np.ma.MaskedArray):  # numpy imports it when it is used
         return _unmasked(given)
     if isinstance(given, (list, tuple)) and set(map(type, given)) == {str}:
         return np.array(given, dtype=object)
@@ -174,7 +174,14 @@ def _holes(items: list[Any]) -> Bools | None:
 def _is_missing(item: Any) -> bool:
     if type(item).__name__ in ABSENT:
         return True
-    return isinstance(item, (float, np.floating, Decimal)) and bool(np.isnan(float(item)))
+    if isinstance(item, (float, np.floating)):
+        return bool(np.isnan(item))
+    return hasattr(item, "is_nan") and bool(item.is_nan())  # a Decimal, whose library need not be imported to ask
+
+
+def _is_decimal(each: type) -> bool:
+    """Whether this is `decimal.Decimal`, which is not imported for the question."""
+    return any(base.__name__ == "Decimal" and base.__module__ in ("decimal", "_pydecimal") for base in each.__mro__)
 
 
 def _kind(each: type) -> str:
@@ -183,7 +190,7 @@ def _kind(each: type) -> str:
     if issubclass(each, (bool, np.bool_)):
         return "boolean"
     # numpy counts time differences among integers; here they are refused.
-    if not issubclass(each, np.timedelta64) and issubclass(each, (Real, Decimal)):
+    if not issubclass(each, np.timedelta64) and (issubclass(each, Real) or _is_decimal(each)):
         return "number"
     return each.__name__
 

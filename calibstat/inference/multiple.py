@@ -43,8 +43,7 @@ from calibstat.inference.results import (
     small_pvalue,
 )
 from calibstat.lenses.base import Lens, refuse_empty
-from calibstat.nulls.base import EmpiricalNull, Null
-from calibstat.nulls.multiplier import Restating
+from calibstat.nulls.base import EmpiricalNull, Null, Restating
 
 
 def multiple_test(

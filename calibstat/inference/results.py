@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from html import escape
 from importlib import import_module
 from math import isfinite
 from textwrap import wrap
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from calibstat._lazy import LazyModule
 from calibstat._text import percent, safe, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import LEVEL
@@ -21,8 +20,6 @@ from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import ClusterCount
 from calibstat.estimators.base import Estimator
-from calibstat.inference.forest import Forest, ForestRow, Noise
-from calibstat.inference.intervals import ConfidenceInterval
 from calibstat.inference.multiplicity import cannot_reject
 from calibstat.lenses.base import Lens
 from calibstat.nulls.base import Null, NullDistribution
@@ -31,7 +28,11 @@ if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
+    from calibstat.inference.forest import Forest, Noise
+    from calibstat.inference.intervals import ConfidenceInterval
     from calibstat.inference.multiple import OmnibusTest
+
+html, json = LazyModule("html"), LazyModule("json")
 
 # Texts begin at least this many letters from the left, so that most results are aligned alike.
 _NAME_WIDTH = 9
@@ -176,7 +177,7 @@ class Result(ABC):
         cells = self._table()
         below = self._details() or ([] if cells else [(name, str(value)) for name, value in self.to_dict().items()])
         tables = _html(cells, heading=True) + _html(below, heading=False)
-        return f"<div><p>{escape(self.verdict)}</p>{tables}</div>"
+        return f"<div><p>{html.escape(self.verdict)}</p>{tables}</div>"
 
 
 def noted(notes: Iterable[str]) -> list[tuple[str, str]]:
@@ -210,7 +211,7 @@ def _html(rows: Sequence[Sequence[str]], heading: bool) -> str:
     """Return a table of escaped cells; its first row is the heading where there is one."""
     columns = _filled(rows) if heading else [0, 1]
     lines = [
-        "".join(f"<{tag}>{escape(row[column])}</{tag}>" for column in columns)
+        "".join(f"<{tag}>{html.escape(row[column])}</{tag}>" for column in columns)
         for row, tag in zip(rows, ["th" if heading else "td", *["td"] * len(rows)], strict=False)
     ]
     return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>" if lines else ""
@@ -460,6 +461,8 @@ class Estimate(Result):
 
     def forest(self) -> Forest:
         """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""
+        from calibstat.inference.forest import Forest, ForestRow  # for pictures alone
+
         value, mean, core = self.headline, self.headline_null_mean, self.question.estimator.core
         if value is None or mean is None:
             raise ValueError(

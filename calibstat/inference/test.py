@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from calibstat._text import percent
-from calibstat.data.arrays import RNG, Floats, effective_number
+from calibstat.data.arrays import RNG, Floats, check_rng, effective_number
 from calibstat.data.parameters import LEVEL, check_kind, check_share
 from calibstat.data.sample import Sample
 from calibstat.draws.streams import clusters, stream_of
@@ -18,10 +20,9 @@ from calibstat.inference.arguments import check_lens, check_null, check_sample, 
 from calibstat.inference.multiplicity import cannot_reject, with_enough
 from calibstat.inference.results import CalibrationTest, Estimate, picked
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null, NullDistribution, tie_slack, typical_size
+from calibstat.nulls.base import Null, NullDistribution, Restating, tie_slack, typical_size
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.exact import Exact, NotExact
-from calibstat.nulls.multiplier import Multiplier, Restating
 
 _EXACT = Exact()
 
@@ -108,6 +109,7 @@ many rows.
     question, seen = look_through(sample, estimator, lens)
     estimator = question.estimator
     check_share("level", level, LEVEL)
+    check_rng(rng)
     notes: tuple[str, ...] = ()
     if null is not None or n_resamples is not None:
         null, notes = with_enough(check_null(null, n_resamples), null, 1, "holm", level, question.n)
@@ -124,8 +126,12 @@ many rows.
     if np.isnan(value):
         why = why_undefined(estimator)
         raise ValueError(f"{estimator!r} is not a number (NaN) on this sample, so there is nothing to test: {why}.")
-    generator = stream_of(rng, estimator)
-    null, distribution = _distribution(null, core, seen, generator, evaluator)
+
+    @cache
+    def stream() -> np.random.Generator:
+        return stream_of(rng, estimator)
+
+    null, distribution = _distribution(null, core, seen, stream, evaluator)
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
     return CalibrationTest(
@@ -143,7 +149,7 @@ many rows.
         + ((distribution.pooled.note,) if distribution.pooled and distribution.pooled.note else ())
         + power_note(null, distribution, value)
         + undefined_note(core, value, *(each.samples for each in distribution.replicates)),
-        decision=None if decision is None else _cost(sample, decision, estimator.lens, level, generator),
+        decision=None if decision is None else _cost(sample, decision, estimator.lens, level, stream()),
     )
 
 
@@ -201,12 +207,12 @@ def _in_vain(null: Null, asked: Null | str | None, level: float, seen: Sample) -
 
 
 def _distribution(
-    null: Null | None, core: Estimator, seen: Sample, rng: np.random.Generator, evaluator: Evaluator
+    null: Null | None, core: Estimator, seen: Sample, stream: Callable[[], np.random.Generator], evaluator: Evaluator
 ) -> tuple[Null, NullDistribution]:
     """Return the null with its distribution; where none was asked for, the exact one if it can be computed."""
-    if null is not None:
-        return null, null.draw(core, seen, rng, evaluator)
-    return computed(core, seen, evaluator) or (Consistency(), Consistency().draw(core, seen, rng, evaluator))
+    found = computed(core, seen, evaluator) if null is None else None
+    drawn = null or Consistency()
+    return found or (drawn, drawn.draw(core, seen, stream(), evaluator))
 
 
 def computed(core: Estimator, seen: Sample, evaluator: Evaluator) -> tuple[Null, NullDistribution] | None:
@@ -329,7 +335,7 @@ def has_nan(shown: Any) -> bool:
 
 def power_note(null: Null, distribution: NullDistribution, statistic: float) -> tuple[str, ...]:
     """Say that signs change nothing, if they do not: p = 1 by construction."""
-    if not isinstance(null, Multiplier) or np.isinf(statistic):
+    if not null.by_signs or np.isinf(statistic):
         return ()
     signs = distribution.replicates[-1].samples
     if not (np.abs(signs - statistic) <= tie_slack(statistic, typical_size(signs))).all():

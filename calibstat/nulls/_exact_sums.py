@@ -57,7 +57,8 @@ class Atoms:
         if len(self.values) <= n_atoms:
             return self
         pieces = np.linspace(self.values[0], self.values[-1], n_atoms, endpoint=False)
-        starts = np.unique(np.searchsorted(self.values, pieces))
+        starts = np.searchsorted(self.values, pieces)
+        starts = starts[np.diff(starts, prepend=-1) > 0]
         masses, sums = (np.add.reduceat(each, starts) for each in (self.masses, self.masses * self.values))
         kept = masses > 0
         return Atoms(sums[kept] / masses[kept], masses[kept])

@@ -27,6 +27,8 @@ class Null(HasParameters, ABC):
 
     joint: ClassVar[bool] = True
     """Whether several numbers can be drawn on the same replicates; False for a null that judges a single number."""
+    by_signs: ClassVar[bool] = False
+    """Whether replicates are made by signs of the residuals."""
     n_resamples: int | None = None
     """How many replicates are drawn; None where nothing is drawn, or the number is not known before."""
     groups: str | None = None
@@ -53,6 +55,14 @@ class Null(HasParameters, ABC):
     @abstractmethod
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
         """Return the sentence that says what was tested; it is printed with every p-value."""
+
+
+class Restating(Null):
+    """A null that is tested with a version of the statistic that suits it."""
+
+    @abstractmethod
+    def restate(self, estimator: Estimator, sample: Sample) -> tuple[Estimator, str]:
+        """Return the statistic to use and a note for the result, "" if it is the one that was asked for."""
 
 
 def strong_hypothesis(lens: Lens, given: GivenNames, how: str) -> str:

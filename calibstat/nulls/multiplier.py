@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -15,10 +14,9 @@ from calibstat.data.parameters import Draws, NotNegative
 from calibstat.data.sample import GivenNames, Predictions, Sample
 from calibstat.draws.labels import redraw_in_clusters
 from calibstat.draws.streams import clusters, how_many, random_signs, replicate
-from calibstat.draws.whole_cells import SignedCells
 from calibstat.estimators.base import Estimator, Evaluator
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution
+from calibstat.nulls.base import EmpiricalNull, Null, NullDistribution, Restating
 from calibstat.nulls.consistency import Consistency
 
 
@@ -75,6 +73,7 @@ class Multiplier(Null):
     n_resamples: Draws = 999
     groups: str | None = None
     centred: bool = False
+    by_signs: ClassVar[bool] = True
 
     def draw(
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
@@ -91,6 +90,8 @@ class Multiplier(Null):
         self, estimator: Estimator, sample: Sample, rng: np.random.Generator, evaluator: Evaluator | None = None
     ) -> EmpiricalNull:
         """Evaluate the estimator on residuals with each set of signs, of many rows on their sums over cells."""
+        from calibstat.draws.whole_cells import SignedCells  # tests that compute their law need none of this
+
         check_residuals(estimator)
         prepared = evaluator or estimator.prepare(sample.predictions)
         cells = SignedCells.of(prepared, sample, self.centred) if self.groups is None else None
@@ -173,14 +174,6 @@ def signed_values(evaluator: Evaluator, sample: Sample, signs: Floats) -> Floats
 
 
 # Nulls that change the statistic a little before they test it, and cells that are merged until they can be tested.
-
-
-class Restating(Null):
-    """A null that is tested with a version of the statistic that suits it."""
-
-    @abstractmethod
-    def restate(self, estimator: Estimator, sample: Sample) -> tuple[Estimator, str]:
-        """Return the statistic to use and a note for the result, "" if it is the one that was asked for."""
 
 
 @final
