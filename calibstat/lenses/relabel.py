@@ -198,12 +198,12 @@ class Partition(Relabelling):
     def __init__(
         self, groups: Sequence[Iterable[Hashable] | Hashable] | Mapping[Hashable, Iterable[Hashable] | Hashable]
     ) -> None:
-        names, groups = (tuple(groups), list(groups.values())) if isinstance(groups, Mapping) else (None, groups)
-        check_kind("groups", groups, Sequence[Sequence[Hashable] | Hashable])
-        given = tuple(_group(group) for group in groups)
+        names, members = (tuple(groups), list(groups.values())) if isinstance(groups, Mapping) else (None, groups)
+        check_kind("groups", members, Sequence[Sequence[Hashable] | Hashable])
+        given = tuple(_group(group) for group in members)
         if len(given) < 2 or not all(given):
             raise ValueError(
-                f"groups are {given!r}, but at least two groups of labels, none of them empty, are expected."
+                f"groups are {groups!r}, but at least two groups of labels, none of them empty, are expected."
             )
         keep(self, groups=given, names=names)
 
