@@ -70,8 +70,8 @@ def _rows_of(wanted: Bools, chances: Floats, cells: Cells) -> tuple[Floats, Cell
     return chances[rows], Cells(int(wanted.sum()), index, cells.moves)
 
 
-# Steps of the guide of one cell; most uniforms then lie in a step in which no count begins.
-_STEPS_OF_A_GUIDE = 256
+# Steps of the guide of one cell, in most of which no count begins, and of all cells together.
+_STEPS_OF_A_GUIDE, _FEWEST_STEPS, _ALL_STEPS = 256, 4, 2**20
 
 
 @final
@@ -87,21 +87,23 @@ class Guide:
     last: Array
     cumulative: Floats
     begin: Ints
+    steps: int
 
     @classmethod
     def of(cls, laws: list[Floats]) -> Guide:
         """Compute the tables from masses (m,) of each cell."""
+        steps = min(_STEPS_OF_A_GUIDE, max(_FEWEST_STEPS, _ALL_STEPS // len(laws)))
         lengths = np.array([len(masses) for masses in laws])
         begin = np.cumsum(lengths) - lengths
         cumulative = np.concatenate([masses.cumsum() for masses in laws])
         cumulative /= np.repeat(cumulative[begin + lengths - 1], lengths)
         # a count begins where the one before it ends; the last ends at one, which no uniform reaches
-        step = (cumulative * _STEPS_OF_A_GUIDE).astype(np.intp)
-        step += np.repeat(np.arange(len(laws)) * _STEPS_OF_A_GUIDE, lengths)
-        begins = np.bincount(step[cumulative < 1], minlength=len(laws) * _STEPS_OF_A_GUIDE)
+        step = (cumulative * steps).astype(np.intp)
+        step += np.repeat(np.arange(len(laws)) * steps, lengths)
+        begins = np.bincount(step[cumulative < 1], minlength=len(laws) * steps)
         last = np.cumsum(begins.reshape(len(laws), -1), axis=1, dtype=np.int32).ravel()
         first = last - begins.astype(np.int32)
-        return cls(np.where(begins > 0, -1 - first, first), last, cumulative, begin)
+        return cls(np.where(begins > 0, -1 - first, first), last, cumulative, begin, steps)
 
     def find(self, uniforms: Floats) -> Ints:
         """Return how many cumulative masses each uniform (R, L) reaches: (R, L)."""
@@ -112,8 +114,8 @@ class Guide:
         return found
 
     def _find(self, uniforms: Floats) -> Array:
-        step = (uniforms * _STEPS_OF_A_GUIDE).astype(np.int32)
-        step += np.arange(len(self.begin), dtype=np.int32) * _STEPS_OF_A_GUIDE
+        step = (uniforms * self.steps).astype(np.int32)
+        step += np.arange(len(self.begin), dtype=np.int32) * self.steps
         found = self.first.take(step).ravel()
         places, sought = np.flatnonzero(found < 0), uniforms.ravel()
         low, high = -1 - found[places], self.last.take(step.ravel()[places])

@@ -61,12 +61,13 @@ class PooledEvaluator(Evaluator):
         ties = first_of_ties(column)
         most = most_cells(len(order))
         self.exact = len(ties) <= most
-        starts = ties if self.exact else _joined(ties, predictions.chances[order, 1], most)
+        event = column if predictions.keys == (1,) else predictions.event[order]
+        starts = ties if self.exact else _joined(ties, np.clip(event, 0.0, 1.0), most)
         self.counts = np.diff(starts, append=len(order))
         index = np.empty(len(order), dtype=np.intp)
         index[order] = np.repeat(np.arange(len(starts)), self.counts)
-        self.plan = TallyPlan(predictions, Cells(len(starts), index, "data"), ())
-        self.inner = estimator.prepare(_pooled(predictions, order, starts, column))
+        self.plan = TallyPlan(predictions, Cells(len(starts), index, "data"), ("complement",))
+        self.inner = estimator.prepare(_pooled(predictions, self.plan, self.counts, column, starts))
         self.shape = self.inner.shape
 
     @property
@@ -105,11 +106,9 @@ def _joined(ties: Ints, chances: Floats, n_cells: int) -> Ints:
     return ties[np.unique(np.searchsorted(ties, reached).clip(0, len(ties) - 1))]
 
 
-def _pooled(predictions: Predictions, order: Ints, starts: Ints, column: Floats) -> Predictions:
+def _pooled(predictions: Predictions, plan: TallyPlan, counts: Ints, column: Floats, starts: Ints) -> Predictions:
     """Return one row for each cell: the mean of its predictions, its number of rows as its weight."""
-    counts = np.diff(starts, append=len(order)).astype(float)
-    rows = np.column_stack([np.add.reduceat(each[order], starts) for each in predictions.probabilities.T])
-    rows /= counts[:, None]
-    key = predictions.keys[0]
-    variables = {key: Variable(np.add.reduceat(column, starts) / counts)} if isinstance(key, str) else {}
-    return replace(predictions, rows=rows, weights=counts, counts=counts, variables=variables)
+    weights, key = counts.astype(float), predictions.keys[0]
+    rows = np.column_stack([plan.complement / weights, plan.prediction[:, 0] / weights])
+    variables = {key: Variable(np.add.reduceat(column, starts) / weights)} if isinstance(key, str) else {}
+    return replace(predictions, rows=rows, weights=weights, counts=weights, variables=variables)

@@ -299,15 +299,25 @@ class GapsOfCells:
             self.operator: LocalOperator = cells.operator(cells.centres, parameters)
             self.matrix = self.operator.matrix(cells.mass)
 
+    @property
+    def plan(self) -> TallyPlan | None:
+        """The sums over cells that suffice, with weights as they are."""
+        return self.cells and self.cells.plan
+
+    def of_tally(self, tally: Tally) -> tuple[Floats, Floats]:
+        """Return gaps and masses of these sums."""
+        residual = tally.residual[..., 0]
+        return np.abs(residual @ self.matrix.T), np.broadcast_to(tally.weight, residual.shape)
+
     def __call__(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
         """Return gaps (..., M) and masses (..., M)."""
         if not self.cells:
             empty = np.zeros((*leading_shape(outcomes, weights), 0))
             return empty, empty
         tally = self.cells.plan(outcomes, weights)
-        residual = tally.residual[..., 0]
         if weights is None:
-            return np.abs(residual @ self.matrix.T), np.broadcast_to(tally.weight, residual.shape)
+            return self.of_tally(tally)
+        residual = tally.residual[..., 0]
         mass = np.broadcast_to(tally.weight, residual.shape).reshape(-1, residual.shape[-1])
         fits = self.operator.fit(mass, residual.reshape(-1, 1, residual.shape[-1]))
         return np.abs(fits.reshape(residual.shape)), mass.reshape(residual.shape)
@@ -348,16 +358,26 @@ class CellMeans(HasParameters):
 
     binning: Binning = UniqueValues()
 
-    def gaps(self, predictions: Predictions) -> Gaps:
+    def gaps(self, predictions: Predictions) -> GapsOfMeans:
         """Cut the cells."""
-        plan = TallyPlan(predictions, self.binning.cut(predictions), ())
+        return GapsOfMeans(TallyPlan(predictions, self.binning.cut(predictions), ()))
 
-        def of_cells(outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
-            tally = plan(outcomes, weights)
-            size = np.abs(tally.mean_outcome - tally.mean_prediction)[..., 0]
-            return size, np.broadcast_to(tally.weight, size.shape)
 
-        return of_cells
+@final
+@dataclass(frozen=True, eq=False)
+class GapsOfMeans:
+    """Absolute differences of mean outcome and mean prediction of cells, with the masses of cells."""
+
+    plan: TallyPlan
+
+    def of_tally(self, tally: Tally) -> tuple[Floats, Floats]:
+        """Return gaps and masses of these sums."""
+        size = np.abs(tally.mean_outcome - tally.mean_prediction)[..., 0]
+        return size, np.broadcast_to(tally.weight, size.shape)
+
+    def __call__(self, outcomes: Array, weights: Array | None = None) -> tuple[Floats, Floats]:
+        """Return gaps (..., L) and masses (..., L)."""
+        return self.of_tally(self.plan(outcomes, weights))
 
 
 @final
@@ -458,7 +478,20 @@ class _IndicesEvaluator(Evaluator):
         self.n = n
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
-        size, mass = self.gaps(outcomes, weights)
+        return self._indices(*self.gaps(outcomes, weights))
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """The tally of a curve that is a function of sums over cells."""
+        gaps = self.gaps
+        if not isinstance(gaps, (GapsOfCells, GapsOfMeans)) or gaps.plan is None:
+            return Capabilities()
+        plan = gaps.plan
+        return Capabilities(
+            tally=plan, from_tally=lambda outcome: self._indices(*gaps.of_tally(plan.complete(outcome)))
+        )
+
+    def _indices(self, size: Floats, mass: Floats) -> Floats:
         if not self.n:
             return np.full((*size.shape[:-1], 4), np.nan)
         total = mass.sum(axis=-1)

@@ -6,6 +6,7 @@ The largest distances (`Kuiper`, `KolmogorovSmirnov`) and where they are reached
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
@@ -745,7 +746,7 @@ class Ordered:
         placed = column[self.order]
         self.stops = np.append(first_of_ties(placed), len(placed))
         self.values = placed[self.stops[1:] - 1]
-        self.event = predictions.event[self.order]
+        self.event = placed if predictions.keys == (1,) else predictions.event[self.order]
         self.own = None if predictions.weights is None else predictions.weights[self.order]
         self.counts = 1.0 if predictions.counts is None else predictions.counts[self.order]
 
@@ -759,12 +760,17 @@ class Ordered:
     def variances(self) -> Floats:
         """(n,) variance of each outcome under calibration, in order."""
         chance = np.clip(self.event, 0.0, 1.0)
-        return chance * (1 - chance)
+        variance: Floats = np.subtract(1, chance)
+        variance *= chance
+        return variance
 
     @cached_property
     def scale(self) -> float | None:
         """The standard deviation of the mean residual under calibration; None if it is zero."""
-        scale = float(self.standard_deviation(self.weights(None)))
+        if self.own is None:
+            scale = math.sqrt(self.variances.sum()) / max(1, len(self.order))
+        else:
+            scale = float(self.standard_deviation(self.own))
         return scale if scale > 0 else None
 
     def standard_deviation(self, weights: Floats) -> Floats:

@@ -246,3 +246,12 @@ def test_counts_are_the_quantiles_of_uniforms_however_many_cells_there_are():
         np.testing.assert_array_equal(found[2:, cell], first + sought)
         assert (masses[found[:2, cell] - first] >= 0).all()
         assert first <= found[0, cell] <= found[1, cell] < first + len(masses)
+
+
+def test_the_table_of_very_many_cells_stays_small_and_right():
+    n = 20_000
+    chances = np.linspace(0, 1, n)
+    counts = CellCounts(chances, Cells(n, np.arange(n), "fixed"))
+    uniforms = np.random.Generator(np.random.PCG64(7)).random((20, n))
+    np.testing.assert_array_equal(counts.invert(uniforms), uniforms >= 1 - chances)
+    assert len(counts.guide.first) <= 2**20
