@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from os import PathLike
 from textwrap import wrap
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 from unicodedata import east_asian_width
 
 from matplotlib import pyplot as plt
@@ -103,6 +103,50 @@ class ResultDisplay(Display):
             If the result is something else.
         """
         return cls.compute(result, name=name).plot(ax, **kwargs)
+
+
+class PlotDisplay(Display):
+    """A picture without options of its own; subclasses give its answer, and fill its axes."""
+
+    name: str | None
+    letters: ClassVar[int | None] = None
+    """So many have room in a line of the title; by default as many as the axes have room for."""
+
+    @property
+    @abstractmethod
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+
+    @property
+    @abstractmethod
+    def _answer(self) -> Sequence[str]:
+        """The answer in at most two short lines."""
+
+    @abstractmethod
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
+        """Draw in the axes, and write the legend."""
+
+    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
+        """Draw the picture.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default the axes of a new figure.
+        name : str, optional
+            Title; by default the one given when the display was made.
+        **kwargs
+            Options of matplotlib for the points, curves or bars that the picture is about.
+
+        Returns
+        -------
+        Display
+            Itself.
+        """
+        ax = new_axes(ax, self.size)
+        answer(ax, self.name if name is None else name, self._answer, self.letters)
+        self._fill(ax, kwargs)
+        return self._drawn(ax)
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = COLUMN) -> Axes:

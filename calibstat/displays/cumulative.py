@@ -22,11 +22,9 @@ from calibstat.displays._style import (
     BEYOND,
     INK,
     NOISE,
-    Display,
-    answer,
+    PlotDisplay,
     label_axes,
     legend_below,
-    new_axes,
     percent_tick,
     shortened,
 )
@@ -40,7 +38,7 @@ from calibstat.nulls.base import Null, NullDistribution
 
 @final
 @dataclass(eq=False, repr=False)
-class CumulativeDisplay(Display):
+class CumulativeDisplay(PlotDisplay):
     """The cumulated errors of rows in the order of the prediction, beside the height that noise alone walks.
 
     The walk adds outcome minus prediction, row by row (Arrieta-Ibarra et al. 2022; Tygert 2021): where it rises, more
@@ -196,38 +194,19 @@ class CumulativeDisplay(Display):
             bottom = float(np.clip(-self.height / 2, high - self.height, low))
         return bottom, bottom + self.height
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the walk.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the walk.
-
-        Returns
-        -------
-        CumulativeDisplay
-            Itself.
-        """
-        ax = new_axes(ax, self.size)
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         self.strip_ = ax.axhspan(*self.strip, color=NOISE, linewidth=0)
         ax.axhline(0, color=INK, linewidth=0.8)
-        (self.walk_,) = ax.plot(self.share, self.walk, **{"color": INK, "linewidth": 1.0, **kwargs})
+        (self.walk_,) = ax.plot(self.share, self.walk, **{"color": INK, "linewidth": 1.0, **options})
         part = slice(*sorted((int(self.walk.argmin()), int(self.walk.argmax()))))
         part = slice(part.start, part.stop + 1)
         strong = BEYOND if self.beyond else INK
         (self.worst_,) = ax.plot(self.share[part], self.walk[part], color=strong, linewidth=2.2)
         self._ticks(ax)
         label_axes(ax, f"{shortened(shown(self.axis), 22)} (rows equally spaced)", "cumulated error, %")
-        answer(ax, self.name if name is None else name, self._answer)
         worst = "more than noise" if self.beyond else "largest rise or fall"
         noise = Patch(color=NOISE, label=f"{percent(1 - self.test.level)} of walks by noise alone")
         legend_below(ax, [noise, Line2D([], [], color=strong, linewidth=2.2, label=worst)])
-        return self._drawn(ax)
 
     def _ticks(self, ax: Axes) -> None:
         """Write at each quarter of the rows which prediction is reached there, and errors in percent."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
@@ -18,8 +18,8 @@ from calibstat.displays._style import (
     INK,
     NOISE,
     OURS,
+    PlotDisplay,
     ResultDisplay,
-    answer,
     legend_below,
     lines_of,
     magnified,
@@ -30,12 +30,11 @@ from calibstat.interpretability.desiderata import MEASURES, Desiderata, Desidera
 
 # The height of a strip, as a share of the place that it has with its numbers.
 _STRIP = 0.4
-_LETTERS = 26  # of a line of the title
 
 
 @final
 @dataclass(eq=False, repr=False)
-class DesiderataDisplay(ResultDisplay):
+class DesiderataDisplay(ResultDisplay, PlotDisplay):
     """Five measures of a predictor below each other, each with its interval and what noise alone gives.
 
     Make one by `from_result`, or by ``result.plot()`` of the result of `desiderata`. An arrow says where better values
@@ -70,6 +69,9 @@ class DesiderataDisplay(ResultDisplay):
     found: Desiderata
     name: str | None = None
 
+    size: ClassVar[tuple[float, float]] = (COLUMN[0], 4.4)
+    letters: ClassVar[int | None] = 26
+
     @classmethod
     def compute(cls, result: Desiderata, *, name: str | None = None) -> Self:
         """Take the numbers from the result as `from_result` does, without drawing them."""
@@ -77,24 +79,7 @@ class DesiderataDisplay(ResultDisplay):
             raise TypeError(f"result is of type {type(result).__name__}, but that of desiderata is expected.")
         return cls(result, name)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the measures.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure; the strips are inside.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the points.
-
-        Returns
-        -------
-        DesiderataDisplay
-            Itself.
-        """
-        ax = new_axes(ax, (COLUMN[0], 4.4))
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         ax.set_axis_off()
         measures = self.found.measures
         self.strips_: list[Axes] = []
@@ -104,11 +89,9 @@ class DesiderataDisplay(ResultDisplay):
         for row, (each, words) in enumerate(zip(measures, MEASURES, strict=True)):
             place = (len(measures) - 1 - row + (1 - _STRIP)) / len(measures)
             strip = new_axes(ax.inset_axes((0, place, 1, _STRIP / len(measures)), label=OURS))
-            self._draw(strip, each, words, magnified(ax), kwargs)
+            self._draw(strip, each, words, magnified(ax), options)
             self.strips_.append(strip)
-        answer(ax, self.name if name is None else name, self._answer, _LETTERS)
         legend_below(ax, *self._legend())
-        return self._drawn(ax)
 
     def _draw(self, strip: Axes, each: Desideratum, words: str, size: float, options: dict[str, Any]) -> None:
         """Draw one measure on its own scale, with its name and where better values lie."""

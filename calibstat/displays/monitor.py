@@ -19,11 +19,10 @@ from calibstat.displays._style import (
     FAINT,
     INK,
     NOISE,
+    PlotDisplay,
     ResultDisplay,
-    answer,
     label_axes,
     legend_below,
-    new_axes,
     tick,
 )
 
@@ -48,7 +47,7 @@ class Run(NamedTuple):
 
 @final
 @dataclass(eq=False, repr=False)
-class MonitorDisplay(ResultDisplay):
+class MonitorDisplay(ResultDisplay, PlotDisplay):
     """The evidence E of a monitor after each row, on a scale of powers of ten, and the line where the alarm is raised.
 
     The strip below that line is where E stays for ever with a probability of at least 1 - level if labels follow their
@@ -118,24 +117,7 @@ class MonitorDisplay(ResultDisplay):
         """The power of ten at which the alarm is raised."""
         return float(-np.log10(self.level))
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the evidence.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the paths.
-
-        Returns
-        -------
-        MonitorDisplay
-            Itself.
-        """
-        ax = new_axes(ax, self.size)
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         finite = np.concatenate([run.power[np.isfinite(run.power)] for run in self.runs])
         low = min(float(finite.min()) * 1.1, -0.3)
         high = 1.15 * max(float(finite.max()), 1.2 * self.threshold)
@@ -143,7 +125,7 @@ class MonitorDisplay(ResultDisplay):
         self.paths_: list[Line2D] = []
         self.alarms_: list[Line2D] = []
         for run in self.runs:
-            self._draw(ax, run, high, {"color": INK, "linewidth": 1.2, **kwargs})
+            self._draw(ax, run, high, {"color": INK, "linewidth": 1.2, **options})
         self.restarts_ = [ax.axvline(run.before, color=FAINT, linestyle=(0, (4, 3))) for run in self.runs[1:]]
         ax.set(ylim=(low, high), xlim=(0, max(self.runs[-1].before + self.runs[-1].n_rows, 1)))
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True))
@@ -151,9 +133,7 @@ class MonitorDisplay(ResultDisplay):
         ax.yaxis.set_major_locator(MaxNLocator(5, integer=True))
         ax.yaxis.set_major_formatter(_power_tick)
         label_axes(ax, "rows", "evidence E")
-        answer(ax, self.name if name is None else name, self._answer)
         legend_below(ax, self._handles())
-        return self._drawn(ax)
 
     def _draw(self, ax: Axes, run: Run, high: float, look: dict[str, Any]) -> None:
         """Draw one path: plain up to the alarm, strong from there on; infinite evidence lies at the upper edge."""

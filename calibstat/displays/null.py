@@ -19,11 +19,10 @@ from calibstat.displays._style import (
     FAINT,
     INK,
     NOISE,
+    PlotDisplay,
     ResultDisplay,
-    answer,
     label_axes,
     legend_below,
-    new_axes,
     tick,
 )
 from calibstat.estimators.base import Estimator
@@ -38,7 +37,7 @@ _FEW_VALUES, _MOST_BARS, _SEEN = 30, 60, 1e-4
 
 @final
 @dataclass(eq=False, repr=False)
-class NullDisplay(ResultDisplay):
+class NullDisplay(ResultDisplay, PlotDisplay):
     """What noise alone gives for a statistic, and what was observed.
 
     The bars are the law of the statistic under the null, drawn or computed; the line is the observed value. Bars at
@@ -124,26 +123,9 @@ class NullDisplay(ResultDisplay):
         test = self.test
         return test.pvalue if test.panel is None else test.null_distribution.pvalue(test.statistic)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the law and the observed value.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.bar`` for the bars.
-
-        Returns
-        -------
-        NullDisplay
-            Itself.
-        """
-        ax = new_axes(ax, self.size)
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         colours = np.where(self.extreme, FAINT, NOISE).tolist()
-        self.bars_ = ax.bar(self.place, self.share, self.width, **{"color": colours, "linewidth": 0, **kwargs})
+        self.bars_ = ax.bar(self.place, self.share, self.width, **{"color": colours, "linewidth": 0, **options})
         strong = BEYOND if self.far_out else INK
         self.observed_ = ax.axvline(self.test.statistic, color=strong, linewidth=2.2)
         ax.set_yticks([])
@@ -154,13 +136,11 @@ class NullDisplay(ResultDisplay):
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.xaxis.set_major_formatter(tick)
         label_axes(ax, self.test.question.estimator.quantity.split(" (")[0])
-        answer(ax, self.name if name is None else name, self._answer)
         handles = [
             Patch(color=NOISE, label="noise alone"),
             Line2D([], [], color=strong, linewidth=2.2, label="observed"),
         ]
         legend_below(ax, handles)
-        return self._drawn(ax)
 
     @property
     def _answer(self) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,12 +16,11 @@ from calibstat.displays._style import (
     CURVE,
     FAINT,
     INK,
+    PlotDisplay,
     ResultDisplay,
-    answer,
     label_axes,
     legend_below,
     lines_of,
-    new_axes,
     signed_percent_tick,
     tick,
 )
@@ -31,7 +30,7 @@ from calibstat.planning.search import PowerCurve
 
 @final
 @dataclass(eq=False, repr=False)
-class PowerDisplay(ResultDisplay):
+class PowerDisplay(ResultDisplay, PlotDisplay):
     """The power of a test over numbers of labels or sizes of an error, with its Monte Carlo band and the answer.
 
     Make one by `from_result`, or by ``result.plot()`` of the results of `required_n` and `minimum_detectable`. Points
@@ -72,6 +71,8 @@ class PowerDisplay(ResultDisplay):
     shares: Floats
     name: str | None = None
 
+    size: ClassVar[tuple[float, float]] = (3.4, 3.2)
+
     @classmethod
     def compute(cls, result: Plan, *, name: str | None = None) -> Self:
         """Take the numbers from the result as `from_result` does, without drawing them."""
@@ -84,28 +85,11 @@ class PowerDisplay(ResultDisplay):
         runs, rejections = (np.bincount(which, each).astype(float) for each in (points.runs, points.rejections))
         return cls(result, result.curve(), places, runs, rejections / runs, name)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the power.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the curve.
-
-        Returns
-        -------
-        PowerDisplay
-            Itself.
-        """
-        ax = new_axes(ax, (3.4, 3.2))
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         plan, curve = self.plan, self.curve
-        place, (axis, found) = plan.crossing.place, plan.answer
+        place, axis = plan.crossing.place, plan.answer[0]
         self.band_ = ax.fill_between(curve.places, curve.low, curve.high, color=CURVE, alpha=0.2, linewidth=0)
-        look: dict[str, Any] = {"color": CURVE, "linewidth": 1.6, **kwargs}
+        look: dict[str, Any] = {"color": CURVE, "linewidth": 1.6, **options}
         (self.curve_,) = ax.plot(curve.places, curve.power, **look)
         sizes = 8 + 30 * self.runs / self.runs.max()
         self.points_ = ax.scatter(self.places, self.shares, sizes, color=FAINT, zorder=3, linewidths=0)
@@ -119,8 +103,6 @@ class PowerDisplay(ResultDisplay):
         ax.xaxis.set_major_formatter(tick)
         ax.yaxis.set_major_formatter(signed_percent_tick)
         label_axes(ax, axis, "power")
-        asked = f"for power {plan.power:g} at level {plan.test.level:g}"
-        answer(ax, self.name if name is None else name, [*lines_of(found, 44), asked])
         handles = [
             self.answer_,
             Line2D([], [], color=CURVE, linewidth=1.6),
@@ -128,7 +110,10 @@ class PowerDisplay(ResultDisplay):
             Line2D([], [], color=FAINT, marker="o", markersize=4, linestyle="none"),
         ]
         legend_below(ax, handles, ["the answer", "fitted power", "95 % Monte Carlo", "simulated"])
-        return self._drawn(ax)
+
+    @property
+    def _answer(self) -> list[str]:
+        return [*lines_of(self.plan.answer[1], 44), f"for power {self.plan.power:g} at level {self.plan.test.level:g}"]
 
     @property
     def caption(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, ClassVar, Self, final
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,11 +15,10 @@ from calibstat.displays._style import (
     CURVE,
     INK,
     NOISE,
+    PlotDisplay,
     ResultDisplay,
-    answer,
     label_axes,
     legend_below,
-    new_axes,
     tick,
 )
 from calibstat.inference.results import number
@@ -28,7 +27,7 @@ from calibstat.interpretability.simplification import SimplificationPath
 
 @final
 @dataclass(eq=False, repr=False)
-class SimplificationDisplay(ResultDisplay):
+class SimplificationDisplay(ResultDisplay, PlotDisplay):
     """The calibration error for each number of cells along a path of merges, with its end marked.
 
     Make one by `from_result`, or by ``result.plot()`` of the result of `simplify`. On a sample the pale strip reaches
@@ -60,6 +59,8 @@ class SimplificationDisplay(ResultDisplay):
     path: SimplificationPath
     name: str | None = None
 
+    size: ClassVar[tuple[float, float]] = (3.4, 2.8)
+
     @classmethod
     def compute(cls, result: SimplificationPath, *, name: str | None = None) -> Self:
         """Take the numbers from the result as `from_result` does, without drawing them."""
@@ -67,31 +68,14 @@ class SimplificationDisplay(ResultDisplay):
             raise TypeError(f"result is of type {type(result).__name__}, but that of simplify is expected.")
         return cls(result, name)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the path.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the path.
-
-        Returns
-        -------
-        SimplificationDisplay
-            Itself.
-        """
-        ax = new_axes(ax, (3.4, 2.8))
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         cells, error, expected = self.path.n_cells, self.path.calibration_error, self.path.expected
         self.noise_, handles = None, []
         if np.isfinite(expected).any():
             self.noise_ = ax.fill_between(cells, 0, expected, color=NOISE, linewidth=0)
             handles = [Patch(color=NOISE, label="noise alone, on average")]
         look: dict[str, Any] = {"color": CURVE, "linewidth": 1.6, "marker": "o", "markersize": 3, "label": "error"}
-        (self.line_,) = ax.plot(cells, error, **(look | kwargs))
+        (self.line_,) = ax.plot(cells, error, **(look | options))
         look = {"color": INK, "marker": "D", "markersize": 6, "linestyle": "none", "clip_on": False, "zorder": 4}
         (self.chosen_,) = ax.plot(cells[-1], error[-1], **look, label=counted(int(cells[-1]), "cell"))
         ax.set(xscale="log", ylim=(0, 1.12 * max(float(np.nanmax([*error, *expected])), 1e-6)))
@@ -100,9 +84,7 @@ class SimplificationDisplay(ResultDisplay):
         ax.xaxis.set_major_formatter(tick)
         ax.yaxis.set_major_formatter(tick)
         label_axes(ax, "number of cells", "calibration error")
-        answer(ax, self.name if name is None else name, self._answer)
         legend_below(ax, [self.line_, self.chosen_, *handles])
-        return self._drawn(ax)
 
     @property
     def _answer(self) -> list[str]:

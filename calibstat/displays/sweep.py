@@ -22,11 +22,9 @@ from calibstat.displays._style import (
     MARKERS,
     MODELS,
     NOISE,
-    Display,
-    answer,
+    PlotDisplay,
     label_axes,
     legend_below,
-    new_axes,
     shortened,
     signed_percent_tick,
     tick,
@@ -50,7 +48,7 @@ _REACH = float(ndtri(0.975))
 
 @final
 @dataclass(eq=False, repr=False)
-class SweepDisplay(Display):
+class SweepDisplay(PlotDisplay):
     """Bias, variance, mean squared error, size or power over sample sizes or numbers of bins.
 
     Make one by `from_result`, from what `summarise` returns. Each curve is an estimator or a test on a model, with a
@@ -208,28 +206,16 @@ class SweepDisplay(Display):
         return display.plot(ax, **kwargs)
 
     @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+        return 3.4, 3.1 + 0.16 * len(self.names)
+
+    @property
     def above(self) -> Bools:
         """(S, G) whether a share of rejections is more than noise above the level: beyond 97.5 % of exact tests."""
         return self.values > (self._noise[1] if self._noise else np.inf)
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> SweepDisplay:
-        """Draw the picture.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the curves.
-
-        Returns
-        -------
-        SweepDisplay
-            Itself.
-        """
-        ax = new_axes(ax, (3.4, 3.1 + 0.16 * len(self.names)))
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         self.lines_: list[Line2D] = []
         self.bands_: list[Any] = []
         self.truth_: list[Line2D] = []
@@ -241,15 +227,13 @@ class SweepDisplay(Display):
                 band = ax.fill_between(self.x, values - reach, values + reach, color=colour, alpha=0.2, linewidth=0)
                 self.bands_.append(band)
             look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4, "zorder": 4}
-            self.lines_ += ax.plot(self.x, values, **(look | kwargs))
+            self.lines_ += ax.plot(self.x, values, **(look | options))
         for table, drawn, dashes in ((self.truth, self.truth_, "-"), (self.limit, self.limit_, (0, (3, 2)))):
             for row, colour in zip(() if table is None else table, MODELS, strict=False):
                 drawn += ax.plot(self.x, row, color=colour, linewidth=0.8, linestyle=dashes, zorder=3)
         self.above_ = self._draw_above(ax)
         self._draw_axes(ax)
-        answer(ax, self.name if name is None else name, self._answer())
         legend_below(ax, *self._legend())
-        return self._drawn(ax)
 
     @property
     def caption(self) -> str:
@@ -307,6 +291,7 @@ class SweepDisplay(Display):
             ax.set_ylim(bottom=0.0 if self.measure != "coverage" else None)
         label_axes(ax, _AXES[self.along], _WORDS[self.measure])
 
+    @property
     def _answer(self) -> list[str]:
         """Say what stands out: who is best at the last place, or where a test rejects too often."""
         last = int(np.argmax(self.x))

@@ -22,8 +22,8 @@ from calibstat.displays._style import (
     INK,
     NOISE,
     OURS,
+    PlotDisplay,
     ResultDisplay,
-    answer,
     label_axes,
     legend_below,
     magnified,
@@ -163,7 +163,7 @@ def _runs(samples: Any) -> dict[str, dict[float, Sample]]:
 
 @final
 @dataclass(eq=False, repr=False)
-class TrajectoryDisplay(ResultDisplay):
+class TrajectoryDisplay(ResultDisplay, PlotDisplay):
     """Log loss, accuracy, calibration error and p-value over the steps of training (Vaicenavicius et al. 2019, Fig. 3).
 
     Small panels, one below the other or, in wide axes, side by side. The pale strip holds what noise alone gives; a
@@ -225,41 +225,34 @@ class TrajectoryDisplay(ResultDisplay):
         return float(self.numbers.attrs["level"])
 
     @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a new figure, in inches."""
+        return 3.4, 1.0 + 0.95 * len(self._shown)
+
+    @property
+    def _names(self) -> list[str]:
+        return [str(each) for each in self.numbers["estimator"].values]
+
+    @property
+    def _shown(self) -> list[str]:
+        """What each panel shows."""
+        return ["log loss", "accuracy", *(part for each in self._names for part in (each, f"p-value of {each}"))]
+
+    @property
     def best(self) -> dict[str, float]:
         """The step of the lowest log loss in each run."""
         lowest = self.numbers["log_loss"].idxmin("step")
         return {str(run): float(lowest.sel(run=run)) for run in lowest["run"].values}
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> Self:
-        """Draw the panels.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure; its place is taken by the panels.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the lines.
-
-        Returns
-        -------
-        TrajectoryDisplay
-            Itself.
-        """
-        names = [str(each) for each in self.numbers["estimator"].values]
-        shown = ["log loss", "accuracy", *(part for each in names for part in (each, f"p-value of {each}"))]
-        ax = new_axes(ax, (3.4, 1.0 + 0.95 * len(shown)))
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         ax.set_axis_off()
-        self.panels_ = _panels(ax, shown)
-        look = {"color": CURVE, "linewidth": 1.0, "marker": "o", "markersize": 2.5, **kwargs}
+        self.panels_ = _panels(ax, self._shown)
+        look = {"color": CURVE, "linewidth": 1.0, "marker": "o", "markersize": 2.5, **options}
         self._lines(self.panels_["log loss"], self.numbers["log_loss"], look)
         self._lines(self.panels_["accuracy"], 100 * self.numbers["accuracy"], look)
-        for each in names:
+        for each in self._names:
             self._tested(each, look)
-        answer(ax, self.name if name is None else name, self._answer(names[0]))
         legend_below(ax, self._handles())
-        return self._drawn(ax)
 
     def _lines(self, panel: Axes, values: Any, look: dict[str, Any]) -> None:
         """Draw one line for each run, and a star at the step of its lowest log loss."""
@@ -295,9 +288,10 @@ class TrajectoryDisplay(ResultDisplay):
             Line2D([], [], color=INK, marker="*", markersize=8, linestyle="none", label="lowest log loss"),
         ]
 
-    def _answer(self, name: str) -> list[str]:
+    @property
+    def _answer(self) -> list[str]:
         """Say what holds at the step at which training would be stopped."""
-        found = self.numbers.sel(estimator=name)
+        found = self.numbers.isel(estimator=0)
         pvalues = [float(found["pvalue"].sel(run=run, step=step)) for run, step in self.best.items()]
         rejected = sum(each <= self.level for each in pvalues)
         steps = sorted(self.best.values())

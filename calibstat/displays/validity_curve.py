@@ -24,10 +24,9 @@ from calibstat.displays._style import (
     CURVE,
     INK,
     NOISE,
-    answer,
+    PlotDisplay,
     label_axes,
     legend_below,
-    new_axes,
     percent_tick,
 )
 from calibstat.estimators.histogram import HistogramRegression
@@ -45,7 +44,7 @@ _MOST = 0.9  # the share of rows for which the answer says how far off they are
 
 @final
 @dataclass(eq=False, repr=False)
-class ValidityCurveDisplay(SampleDisplay):
+class ValidityCurveDisplay(SampleDisplay, PlotDisplay):
     """The share of rows off by no more than each tolerance, and the same curve from noise alone.
 
     The curve of Gupta & Ramdas (2021) for the means of cells: the sooner it rises, the better. Noise moves the means of
@@ -161,24 +160,7 @@ class ValidityCurveDisplay(SampleDisplay):
         """The tolerance within which nine tenths of the rows lie."""
         return float(self.curve.deviation[np.searchsorted(self.curve.share, _MOST - ROUNDING)])
 
-    def plot(self, ax: Axes | None = None, *, name: str | None = None, **kwargs: Any) -> ValidityCurveDisplay:
-        """Draw the curve.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default the axes of a new figure.
-        name : str, optional
-            Title; by default the one given when the display was made.
-        **kwargs
-            Options of ``Axes.plot`` for the curve.
-
-        Returns
-        -------
-        ValidityCurveDisplay
-            Itself.
-        """
-        ax = new_axes(ax, self.size)
+    def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         end = max(1.05 * self.curve.deviation[-1] if self.tolerance is None else self.tolerance[-1], _LEAST)
         self.band_ = None
         if self.tolerance is not None and self.low is not None and self.high is not None:
@@ -186,16 +168,14 @@ class ValidityCurveDisplay(SampleDisplay):
         x = np.concatenate([[0.0], self.curve.deviation, [end]])
         y = np.concatenate([[0.0], self.curve.share, [1.0]])
         colour = BEYOND if self.beyond else CURVE
-        (self.line_,) = ax.plot(x, y, **{"color": colour, "linewidth": 1.8, "drawstyle": "steps-post", **kwargs})
+        (self.line_,) = ax.plot(x, y, **{"color": colour, "linewidth": 1.8, "drawstyle": "steps-post", **options})
         ax.plot(self.most, _MOST, marker="o", color=INK, markersize=5, linestyle="none", clip_on=False)
         ax.set(xlim=(0, end), ylim=(0, 1.02))
         ax.xaxis.set_major_locator(MaxNLocator(5))
         ax.xaxis.set_major_formatter(percent_tick)
         ax.yaxis.set_major_formatter(percent_tick)
         label_axes(ax, "off by at most, %", "share of rows, %")
-        answer(ax, self.name if name is None else name, self._answer)
         legend_below(ax, self._handles(colour))
-        return self._drawn(ax)
 
     def _handles(self, colour: str) -> list[Any]:
         """Return what the legend explains."""

@@ -83,7 +83,7 @@ def test_sizes_more_than_noise_above_the_level_are_marked(summary):
 def test_the_answer_names_the_best_at_the_last_place(summary):
     display = cs.SweepDisplay.compute(summary, "mse", where={"model": "off", "n_bins": 5})
     best = display.names[int(display.values[:, -1].argmin())]
-    assert display._answer()[0].startswith(f"least at n = 1,600: {best}, ")
+    assert display._answer[0].startswith(f"least at n = 1,600: {best}, ")
 
 
 @pytest.mark.parametrize(
