@@ -351,8 +351,9 @@ class Predictions:
 
     def happened(self, outcomes: Array) -> Floats:
         """Return 0 or 1 for each of the components, whether it is what happened: (n, c)."""
-        found = np.eye(self.n_classes)[outcomes]
-        return found[:, -1:] if self.n_classes == 2 else found
+        if self.n_classes == 2:
+            return outcomes[..., None].astype(float)
+        return np.eye(self.n_classes)[outcomes]
 
     @cached_property
     def chances(self) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, final
 
@@ -10,13 +10,14 @@ import numpy as np
 from scipy.special import ndtri, stdtrit
 
 from calibstat._text import percent
-from calibstat.data.arrays import RNG, Array, Floats, Ints, as_generator
+from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
 from calibstat.data.rounding import SAME, rounded_up
-from calibstat.data.sample import Sample
+from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.estimators.base import Estimator, Headline, all_weights
+from calibstat.draws.whole_cells import AlikeRows, redraw_squares
+from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.differences import (
     FEW_OTHERS,
@@ -34,7 +35,7 @@ from calibstat.inference.differences import (
     with_large_cells,
     wrapped_pvalue,
 )
-from calibstat.inference.equal_errors import Difference, Erring, means_of_cells
+from calibstat.inference.equal_errors import Difference, Erring, Rows, means_of_cells
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws
@@ -150,23 +151,28 @@ def comparison_test(
     if paired:
         same_rows(a, b, estimator, "use paired=False")
     generator = as_generator(rng)
-    values = expanded(estimator, seen[0]), expanded(estimator, seen[1])
-    own, gains = None, None
-    if values[0].squared:
+    evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
+    first, second = (expanded(estimator, *each) for each in zip(seen, evaluators, strict=True))
+    values = first, second
+    own, gains, rows = None, None, None
+    if first.squared:
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
-        first, second = (own_null(estimator, each, n_resamples, generator)[0] for each in seen)
-        own = first, second
-        gains = recalibration_difference(seen, (values[0].index, values[1].index), paired, n_resamples, generator)
+        pairs = [*zip(seen, evaluators, strict=True)]
+        one, other = (own_null(estimator, *each, n_resamples, generator)[0] for each in pairs)
+        own = one, other
+        rows = both_rows(values, seen, evaluators, paired)
+        gains = recalibration_difference(rows, seen, evaluators, paired, n_resamples, generator)
     return _compared(
         estimator,
         values,
-        seen,
+        evaluators,
+        rows,
         own,
         generator,
         recalibration_difference=gains,
         score_difference=score_difference(a, b, estimator, paired) if own else None,
         questions=tuple(
-            with_counts(asked, each, estimator.core.prepare(each.predictions).capabilities) for asked, each in looked
+            with_counts(*each, evaluator.capabilities) for each, evaluator in zip(looked, evaluators, strict=True)
         ),
         paired=paired,
         names=names,
@@ -191,10 +197,13 @@ def compare_tested(
     """
     estimator = tested[0].question.estimator
     seen = estimator.lens(samples[0]), estimator.lens(samples[1])
+    evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
+    values = expanded(estimator, seen[0], evaluators[0]), expanded(estimator, seen[1], evaluators[1])
     return _compared(
         estimator,
-        (expanded(estimator, seen[0]), expanded(estimator, seen[1])),
-        seen,
+        values,
+        evaluators,
+        both_rows(values, seen, evaluators, paired=True),
         (tested[0].pvalue, tested[1].pvalue),
         rng,
         recalibration_difference=None,
@@ -211,7 +220,8 @@ def compare_tested(
 def _compared(
     estimator: Estimator,
     values: tuple[Expanded, Expanded],
-    seen: tuple[Sample, Sample],
+    evaluators: Sequence[Evaluator],
+    rows: tuple[Rows, Rows] | None,
     own: tuple[float, float] | None,
     rng: np.random.Generator,
     paired: bool,
@@ -222,13 +232,13 @@ def _compared(
     """Test the difference of two values; `more` are the fields of the result that do not follow from it."""
     difference = values[0].value - values[1].value
     size = max(each.size for each in values)
-    if own is None:
+    if own is None or rows is None:
         error, freedom = difference_error(*values, paired)
         single = normal_pvalue(difference, error, size, freedom)
         reach = float(stdtrit(freedom, 0.5 + confidence_level / 2)) * error
         ends = difference - reach, difference + reach
     else:
-        first, second = (erring(estimator, *each) for each in zip(values, seen, strict=True))
+        first, second = (erring(*each) for each in zip(values, rows, evaluators, strict=True))
         law = Difference((first, second), paired)
         noise = law.noise(n_resamples, rng)
         error, single = root_mean_square(noise), pvalue_of_difference(difference, noise, size, paired)
@@ -238,7 +248,7 @@ def _compared(
             for k, (reach, sign) in enumerate(zip(reaches, (-1, 1), strict=True))
         )
         ends = difference - low, difference + high
-    smallest, largest = estimator.value_range(seen[0].predictions.n_classes)
+    smallest, largest = estimator.value_range(max(2, values[0].happened.shape[1]))
     width = largest - smallest
     return ComparisonTest(
         difference=difference,
@@ -256,22 +266,42 @@ def _compared(
     )
 
 
-def erring(estimator: Estimator, value: Expanded, seen: Sample) -> Erring:
-    """Return a model with its squared error of cells, as the lens shows it: a sum over pairs of different rows."""
-    predictions, pairs = seen.predictions, value.expansion.degenerate
+def both_rows(
+    values: tuple[Expanded, Expanded], seen: tuple[Sample, Sample], evaluators: Sequence[Evaluator], paired: bool
+) -> tuple[Rows, Rows]:
+    """Return the rows of two models, those that are alike together: in both models where their rows are the same."""
+    if paired:
+        both = AlikeRows.of(evaluators, seen[0].outcomes)
+        groups = [both, both]
+    else:
+        pairs = zip(evaluators, seen, strict=True)
+        groups = [AlikeRows.of([evaluator], each.outcomes) for evaluator, each in pairs]
+    each = zip(seen, values, groups, (0, int(paired)), strict=True)
+    first, second = (Rows.of(sample, value.index, alike, model) for sample, value, alike, model in each)
+    return first, second
+
+
+def erring(value: Expanded, rows: Rows, evaluator: Evaluator) -> Erring:
+    """Return a model with its squared error of cells, as the lens shows it: a sum over pairs of different rows.
+
+    `evaluator` is that of the estimator's headline.
+    """
+    pairs, columns = value.expansion.degenerate, value.prediction.shape[1]
     assert pairs is not None
-    announced, weights, scale = predictions.chances, all_weights(predictions, None), pairs.scale[:, None]
+    scale = pairs.scale
+    if rows.alike is not None:  # it is the same in all rows of a cell
+        scale = (np.bincount(pairs.index, scale) / np.maximum(np.bincount(pairs.index), 1))[rows.cells]
 
     def truth(chances: Floats) -> float:
-        rows = scale * (chances - announced)[:, -value.prediction.shape[1] :]
-        sums = [np.bincount(pairs.index, column) for column in rows.T]
-        return float(np.square(sums).sum() - (rows**2).sum())
+        moved = scale[:, None] * (chances - rows.announced)[:, -columns:]
+        sums = [np.bincount(rows.cells, rows.counts * column) for column in moved.T]
+        return float(np.square(sums).sum() - rows.counts @ ((moved**2).sum(axis=1) + scale**2 * rows.spread))
 
     def residual(chances: Floats) -> Floats:
-        return means_of_cells(pairs.index, weights, chances - announced)[pairs.index]
+        return means_of_cells(rows.cells, rows.weights * rows.counts, chances - rows.announced)[rows.cells]
 
-    error = Headline(estimator.core).prepare(predictions)
-    return Erring(announced, pairs.index, weights, seen.outcomes, error, truth, residual)
+    error = evaluator if rows.alike is None else rows.alike.evaluated(evaluator, rows.model)
+    return Erring(rows, error, truth, residual)
 
 
 def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: bool = True) -> float:
@@ -313,22 +343,21 @@ def comparable(estimator: Estimator) -> Estimator:
     return estimator if form is None else estimator.lens | form
 
 
-def expanded(estimator: Estimator, seen: Sample, verb: str = "comparison_test") -> Expanded:
+def expanded(estimator: Estimator, seen: Sample, evaluator: Evaluator, verb: str = "comparison_test") -> Expanded:
     """Expand the value of a model; raise an error that names suitable estimators if it has no expansion."""
+    expand = evaluator.capabilities.expansion
     try:
-        return Expanded.of(estimator.core, seen)
+        return Expanded.of(estimator.core, seen, expand and expand(seen.outcomes))
     except NoInterval as reason:
         raise ValueError(f"{verb}: {reason}.") from reason
 
 
 def own_null(
-    estimator: Estimator, seen: Sample, n_resamples: int, rng: np.random.Generator
+    estimator: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, rng: np.random.Generator
 ) -> tuple[float, NullDistribution]:
     """Return the exact p-value of "this model is calibrated", and the law of the value if it is."""
-    core = Headline(estimator.core)
-    evaluator = core.prepare(seen.predictions)
     value = float(evaluator(seen.outcomes))
-    law = Consistency(n_resamples).draw(core, seen, rng, evaluator)
+    law = Consistency(n_resamples).draw(Headline(estimator.core), seen, rng, evaluator)
     return law.pvalue(value), law
 
 
@@ -586,10 +615,13 @@ class _Scored:
     @classmethod
     def of(cls, sample: Sample, estimator: Estimator) -> _Scored:
         rows = kept_rows(sample, estimator)
-        components, happened = sample.predictions.components[rows], sample.predictions.happened(sample.outcomes[rows])
-        weights = np.ones(len(rows)) if sample.predictions.weights is None else sample.predictions.weights[rows]
-        score = ((happened - components) ** 2).sum(axis=1)
-        others = int(other_rows(np.zeros((weights > 0).sum(), dtype=np.intp), happened[weights > 0], 1)[0])
+        seen = sample if len(rows) == len(sample) else sample.take(rows)
+        components, happened = seen.predictions.components, seen.predictions.happened(seen.outcomes)
+        weights = all_weights(seen.predictions, None)
+        apart = happened - components
+        score = np.square(apart, out=apart).sum(axis=1)
+        some = slice(None) if seen.predictions.weights is None else weights > 0
+        others = int(other_rows(np.zeros(len(happened[some]), dtype=np.intp), happened[some], 1)[0])
         return cls(score, weights / weights.sum(), 1 - 2 * components, components, others)
 
     @property
@@ -622,48 +654,103 @@ class RecalibrationDifference(NamedTuple):
 
 
 def recalibration_difference(
-    seen: tuple[Sample, Sample], cells: tuple[Ints, Ints], paired: bool, n_resamples: int, rng: np.random.Generator
+    rows: tuple[Rows, Rows],
+    seen: tuple[Sample, Sample],
+    evaluators: Sequence[Evaluator],
+    paired: bool,
+    n_resamples: int,
+    rng: np.random.Generator,
 ) -> RecalibrationDifference | None:
     """Compare the gains of two models; return None for more than two outcomes.
 
     The difference is tested as that of the squared errors is: against its noise where both gains are equal, with
-    chances that are fitted in `cells`, and wrapped by the exact p-value of each gain by itself.
+    chances that are fitted in cells, and wrapped by the exact p-value of each gain by itself.
     """
     if seen[0].predictions.n_classes != 2:
         return None
-    first, second = (_gaining(*each) for each in zip(seen, cells, strict=True))
-    gains = [float(each.error(each.outcomes)) for each in (first, second)]
+    lines = [_Line.of(each.predictions) for each in seen]
+    first, second = (_gaining(*each) for each in zip(lines, rows, strict=True))
+    gains = [float(line.gain(each.outcomes)) for line, each in zip(lines, seen, strict=True)]
     difference = gains[0] - gains[1]
     noise = Difference((first, second), paired).noise(n_resamples, rng)
     single = pvalue_of_difference(difference, noise, max(gains), paired)
-    own = _exact(first, n_resamples, rng), _exact(second, n_resamples, rng)
+    each = zip(lines, seen, evaluators, gains, strict=True)
+    one, other = (_exact(*model, n_resamples, rng) for model in each)
+    own = one, other
     return RecalibrationDifference(difference, root_mean_square(noise), wrapped_pvalue(single, own), single, own)
 
 
-def _gaining(seen: Sample, cells: Ints) -> Erring:
-    """Return a model with its gain: the squared length of the residuals along the columns 1 and prediction.
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """The predictions of a model as a linear recalibration sees them.
 
-    Both are times the roots of the shares of the rows, so that the line is that of weighted least squares.
+    Deviations of predictions from their mean are orthogonal to 1, so that the gain is :math:`d_0^2 + d_1^2 / v`, with
+    the mean :math:`d_0` of the residuals, that of residuals times deviations, :math:`d_1`, and the variance v of these.
     """
-    weights, event = all_weights(seen.predictions, None), seen.predictions.event
-    root = np.sqrt(weights / weights.sum())
-    columns, lengths, _ = np.linalg.svd(
-        root[:, None] * np.column_stack([np.ones(len(event)), event]), full_matrices=False
-    )
-    basis = columns[:, lengths > SAME * lengths[0]]
 
-    def gain(events: Array) -> Floats:
-        return np.asarray(((((events - event) * root) @ basis) ** 2).sum(axis=-1))
+    share: Floats  # (n,), of the rows in the total weight
+    event: Floats  # (n,), their predictions
+    mean: float
+    variance: float  # of the predictions; infinite if all are equal, as then there is no second direction
+
+    @classmethod
+    def of(cls, predictions: Predictions) -> _Line:
+        weights = all_weights(predictions, None)
+        share, event = weights / weights.sum(), predictions.event
+        mean = float(share @ event)
+        variance = float(share @ (event - mean) ** 2)
+        return cls(share, event, mean, variance if variance > SAME**2 else np.inf)
+
+    def gain(self, labels: Array) -> Floats:
+        """Return the gain at labels (..., n)."""
+        residual = labels - self.event
+        return self.of_means(residual @ self.share, residual @ (self.share * (self.event - self.mean)))
+
+    def gain_of_sums(self, events: Floats, along: Floats) -> Floats:
+        """Return the gain at numbers of events (R,) among equal rows, and at the sums of their predictions (R,)."""
+        n, square = len(self.event), float(self.event @ self.event)
+        level = events / n - self.mean
+        return self.of_means(level, (along - square) / n - self.mean * level)
+
+    def of_means(self, level: Floats, slope: Floats) -> Floats:
+        """Return the gain at the means of residuals, and of residuals times deviations of predictions: (R,)."""
+        return np.asarray(level**2 + slope**2 / self.variance)
+
+
+def _gaining(line: _Line, rows: Rows) -> Erring:
+    """Return a model with its gain."""
+    share, event = rows.share, rows.announced[:, 1]
+    apart = event - line.mean
+
+    def means(chances: Floats) -> tuple[float, float]:
+        residual = chances[:, 1] - event
+        return float(share @ residual), float(share @ (residual * apart - rows.spread))
+
+    def truth(chances: Floats) -> float:
+        return float(line.of_means(*map(np.asarray, means(chances))))
 
     def along(chances: Floats) -> Floats:
-        line = basis @ (basis.T @ (root * (chances[:, 1] - event))) / np.where(root > 0, root, 1.0)
-        return np.column_stack([-line, line])
+        level, slope = means(chances)
+        found = level + slope / line.variance * apart
+        return np.column_stack([-found, found])
 
-    announced = seen.predictions.chances
-    return Erring(announced, cells, weights, seen.outcomes, gain, lambda chances: float(gain(chances[:, 1])), along)
+    def of_groups(sums: Floats) -> Floats:
+        return line.gain_of_sums(sums[:, 0].sum(axis=1), sums[:, 1 + rows.model].sum(axis=1))
+
+    return Erring(rows, line.gain if rows.alike is None else of_groups, truth, along)
 
 
-def _exact(model: Erring, n_resamples: int, rng: np.random.Generator) -> float:
-    """Return the exact p-value of an error by itself, with redrawn labels."""
-    drawn = replicate(model.error, LabelLaw(model.announced).draw, n_resamples, len(model.outcomes), rng)
-    return EmpiricalNull(drawn, np.asarray).pvalue(float(model.error(model.outcomes)))
+def _exact(
+    line: _Line, seen: Sample, evaluator: Evaluator, gain: float, n_resamples: int, rng: np.random.Generator
+) -> float:
+    """Return the exact p-value of a gain by itself, with redrawn labels."""
+    square = float(line.event @ line.event)
+
+    def of_cells(sums: Floats) -> Floats:
+        events, squares = sums.sum(axis=-1).T  # squares of residuals are those of predictions + events - 2 along
+        return line.gain_of_sums(events, (square + events - squares) / 2)
+
+    drawn = redraw_squares(evaluator, n_resamples, rng, of_cells)
+    if drawn is None:
+        drawn = replicate(line.gain, LabelLaw(seen.predictions.chances).draw, n_resamples, len(seen), rng)
+    return EmpiricalNull(drawn, np.asarray).pvalue(gain)

@@ -15,10 +15,11 @@ from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
-from calibstat.estimators.base import Estimator
+from calibstat.estimators.base import Estimator, Evaluator, Headline
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.compare import (
     ENOUGH_ROWS,
+    both_rows,
     comparable,
     erring,
     expanded,
@@ -128,7 +129,9 @@ def compare_models(
     check_share("confidence_level", confidence_level, CONFIDENCE_LEVEL)
     estimator, _ = with_large_cells(estimator, models.values())
     seen = [estimator.lens(models[name]) for name in names]
-    values = [expanded(estimator, each, "compare_models") for each in seen]
+    evaluators = [Headline(estimator.core).prepare(each.predictions) for each in seen]
+    known = [*zip(seen, evaluators, strict=True)]
+    values = [expanded(estimator, *each, "compare_models") for each in known]
     pairs = list(combinations(range(len(names)), 2))
     repeats("n_resamples", n_resamples)
     generator, squared = as_generator(rng), values[0].squared
@@ -136,11 +139,11 @@ def compare_models(
     n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
     own, limits = np.zeros((2, len(seen)))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
-        laws = [own_null(estimator, each, n_resamples, generator) for each in seen]
+        laws = [own_null(estimator, *each, n_resamples, generator) for each in known]
         own = np.array([pvalue for pvalue, _ in laws])
         limits = np.array([float(law.quantile(1 - level)) for _, law in laws])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
-    errors, single = _each_pair(estimator, values, seen, pairs, n_resamples, generator)
+    errors, single = _each_pair(evaluators, values, seen, pairs, n_resamples, generator)
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(single, pairs, strict=True)])
@@ -175,7 +178,7 @@ def compare_models(
 
 
 def _each_pair(
-    estimator: Estimator,
+    evaluators: Sequence[Evaluator],
     values: Sequence[Expanded],
     seen: Sequence[Sample],
     pairs: list[tuple[int, int]],
@@ -183,13 +186,14 @@ def _each_pair(
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Return the standard error and the p-value (P,) of each difference by itself, as `comparison_test` does."""
-    squared = values[0].squared
-    models = [erring(estimator, *each) for each in zip(values, seen, strict=True)] if squared else []
     found = []
     for a, b in pairs:
         difference, size = values[a].value - values[b].value, max(values[a].size, values[b].size)
-        if models:
-            noise = Difference((models[a], models[b]), True).noise(n_resamples, rng)
+        if values[0].squared:
+            both, chosen = (values[a], values[b]), (evaluators[a], evaluators[b])
+            rows = both_rows(both, (seen[a], seen[b]), chosen, paired=True)
+            models = erring(both[0], rows[0], chosen[0]), erring(both[1], rows[1], chosen[1])
+            noise = Difference(models, True).noise(n_resamples, rng)
             found.append((root_mean_square(noise), pvalue_of_difference(difference, noise, size)))
         else:
             error, freedom = difference_error(values[a], values[b], paired=True)

@@ -3,7 +3,9 @@ r"""The noise of the difference of two errors, at chances near those seen at whi
 A standard error at the observed labels is too small just where few events, or none of the heavy rows, show their noise,
 and then the difference looks large. So labels are redrawn under the hypothesis (as Storer & Kim 1990 do for two
 shares): first chances are fitted to the labels, then they are moved until both models are equally wrong. Rows count by
-their weights, labels of heavy rows are drawn one by one, and so the noise has the lumps that it has.
+their weights, labels of heavy rows are drawn one by one, and so the noise has the lumps that it has. Of many rows of
+two outcomes, without weights, those that are alike share their chances, and their labels are drawn together
+(`AlikeRows`).
 """
 
 from __future__ import annotations
@@ -16,10 +18,13 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import brentq
 
-from calibstat.data.arrays import Array, Floats, Ints, effective_rows
+from calibstat.data.arrays import Array, Floats, Ints, effective_number, two_columns
 from calibstat.data.rounding import ROUNDING
+from calibstat.data.sample import Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
+from calibstat.draws.whole_cells import AlikeRows
+from calibstat.estimators.base import all_weights
 
 # The smallest chance that is fitted: chances of zero could not be moved.
 _SMALLEST = 1e-9
@@ -28,43 +33,79 @@ _FARTHEST = 64.0
 _DISTANCES = 8 * np.sinh(np.linspace(-4, 4, 81)) / np.sinh(4)
 
 Chances: TypeAlias = tuple[Floats, Floats]
+_Evaluate: TypeAlias = Callable[[Array], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a model, or groups of rows that are `alike`: n of either.
+
+    `announced` (n, K) are the predictions, `cells` (n,) those in which chances are fitted, `weights` (n,) those of each
+    row, `counts` (n,) how many rows each stands for, and `happened` (n, K) one in the column of the outcome. Groups
+    have means of these, and `spread` (n,) is the variance of their predictions; `model` is which of theirs this is.
+    """
+
+    announced: Floats
+    cells: Ints
+    weights: Floats
+    counts: Floats
+    happened: Floats
+    spread: Floats
+    alike: AlikeRows | None = None
+    model: int = 0
+
+    @classmethod
+    def of(cls, seen: Sample, cells: Ints, alike: AlikeRows | None = None, model: int = 0) -> Rows:
+        """Take the rows of a sample, which are in these cells, or its groups."""
+        if alike is not None:
+            ones, homes = np.ones(len(alike.rows)), alike.homes[model]
+            announced, happened = (two_columns(each) for each in (alike.mean[:, model], alike.events / alike.rows))
+            return cls(announced, homes, ones, alike.rows, happened, alike.covariance[:, model, model], alike, model)
+        predictions, ones = seen.predictions, np.ones(len(seen))
+        happened = np.eye(predictions.n_classes)[seen.outcomes]
+        return cls(predictions.chances, cells, all_weights(predictions, None), ones, happened, 0 * ones)
+
+    @property
+    def mass(self) -> Floats:
+        """(n,) the weight of the rows that each stands for."""
+        return self.weights * self.counts
+
+    @property
+    def share(self) -> Floats:
+        """(n,) the share of each in the total weight."""
+        return self.mass / self.mass.sum()
+
+    def drawn(self, chances: Floats, n_resamples: int, rng: np.random.Generator, evaluate: _Evaluate) -> Floats:
+        """Evaluate labels (R, n), or the sums that are drawn of groups, with chances (n, K): (R,)."""
+        if self.alike is None:
+            return replicate(evaluate, LabelLaw(chances).draw, n_resamples, len(chances), rng)
+        return replicate(evaluate, self.alike.draw(chances[:, 1]), n_resamples, self.alike.numbers, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class Erring:
     """One model, and its error as a function of labels or chances.
 
-    `announced` (n, K) are its predictions, `cells` (n,) those in which chances are fitted, `weights` (n,) those of the
-    rows and `outcomes` (n,) the labels. `error` takes labels (R, n) to values (R,), and `truth` chances (n, K) to their
-    expectation without the part that noise adds; the latter moves with the chance of row i at the rate of its share of
-    the weight times twice `residual(chances)` (n, K).
+    `error` takes labels (R, n), or the sums that are drawn of groups, to values (R,), and `truth` chances (n, K) to
+    their expectation without the part that noise adds; the latter moves with the chance of row i at the rate of its
+    share of the weight times twice `residual(chances)` (n, K).
     """
 
-    announced: Floats
-    cells: Ints
-    weights: Floats
-    outcomes: Ints
+    rows: Rows
     error: Callable[[Array], Floats]
     truth: Callable[[Floats], float]
     residual: Callable[[Floats], Floats]
 
-    @property
-    def share(self) -> Floats:
-        """(n,) the share of each row in the total weight."""
-        return self.weights / self.weights.sum()
-
-    @property
-    def happened(self) -> Floats:
-        """(n, K) one in the column of the outcome."""
-        return np.eye(self.announced.shape[1])[self.outcomes]
-
     def moves(self, chances: Floats) -> Floats:
-        """(n,) what rows add to the error on average, less the error: its noise is that of drawing rows."""
-        mean = self.residual(chances)
-        row = ((2 * (chances - self.announced) - mean) * mean).sum(axis=1)
+        """(n,) what rows add to the error on average, less the error: its noise is that of drawing rows.
+
+        For several rows it is the root of the sum of their squares.
+        """
+        mean, share = self.residual(chances), self.rows.share
+        row = ((2 * (chances - self.rows.announced) - mean) * mean).sum(axis=1)
         if mean.shape[1] == 2:  # both columns tell the same
             row = row / 2
-        return self.share * (row - self.share @ row)
+        return share / np.sqrt(self.rows.counts) * (row - share @ row)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,18 +120,26 @@ class Difference:
         first, second = self.models
         chances = self.chances(difference)
         gap = first.truth(chances[0]) - second.truth(chances[1])
-        rows = [each.moves(known) for each, known in zip(self.models, chances, strict=True)]
-        laws, n = [LabelLaw(known) for known in chances], [len(known) for known in chances]
+        variance = self._variance_of_rows(chances)
         if self.paired:
-            drawn = replicate(lambda y: first.error(y) - second.error(y), laws[0].draw, n_resamples, n[0], rng)
+            drawn = first.rows.drawn(chances[0], n_resamples, rng, lambda y: first.error(y) - second.error(y))
             # nearly equal models may differ by the rows alone, which chances cannot undo
-            fitted = first.moves(self._fitted) - second.moves(self._fitted)
-            variance = max(float(((rows[0] - rows[1]) ** 2).sum()), float((fitted**2).sum()))
+            variance = max(variance, self._variance_of_rows((self._fitted, self._fitted)))
         else:
-            drawn = replicate(first.error, laws[0].draw, n_resamples, n[0], rng)
-            drawn = drawn - replicate(second.error, laws[1].draw, n_resamples, n[1], rng)
-            variance = float(sum((each**2).sum() for each in rows))
+            drawn = first.rows.drawn(chances[0], n_resamples, rng, first.error)
+            drawn = drawn - second.rows.drawn(chances[1], n_resamples, rng, second.error)
         return drawn - gap + np.sqrt(variance) * rng.standard_normal(n_resamples)
+
+    def _variance_of_rows(self, chances: Chances) -> float:
+        """Return the variance that drawing rows adds; in a group of rows, residuals vary as the predictions do."""
+        pairs = [*zip(self.models, chances, strict=True)]
+        rows = [each.moves(known) for each, known in pairs]
+        pulls = [each.residual(known)[:, -1:] for each, known in pairs]
+        if self.paired:
+            rows, pulls = [rows[0] - rows[1]], [np.hstack([pulls[0], -pulls[1]])]
+        groups = [each.rows.alike for each in self.models[: len(pulls)]]
+        inside = [4 * each.variance_of_mean(pull) for each, pull in zip(groups, pulls, strict=True) if each is not None]
+        return sum(float((each**2).sum()) for each in rows) + sum(inside)
 
     def chances(self, difference: float = 0.0) -> Chances:
         """Return chances (n, K) for the rows of each model, near those seen, at which errors differ by this much."""
@@ -101,28 +150,33 @@ class Difference:
 
     @cached_property
     def _fitted(self) -> Floats:
-        return _seen(self.models)
+        return _seen([each.rows for each in self.models])
 
     @cached_property
     def _paths(self) -> tuple[_Path, _Path]:
         return _Path.of(self.models[0]), _Path.of(self.models[1])
 
 
-def _seen(models: Sequence[Erring]) -> Floats:
+def _seen(models: Sequence[Rows]) -> Floats:
     """Fit chances (n, K) to labels: the mean of the predictions, moved towards the shares of all rows and of cells.
 
     Shares of cells count only as far as they deviate by more than noise does, and of the same rows also that of all:
     the deviations that are left out are mostly noise, which would look like error.
     """
-    weights, happened, n = models[0].weights, models[0].happened, len(models[0].weights)
+    happened, n = models[0].happened, len(models[0].weights)
+    weights = models[0].mass
+    squares = weights * models[0].weights
     start = np.clip(np.mean([each.announced for each in models], axis=0), _SMALLEST, None)
     start = start / start.sum(axis=1, keepdims=True)
     whole = np.zeros(n, dtype=np.intp)
     share = (
-        _shrunken(whole, weights, start, happened) if len(models) > 1 else (weights @ happened / weights.sum())[None]
+        _shrunken(whole, weights, squares, start, happened)
+        if len(models) > 1
+        else (weights @ happened / weights.sum())[None]
     )
     start = _raked(start, weights, [(whole, share)])
-    return _raked(start, weights, [(each.cells, _shrunken(each.cells, weights, start, happened)) for each in models])
+    targets = [(each.cells, _shrunken(each.cells, weights, squares, start, happened)) for each in models]
+    return _raked(start, weights, targets)
 
 
 def means_of_cells(cells: Ints, weights: Floats, columns: Floats) -> Floats:
@@ -132,14 +186,14 @@ def means_of_cells(cells: Ints, weights: Floats, columns: Floats) -> Floats:
     return sums / np.where(mass > 0, mass, 1.0)[:, None]
 
 
-def _shrunken(cells: Ints, weights: Floats, chances: Floats, happened: Floats) -> Floats:
+def _shrunken(cells: Ints, weights: Floats, squares: Floats, chances: Floats, happened: Floats) -> Floats:
     """Return shares of outcomes (L, K), shrunk towards chances: wholly where they deviate as noise does.
 
     Noise may exceed its mean by two of its standard deviations (of a sum of L (K - 1) squares).
     """
     now, seen = (means_of_cells(cells, weights, each) for each in (chances, happened))
     mass = np.bincount(cells, weights)
-    variance = np.bincount(cells, weights**2 * (chances * (1 - chances)).sum(axis=1))
+    variance = np.bincount(cells, squares * (chances * (1 - chances)).sum(axis=1))
     noise = float((variance / np.where(mass > 0, mass, 1.0)).sum())
     found = float(mass @ ((seen - now) ** 2).sum(axis=1))
     free = np.count_nonzero(mass) * (chances.shape[1] - 1)
@@ -228,17 +282,19 @@ class _Path:
 
     @classmethod
     def of(cls, model: Erring) -> _Path:
-        seen = _seen([model])
-        logs = _logs(model.announced)
+        seen = _seen([model.rows])
+        logs, share = _logs(model.rows.announced), model.rows.share
         direction = _logs(seen) - logs
-        length = float(np.sqrt(model.share @ (direction**2).sum(axis=1)))
+        length = float(np.sqrt(share @ (direction**2).sum(axis=1)))
         if length <= ROUNDING:  # seen is what was announced: towards equal chances
-            direction, length = -logs, float(np.sqrt(model.share @ (logs**2).sum(axis=1))) or 1.0
+            direction, length = -logs, float(np.sqrt(share @ (logs**2).sum(axis=1))) or 1.0
         direction = direction / length
         known = [_tilted(logs, step * direction) for step in _DISTANCES]
-        lacking = [float(model.share @ (seen * (_logs(seen) - _logs(each))).sum(axis=1)) for each in known]
+        lacking = [float(share @ (seen * (_logs(seen) - _logs(each))).sum(axis=1)) for each in known]
         errors = np.array([model.truth(each) for each in known])
-        return cls(model, logs, direction, errors, effective_rows(model.weights) * np.array(lacking))
+        mass = model.rows.mass
+        effective = float(effective_number(mass.sum(), mass @ model.rows.weights))
+        return cls(model, logs, direction, errors, effective * np.array(lacking))
 
     def at(self, place: float) -> Floats:
         """Return the chances between two distances."""

@@ -65,7 +65,7 @@ def test_comparisons_merge_small_cells_of_tied_predictions(binning):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", cs.SmallCellsWarning)
         with pytest.raises(ValueError, match="too few for its variance"):  # the negative control: cells as they are
-            expanded(estimator, first)
+            expanded(estimator, first, estimator.prepare(first.predictions))
         two = cs.comparison_test(first, second, estimator, n_resamples=199, rng=0)
         three = cs.compare_models({"a": first, "b": second, "c": first}, estimator, n_resamples=199, rng=0)
     assert three.pairs[0].pvalue == two.pvalue < 0.05

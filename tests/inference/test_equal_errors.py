@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, ks_2samp
 
 import calibstat as cs
-from calibstat.inference.compare import comparison_test, erring, pvalue_of_difference
+from calibstat.draws import whole_cells as bin_level
+from calibstat.estimators.base import Headline
+from calibstat.inference.compare import both_rows, comparison_test, erring, pvalue_of_difference
 from calibstat.inference.differences import Expanded
-from calibstat.inference.equal_errors import Difference
+from calibstat.inference.equal_errors import Difference, Rows
 
 L2 = cs.DebiasedL2(cs.EqualMass(3))
 
@@ -24,16 +26,22 @@ def models(n=60, n_classes=2, seed=0, weighted=False, sizes=None):
             y, w = rng.integers(0, n_classes, sizes[k]), rng.gamma(4, 1, sizes[k]) if weighted else None
         p = rng.dirichlet(np.arange(1, n_classes + 1) + 2 * k, len(y))
         sample = cs.Sample(y, p, labels=range(n_classes), sample_weight=w)
-        found.append(erring(estimator, Expanded.of(estimator, sample), sample))
+        found.append(alone(estimator, sample))
     return tuple(found)
+
+
+def alone(estimator, sample):
+    """A model, row by row."""
+    value = Expanded.of(estimator, sample)
+    return erring(value, Rows.of(sample, value.index), Headline(estimator).prepare(sample.predictions))
 
 
 def truth_by_loops(model, chances):
     """The mean over cells of products of mean residuals of two different rows."""
-    w, total = model.weights, 0.0
-    residual = (chances - model.announced)[:, 1:] if chances.shape[1] == 2 else chances - model.announced
-    for cell in np.unique(model.cells):
-        rows = np.flatnonzero(model.cells == cell)
+    w, total = model.rows.weights, 0.0
+    residual = (chances - model.rows.announced)[:, 1:] if chances.shape[1] == 2 else chances - model.rows.announced
+    for cell in np.unique(model.rows.cells):
+        rows = np.flatnonzero(model.rows.cells == cell)
         products = [w[i] * w[j] * (residual[i] @ residual[j]) for i in rows for j in rows if i != j]
         masses = [w[i] * w[j] for i in rows for j in rows if i != j]
         total += w[rows].sum() / w.sum() * sum(products) / sum(masses)
@@ -59,9 +67,11 @@ def test_noise_is_that_of_drawn_labels_and_rows(weighted):
     """Variance over 4000 draws against labels drawn and evaluated one by one, by the estimator itself."""
     both = models(60, 2, 1, weighted)
     law = Difference(both, True)
-    known, w = law.chances()[0], both[0].weights
+    known, w = law.chances()[0], both[0].rows.weights
     rng, drawn = np.random.default_rng(0), []
-    samples = [cs.Sample(m.outcomes, m.announced, labels=[0, 1], sample_weight=w) for m in both]
+    samples = [
+        cs.Sample(m.rows.happened[:, 1].astype(int), m.rows.announced, labels=[0, 1], sample_weight=w) for m in both
+    ]
     for _ in range(1000):
         y = (rng.random(60) < known[:, 1]).astype(int)
         errors = [L2(cs.Sample(y, s.y_prob, labels=[0, 1], sample_weight=w)) for s in samples]
@@ -71,9 +81,9 @@ def test_noise_is_that_of_drawn_labels_and_rows(weighted):
     for i in range(60):
         each = 0.0
         for model, sign in zip(both, (1, -1), strict=True):
-            near = model.cells == model.cells[i]
-            mean = np.average((known - model.announced)[near, 1], weights=w[near])
-            each += sign * (2 * mean * (known - model.announced)[i, 1] - mean**2)
+            near = model.rows.cells == model.rows.cells[i]
+            mean = np.average((known - model.rows.announced)[near, 1], weights=w[near])
+            each += sign * (2 * mean * (known - model.rows.announced)[i, 1] - mean**2)
         move.append(each)
     share = w / w.sum()
     rows = float((share**2 * (np.array(move) - share @ np.array(move)) ** 2).sum())
@@ -86,7 +96,7 @@ def test_few_events_are_drawn_midway():
     """No event in 300 rows that were announced with 0.2 and 1.8 %: the errors are equal at the chance of 1 %."""
     made = [cs.Sample(np.zeros(300), np.full(300, p), labels=[0, 1]) for p in (0.002, 0.018)]
     one = cs.DebiasedL2(cs.EqualMass(1))
-    both = tuple(erring(one, Expanded.of(one, each), each) for each in made)
+    both = tuple(alone(one, each) for each in made)
     np.testing.assert_allclose(Difference(both, True).chances()[0][:, 1], 0.01, rtol=1e-4)
     found = comparison_test(*made, one, n_resamples=999, rng=0)
     assert found.difference_pvalue == pytest.approx(binom.cdf(0, 300, 0.01) + binom.sf(5, 300, 0.01), abs=0.03)
@@ -126,3 +136,48 @@ def test_the_interval_of_different_rows_leaves_zero_out_only_where_it_is_rejecte
         low, high = found.confidence_interval
         assert low <= found.difference <= high
         assert low <= 0 <= high or found.difference_pvalue <= 0.05
+
+
+def noise(pair, paired, monkeypatch, few_rows, n_resamples, rng):
+    """The noise of the difference at equal errors, by groups of rows that are alike or by rows."""
+    monkeypatch.setattr(bin_level, "FEW_ROWS", few_rows)
+    estimator = cs.DebiasedL2(cs.EqualMass(6))
+    evaluators = [Headline(estimator).prepare(each.predictions) for each in pair]
+    values = tuple(Expanded.of(estimator, each) for each in pair)
+    rows = both_rows(values, pair, evaluators, paired)
+    law = Difference(tuple(erring(*each) for each in zip(values, rows, evaluators, strict=True)), paired)
+    return law, law.noise(n_resamples, np.random.default_rng(rng))
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_rows_that_are_alike_have_the_noise_of_rows(paired, monkeypatch):
+    rng = np.random.default_rng(4)
+    p = rng.beta(0.7, 0.7, 3000)
+    y = (rng.random(3000) < p).astype(int)
+    first, second = cs.Sample(y, np.clip(p + 0.1, 0, 1)), cs.Sample(y, np.clip(p**1.3 + 0.1, 0, 1))
+    pair = (first, second if paired else second.take(np.arange(2000)))
+    grouped, whole = noise(pair, paired, monkeypatch, 0, 8000, 1)
+    single, rows = noise(pair, paired, monkeypatch, 10**9, 1500, 2)
+    assert len(grouped.models[0].rows.counts) < 150 < len(single.models[0].rows.counts)
+    assert ks_2samp(whole, rows).pvalue > 1e-3
+    assert ks_2samp(whole * 1.3, rows).pvalue < 1e-3  # the negative control
+    for one, other in zip(grouped.models, single.models, strict=True):
+        announced = other.rows.announced
+        start = one.truth(one.rows.happened * 0 + 0.5), other.truth(announced * 0 + 0.5)
+        assert start[0] == pytest.approx(start[1], rel=1e-9)
+
+
+def test_what_varies_in_groups_adds_to_the_noise_of_rows(monkeypatch):
+    """Nearly equal models that are off differ by the rows alone."""
+    rng = np.random.default_rng(5)
+    p = rng.random(4000)
+    y = (rng.random(4000) < p).astype(int)
+    pair = tuple(
+        cs.Sample(y, np.clip(0.05 + 0.9 * p + 0.2 * (k * 0.02 * (rng.random(4000) - 0.5) + 0.2), 0, 1)) for k in (0, 1)
+    )
+    grouped, _ = noise(pair, True, monkeypatch, 0, 100, 1)
+    single, _ = noise(pair, True, monkeypatch, 10**9, 100, 1)
+    found, rows = (law._variance_of_rows(law.chances()) for law in (grouped, single))
+    assert found == pytest.approx(rows, rel=0.02)
+    moves = [each.moves(known) for each, known in zip(grouped.models, grouped.chances(), strict=True)]
+    assert float(((moves[0] - moves[1]) ** 2).sum()) < 0.9 * rows  # the negative control: groups alone
