@@ -148,6 +148,7 @@ def _interrupts_held() -> Iterator[None]:
 _SECONDS = 0.5
 _ROWS_OF_THE_TRIAL = 2000
 _SHORTEST = 0.25
+_LONGEST = 2.0
 _QUICK = 0.005
 _BUNDLES = 32
 
@@ -196,10 +197,14 @@ def _seconds(study: Study, n: int) -> float:
 
 
 def repeats_in_a_block(study: Study, pace: Pace) -> int:
-    """Return the number of repeats of the largest samples that take about half a second, in whole groups."""
+    """Return the number of repeats of the largest samples that take about half a second.
+
+    They are whole groups, since part of a group is evaluated at the cost of a whole one, unless a group takes seconds.
+    """
     total = sum(map(pace, study.n)) * len(study.models) * study.n_repeats
-    found = round(_goal(total) / pace(max(study.n)))
-    return int(np.clip(found - found % LANES if found > LANES else found, 1, study.n_repeats))
+    found, longest = round(_goal(total) / pace(max(study.n))), _LONGEST / pace(max(study.n))
+    groups = max(1, found // LANES) * LANES
+    return int(np.clip(groups if groups <= max(found, longest) else found, 1, study.n_repeats))
 
 
 def _goal(total: float) -> float:
