@@ -1,0 +1,175 @@
+"""Every public function, called as a user calls it from raw arrays, with its goals.
+
+Goals count what a reader can picture. At a thousand rows it is a loop of 999 redraws as one would write it; at a
+hundred thousand a stable argsort, which a thirtieth of that loop takes. They come from what the verb has to do: one
+law, several laws, fits, or studies of simulated data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import isfunction
+from typing import Any
+
+import numpy as np
+
+import calibstat as cs
+from benchmarks.worlds import binary_arrays
+from calibstat import calibrators as cal
+from calibstat import generators as gen
+
+
+@dataclass
+class Raw:
+    """Arrays of n rows, as a user has them; what a verb takes that is not an array is made beforehand."""
+
+    n: int
+
+    @cached_property
+    def arrays(self):
+        return binary_arrays(self.n)
+
+    @cached_property
+    def second(self):
+        """Predictions of another model."""
+        return np.clip(self.arrays[1] + np.random.default_rng(0).normal(0, 0.05, self.n), 0, 1)
+
+    @cached_property
+    def variables(self):
+        """14 groups in two variables, and a number."""
+        rng = np.random.default_rng(1)
+        names = {name: rng.choice(list(letters), self.n) for name, letters in (("site", "abcdefghij"), ("sex", "fmxu"))}
+        return names | {"age": rng.uniform(20, 80, self.n)}
+
+    @cached_property
+    def tree(self):
+        from sklearn.tree import DecisionTreeClassifier
+
+        return DecisionTreeClassifier(max_depth=3).fit(self.arrays[1][:, None], self.arrays[0])
+
+    @cached_property
+    def swept(self):
+        return small_sweep().run(progress=False)
+
+    @cached_property
+    def draws(self):
+        return np.random.default_rng(2).standard_normal((999, max(2, self.n // 1000)))
+
+    @cached_property
+    def pvalues(self):
+        return np.random.default_rng(3).random(self.n)
+
+    @cached_property
+    def world(self):
+        """A world of finitely many predictions, for verbs whose cost does not depend on n."""
+        at = np.linspace(0.05, 0.95, 10)
+        return gen.FinitePredictions(at, at**1.2)
+
+    def sample(self):
+        return cs.Sample(*self.arrays)
+
+    def other(self):
+        return cs.Sample(self.arrays[0], self.second)
+
+    def grouped(self):
+        return cs.Sample(*self.arrays, variables=self.variables)
+
+
+def small_sweep():
+    estimators = {"ECE": lambda n_bins: cs.ECE(cs.EqualMass(n_bins))}
+    return cs.Sweep(gen.BetaPredictions(1, 1), n=[100, 1000], n_bins=[5, 15], estimators=estimators, rng=0)
+
+
+def off(amount):
+    """A family of worlds for planning."""
+    return gen.BetaPredictions(1, 1, gen.LogitShift(amount))
+
+
+def compared(raw):
+    return cs.compare_calibrators({"platt": cal.Platt(), "isotonic": cal.Isotonic()}, *raw.arrays, rng=0)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A call, and how many loops of redraws (10^3 rows) and argsorts (10^5 rows) it may take."""
+
+    call: Callable[[Raw], Any]
+    loops: float
+    argsorts: float
+
+
+def one(call):
+    """One statistic and its law."""
+    return Verb(call, 1, 5)
+
+
+def several(call):
+    """Several statistics, groups or models at once."""
+    return Verb(call, 5, 35)
+
+
+def learned(call):
+    """What fits trees, forests, or calibrators in folds."""
+    return Verb(call, 20, 100)
+
+
+def arithmetic(call):
+    """What only computes."""
+    return Verb(call, 0.5, 3)
+
+
+ECE, L2 = cs.ECE(), cs.DebiasedL2()
+SHORT = {"n_runs": 100, "n_resamples": 199}
+VERBS = {
+    "Sample": arithmetic(lambda raw: raw.sample()),
+    "calibration_test": one(lambda raw: cs.calibration_test(raw.sample(), ECE, rng=0)),
+    "estimate": one(lambda raw: cs.estimate(raw.sample(), ECE, rng=0)),
+    "equivalence_test": one(lambda raw: cs.equivalence_test(raw.sample(), ECE, 0.05, rng=0)),
+    "comparison_test": one(lambda raw: cs.comparison_test(raw.sample(), raw.other(), L2, rng=0)),
+    "calibration_band": one(lambda raw: cs.calibration_band(raw.sample())),
+    "multiple_test": several(lambda raw: cs.multiple_test(raw.sample(), cs.Family({"e": ECE, "l2": L2}), rng=0)),
+    "omnibus_test": several(lambda raw: cs.omnibus_test(raw.sample(), rng=0)),
+    "compare_models": several(lambda raw: cs.compare_models({"a": raw.sample(), "b": raw.other()}, ECE, rng=0)),
+    "subgroup_audit": several(lambda raw: cs.subgroup_audit(raw.grouped(), ["site", "sex"], rng=0)),
+    "scan_variables": several(lambda raw: cs.scan_variables(raw.grouped(), rng=0)),
+    "equal_curves_test": several(lambda raw: cs.equal_curves_test(raw.grouped(), "sex", rng=0)),
+    "trajectory": several(lambda raw: cs.trajectory({1: raw.sample(), 2: raw.other()}, {"ECE": ECE}, rng=0)),
+    "desiderata": several(lambda raw: cs.desiderata(raw.sample(), rng=0)),
+    "Monitor.update": several(lambda raw: cs.Monitor().update(raw.arrays[1], raw.arrays[0])),
+    "learner_audit": learned(lambda raw: cs.learner_audit(raw.grouped(), rng=0)),
+    "grow_leaf_table": learned(lambda raw: cs.grow_leaf_table(raw.grouped(), rng=0)),
+    "leaf_table": learned(lambda raw: cs.leaf_table(raw.tree, raw.sample(), variables=[...])),
+    "simplify": learned(lambda raw: cs.simplify(raw.sample(), 5, rng=0)),
+    "compare_calibrators": learned(compared),
+    "variable_based_protocol": learned(
+        lambda raw: cs.variable_based_protocol(raw.arrays[0], raw.arrays[1], raw.variables["age"], rng=0)
+    ),
+    "required_n": learned(lambda raw: cs.required_n(off(1.0), ECE, rng=0, **SHORT)),
+    "minimum_detectable": learned(
+        lambda raw: cs.minimum_detectable(off, 1000, ECE, bounds=(0.05, 2.0), rng=0, **SHORT)
+    ),
+    "Sweep.run": learned(lambda raw: small_sweep().run(progress=False)),
+    "summarise": several(lambda raw: cs.summarise(raw.swept)),
+    "side_by_side": learned(lambda raw: cs.side_by_side([cs.ReliabilityDisplay.compute(raw.sample())]).clear()),
+    "average_labels": arithmetic(lambda raw: cs.average_labels(raw.world)),
+    "merge_cells": arithmetic(lambda raw: cs.merge_cells(raw.world, [0.05, 0.15])),
+    "properties": several(lambda raw: cs.properties(raw.world)),
+    "holm": arithmetic(lambda raw: cs.holm(raw.pvalues)),
+    "benjamini_hochberg": arithmetic(lambda raw: cs.benjamini_hochberg(raw.pvalues)),
+    "benjamini_yekutieli": arithmetic(lambda raw: cs.benjamini_yekutieli(raw.pvalues)),
+    "single_step": arithmetic(lambda raw: cs.single_step(raw.draws[0], raw.draws)),
+    "step_down": arithmetic(lambda raw: cs.step_down(raw.draws[0], raw.draws)),
+    "kuiper_sf": arithmetic(lambda raw: cs.kuiper_sf(1 + raw.pvalues)),
+    "kolmogorov_smirnov_sf": arithmetic(lambda raw: cs.kolmogorov_smirnov_sf(1 + raw.pvalues)),
+    "cramer_von_mises_sf": arithmetic(lambda raw: cs.cramer_von_mises_sf(1.2)),
+    "anderson_darling_sf": arithmetic(lambda raw: cs.anderson_darling_sf(1.2)),
+}
+# These only set or convert something.
+WITHOUT_WORK = {"accelerate", "as_generator"}
+
+
+def public_functions():
+    """Every public function; constructors, such as ACE, begin with a capital."""
+    return {name for name in cs.__all__ if name[0].islower() and isfunction(getattr(cs, name))}
