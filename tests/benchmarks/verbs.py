@@ -121,7 +121,7 @@ def arithmetic(call):
 
 
 ECE, L2 = cs.ECE(), cs.DebiasedL2()
-SHORT = {"n_runs": 100, "n_resamples": 199}
+SHORT = {"rng": 0, "n_runs": 100, "n_resamples": 199}
 VERBS = {
     "Sample": arithmetic(lambda raw: raw.sample()),
     "calibration_test": one(lambda raw: cs.calibration_test(raw.sample(), ECE, rng=0)),
@@ -146,9 +146,9 @@ VERBS = {
     "variable_based_protocol": learned(
         lambda raw: cs.variable_based_protocol(raw.arrays[0], raw.arrays[1], raw.variables["age"], rng=0)
     ),
-    "required_n": learned(lambda raw: cs.required_n(off(1.0), ECE, rng=0, **SHORT)),
+    "required_n": learned(lambda raw: cs.required_n(off(1.0), ECE, **SHORT)),
     "minimum_detectable": learned(
-        lambda raw: cs.minimum_detectable(off, 1000, ECE, bounds=(0.05, 2.0), rng=0, **SHORT)
+        lambda raw: cs.minimum_detectable(off, 1000, ECE, bounds=(0.05, 2.0), **SHORT)
     ),
     "Sweep.run": learned(lambda raw: small_sweep().run(progress=False)),
     "summarise": several(lambda raw: cs.summarise(raw.swept)),
