@@ -54,6 +54,10 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
+        return self.load(name)
+
+    def load(self, name: str) -> Any:
+        """Import the module, and keep what it calls `name`."""
         found = getattr(import_module(self._name), name)
         setattr(self, name, found)
         return found

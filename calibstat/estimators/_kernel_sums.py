@@ -19,7 +19,7 @@ from calibstat._progress import track
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.rounding import above_rounding
 from calibstat.estimators.base import NUMBERS_IN_A_BATCH, NUMBERS_IN_A_SMALL_BATCH
-from calibstat.estimators.kernels import Kernel
+from calibstat.estimators.kernels import Kernel, scipy_gains
 
 # Within a segment exponents stay below this: exp(300) squared times any realistic sum is below the largest float.
 _LONGEST_SEGMENT = 300.0
@@ -191,6 +191,7 @@ class PanelSums(PairSums):
     def _made(self) -> Iterator[tuple[slice, slice, list[Floats]]]:
         """Yield kernel values of rows of `first` and of `second`, zero unless the first comes before the second."""
         n = len(self.features)
+        scipy_gains(n * self.features.size / 2)  # in all tiles together
         starts = range(0, n, _TILE)
         for start in track(starts, len(starts)):
             first = slice(start, min(start + _TILE, n))

@@ -13,7 +13,6 @@ from benchmarks.acceleration import compiled, in_numpy
 from benchmarks.worlds import arrays, binary
 
 pytest.importorskip("numba")
-pytestmark = pytest.mark.usefixtures("numpy_at_the_end")
 
 N, N_BINS = 1_000_000, 15
 
@@ -23,19 +22,17 @@ def sample():
     return binary(N)
 
 
-def test_equal_width_against_relplot(sample, ratios, benchmark):
+def test_equal_width_against_relplot(sample, ratios):
     relplot = pytest.importorskip("relplot.metrics")
     y, p = arrays(sample)
     ours = compiled(lambda: cs.ECE(cs.EqualWidth(N_BINS))(sample))
-    benchmark.pedantic(ours, rounds=5)
     name = "ECE(EqualWidth(15)) compiled, n = 1e6; relplot"
     ratios.faster(name, ours, lambda: relplot.binnedECE(p, y, nbins=N_BINS), 3, rounds=15)
 
 
-def test_equal_mass_against_scikit_learn(sample, ratios, benchmark):
+def test_equal_mass_against_scikit_learn(sample, ratios):
     y, p = arrays(sample)
     ours = compiled(lambda: cs.ECE(cs.EqualMass(N_BINS))(sample))
-    benchmark.pedantic(ours, rounds=5)
     name = "ECE(EqualMass(15)) compiled, n = 1e6; calibration_curve of scikit-learn"
     ratios.faster(name, ours, lambda: calibration_curve(y, p, n_bins=N_BINS, strategy="quantile"), 25, rounds=15)
 
@@ -49,7 +46,6 @@ def test_equal_mass_against_scikit_learn(sample, ratios, benchmark):
     ],
     ids=repr,
 )
-def test_estimates_against_numpy(estimator, goal, sample, ratios, benchmark):
+def test_estimates_against_numpy(estimator, goal, sample, ratios):
     ours = compiled(lambda: estimator(sample))
-    benchmark.pedantic(ours, rounds=3)
     ratios.faster(f"{estimator!r} compiled, n = 1e6; numpy", ours, in_numpy(lambda: estimator(sample)), goal, rounds=9)

@@ -20,9 +20,9 @@ def million():
     return cs.Sample(rng.random(len(p)) < p, p)
 
 
-def test_curve_and_band_against_statsmodels(million, ratios, benchmark):
+def test_curve_and_band_against_statsmodels(million, ratios):
     y, p = million.outcomes.astype(float), million.predictions.event
-    curve = benchmark.pedantic(lambda: ESTIMATOR(million), rounds=3, warmup_rounds=1)
+    curve = ESTIMATOR(million)
     assert (curve.low < curve.high).all()
     ratios.faster(
         "LOESS with a band, n = 1e6; lowess(delta=0.01) of statsmodels, no band",
@@ -56,10 +56,9 @@ def test_what_is_timed_is_within_two_percent_of_a_standard_error(million):
     assert np.abs(coarse.outcome[some] - exact[:, 0]).max() > 0.02 * curve.standard_error.min()
 
 
-def test_null_band_against_the_fit(million, ratios, benchmark):
+def test_null_band_against_the_fit(million, ratios):
     """From exact variances, so that nothing is drawn."""
     null = replace(ESTIMATOR, band="null")
-    benchmark.pedantic(lambda: null(million), rounds=3, warmup_rounds=1)
     ratios.at_most(
-        "LOESS with a null band, n = 1e6; LOESS with a band", lambda: null(million), lambda: ESTIMATOR(million), 6, 9
+        "LOESS with a null band, n = 1e6; LOESS with a band", lambda: null(million), lambda: ESTIMATOR(million), 1.5, 9
     )

@@ -39,14 +39,13 @@ def study(repeats=REPEATS, sizes=SIZES, draws="rows", model=MODEL):
     return Sweep(model, n=sizes, n_bins=BINS, estimators=ESTIMATORS, n_repeats=repeats, rng=0, draws=draws)
 
 
-def errors(cell, p, y, n_bins):
-    """ECE and the debiased squared error of given cells."""
-    counts, events = np.bincount(cell, minlength=n_bins), np.bincount(cell, y, n_bins)
-    sums = events - np.bincount(cell, p, n_bins)
-    several = counts > 1
-    size, mean = counts[several], events[several] / counts[several]
-    debiased = (size * ((sums[several] / size) ** 2 - mean * (1 - mean) / (size - 1))).sum() / len(p)
-    return np.abs(sums).sum() / len(p), debiased
+def errors(borders, predicted, happened):
+    """ECE and the debiased squared error of cells between borders, from sums over the rows below each rank."""
+    size, events = np.diff(borders), np.diff(happened[borders])
+    sums = events - np.diff(predicted[borders])
+    several = size > 1
+    size, mean, gap = size[several], events[several] / size[several], sums[several]
+    return np.abs(sums).sum() / borders[-1], (gap**2 / size - size * mean * (1 - mean) / (size - 1)).sum() / borders[-1]
 
 
 def mixture(n, rng):
@@ -65,15 +64,16 @@ WORLDS = {"normal": (MODEL, mixture), "beta": (BetaPredictions(0.7, 0.7), beta)}
 
 
 def loop(draw, repeats):
-    """Plain numpy: a sample for each cell of the study and repeat; cells of equal mass by a sort."""
+    """Plain numpy: a sample for each n and repeat, sorted once, serves all numbers of bins."""
     for n in SIZES:
-        for n_bins in BINS:
-            for seed in range(repeats):
-                p, y = draw(n, np.random.default_rng(seed))
-                errors(np.minimum((p * n_bins).astype(np.intp), n_bins - 1), p, y, n_bins)
-                cell = np.empty(n, dtype=np.intp)
-                cell[np.argsort(p)] = np.arange(n) * n_bins // n
-                errors(cell, p, y, n_bins)
+        for seed in range(repeats):
+            p, y = draw(n, np.random.default_rng(seed))
+            order = np.argsort(p)
+            p, y = p[order], y[order]
+            predicted, happened = (np.concatenate([[0], np.cumsum(each)]) for each in (p, y))
+            for n_bins in BINS:
+                for inner in (np.searchsorted(p, np.arange(1, n_bins) / n_bins), np.arange(1, n_bins) * n // n_bins):
+                    errors(np.concatenate([[0], inner, [n]]), predicted, happened)
 
 
 def serial(sweep):
@@ -92,30 +92,31 @@ def seconds(function, *arguments, clock=time.process_time):
 def looped():
     """Processor seconds of the plain loop in each world, scaled to all repeats."""
     share = REPEATS / REPEATS_OF_THE_LOOP
-    return {name: share * seconds(loop, draw, REPEATS_OF_THE_LOOP) for name, (_, draw) in WORLDS.items()}
+    return {
+        name: share * min(seconds(loop, draw, REPEATS_OF_THE_LOOP) for _ in range(3))
+        for name, (_, draw) in WORLDS.items()
+    }
 
 
 @pytest.mark.parametrize("world", WORLDS)
-@pytest.mark.parametrize(("draws", "goal"), [("rows", 5), ("sorted", 8), ("cells", 30)])
-def test_a_sweep_against_a_plain_loop(ratios, benchmark, looped, draws, goal, world):
-    """On one thread; with the making of the sweep, of its tables and of the truths. The median of three."""
-    benchmark.pedantic(lambda: None, rounds=1)
+@pytest.mark.parametrize(("draws", "goal"), [("rows", 2), ("sorted", 6), ("cells", 20)])
+def test_a_sweep_against_a_plain_loop(ratios, looped, draws, goal, world):
+    """On one thread; with the making of the sweep, of its tables and of the truths. The least of three."""
     model = WORLDS[world][0]
     study(2, [100], draws, model).run(progress=False)
     with dask.config.set(num_workers=1):
-        swept = np.median([seconds(lambda: study(draws=draws, model=model).run(progress=False)) for _ in range(3)])
-    name = f"sweep ({draws}), {world} predictions, 8 n x 8 bins x 4 estimators x 200, plain numpy loop"
+        swept = min([seconds(lambda: study(draws=draws, model=model).run(progress=False)) for _ in range(3)])
+    name = f"sweep ({draws}), {world} predictions, 8 n x 8 bins x 4 estimators x 200; sorted numpy loop"
     ratios.record(name, swept, looped[world], goal, "s", at_least=True)
 
 
-def test_sums_over_cells_cost_the_same_whatever_n_is(ratios, benchmark):
-    benchmark.pedantic(lambda: None, rounds=1)
+def test_sums_over_cells_cost_the_same_whatever_n_is(ratios):
     small, large = study(sizes=[1000], draws="cells"), study(sizes=[10_000_000], draws="cells")
     ran, plain = interleaved([lambda: serial(large), lambda: serial(small)], rounds=3)
     ratios.record("sums over cells, n = 10 000 000 and n = 1000", ran, plain, 1.5, "s")
 
 
-def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path):
+def test_overhead_of_scheduling_against_a_serial_run(ratios, tmp_path):
     """Blocks of the default size, computed by Dask on one thread and written into a store; the same blocks alone.
 
     One thread: what several lose to each other is not the cost of scheduling.
@@ -125,7 +126,6 @@ def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path
     block = repeats_in_a_block(grid, pace)
     units = all_units(grid, block)
     tasks = bundles(grid, units, block, pace)
-    benchmark.pedantic(lambda: None, rounds=1)
     with dask.config.set(num_workers=1), in_zarr(grid, tmp_path / "study.zarr", lambda: block) as store:
         ran, plain = interleaved(
             [
@@ -137,9 +137,8 @@ def test_overhead_of_scheduling_against_a_serial_run(ratios, benchmark, tmp_path
     ratios.record("sweep on threads into a store, the same blocks without Dask", ran, plain, 1.10, "s")
 
 
-def test_memory_is_bounded_by_blocks(ratios, benchmark, tmp_path):
+def test_memory_is_bounded_by_blocks(ratios, tmp_path):
     """Ten times as many repeats (72 MB more of results) must not need half of that more memory."""
-    benchmark.pedantic(lambda: None, rounds=1)
     small, large = (int(fresh_process(code_of_a_long_study(tmp_path, repeats))) / 1024 for repeats in (2000, 20_000))
     ratios.record("memory of 80 MB of results in a store over 8 MB", large - small, 72, 0.5, "MB")
 
@@ -180,26 +179,24 @@ def need_two_free_cores():
         pytest.skip(f"two cores are not free: sorting gains {gain:.2f} from two threads")
 
 
-def test_threads_on_two_cores(ratios, benchmark):
+def test_threads_on_two_cores(ratios):
     """Taken in turns, three times, the least of each."""
     need_two_free_cores()
     sweep = lasting(5)
-    benchmark.pedantic(lambda: None, rounds=1)
     plain, ran = [], []
     for _ in range(3):
         plain.append(seconds(serial, sweep, clock=time.perf_counter))
         with dask.config.set(num_workers=2):
             ran.append(seconds(lambda: sweep.run(progress=False), clock=time.perf_counter))
-    ratios.record("sweep of large samples on threads, one core", min(ran), min(plain), 1.6, "s", at_least=True)
+    ratios.record("sweep of large samples on threads, one core", min(ran), min(plain), 1.8, "s", at_least=True)
 
 
-def test_two_processes_on_two_cores(ratios, benchmark):
+def test_two_processes_on_two_cores(ratios):
     need_two_free_cores()
     sweep = lasting(60)
-    benchmark.pedantic(lambda: None, rounds=1)
     plain = seconds(serial, sweep, clock=time.perf_counter)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with connected(n_workers=2) as client:
             ran = seconds(lambda: sweep.run(client, progress=False), clock=time.perf_counter)
-    ratios.record("a minute's sweep in two processes, one core", ran, plain, 1.3, "s", at_least=True)
+    ratios.record("a minute's sweep in two processes, one core", ran, plain, 1.6, "s", at_least=True)

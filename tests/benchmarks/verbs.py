@@ -147,9 +147,7 @@ VERBS = {
         lambda raw: cs.variable_based_protocol(raw.arrays[0], raw.arrays[1], raw.variables["age"], rng=0)
     ),
     "required_n": learned(lambda raw: cs.required_n(off(1.0), ECE, **SHORT)),
-    "minimum_detectable": learned(
-        lambda raw: cs.minimum_detectable(off, 1000, ECE, bounds=(0.05, 2.0), **SHORT)
-    ),
+    "minimum_detectable": learned(lambda raw: cs.minimum_detectable(off, 1000, ECE, bounds=(0.05, 2.0), **SHORT)),
     "Sweep.run": learned(lambda raw: small_sweep().run(progress=False)),
     "summarise": several(lambda raw: cs.summarise(raw.swept)),
     "side_by_side": learned(lambda raw: cs.side_by_side([cs.ReliabilityDisplay.compute(raw.sample())]).clear()),
