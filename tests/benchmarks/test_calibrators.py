@@ -109,6 +109,4 @@ def test_ten_classes(calibrator, n, goal, ratios):
     y, rows = class_arrays(n, 10)
     logs, peer = np.log(rows), LogisticRegression(max_iter=1000)
     name = f"{named(calibrator)}().fit, n = {n:g}, K = 10; LogisticRegression"
-    ratios.at_most(
-        name, lambda: calibrator.fit(rows, y), lambda: LogisticRegression(max_iter=1000).fit(logs, y), goal, rounds=3
-    )
+    ratios.at_most(name, lambda: calibrator.fit(rows, y), lambda: peer.fit(logs, y), goal, rounds=3)
