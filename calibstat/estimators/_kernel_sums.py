@@ -97,7 +97,8 @@ class LineSums(PairSums):
             borders = np.append(starts, len(position))
             local = position - np.repeat(position[starts], np.diff(borders))
             decay = np.exp(-np.diff(position[starts], append=np.inf))
-            self._prepared[bandwidth] = borders, np.exp(local), np.exp(-local), decay
+            up = np.exp(local, out=local)
+            self._prepared[bandwidth] = borders, up, 1 / up, decay
         return self._prepared[bandwidth]
 
     def _one(self, vectors: Floats, bandwidth: float) -> Floats:

@@ -628,6 +628,11 @@ def residual_vectors(predictions: Predictions, outcomes: Array) -> Floats:
     return np.subtract(hits, predictions.probabilities.T, order="C")
 
 
+def squared_residuals(predictions: Predictions, chances: Floats) -> Floats:
+    """Return the mean (event - prediction)^2 of the rows that each row stands for, of chances (R, n, 2): (R, n)."""
+    return chances[..., 1] * (1 - 2 * predictions.event) + predictions.event**2
+
+
 # How many numbers are held at once while replicates are evaluated: 32 MiB of floats.
 NUMBERS_IN_A_BATCH = 2**22
 # The same for evaluators that read these numbers repeatedly, so that they stay in the cache of most processors.

@@ -92,6 +92,11 @@ class Family(Estimator):
         """What holds of a maximum of such values."""
         return common_form(each.residual_form for each in self.estimators)
 
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether all members take them."""
+        return all(each.takes_counts for each in self.estimators)
+
     def value_range(self, n_classes: int) -> tuple[float, float]:
         """Return the range of all members together."""
         low, high = zip(*(each.value_range(n_classes) for each in self.estimators), strict=True)

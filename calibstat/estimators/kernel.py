@@ -12,6 +12,7 @@ import numpy as np
 
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Count, keep
+from calibstat.data.rounding import above_rounding
 from calibstat.data.sample import Predictions
 from calibstat.estimators._kernel_sums import BlockSums, LineSums, PairSums, PanelSums, third_cumulant
 from calibstat.estimators.base import (
@@ -27,6 +28,7 @@ from calibstat.estimators.base import (
     in_batches,
     is_chances,
     residual_vectors,
+    squared_residuals,
 )
 from calibstat.estimators.kernels import Kernel, LaplaceKernel, features, median_distance, on_a_line
 from calibstat.estimators.large_sample import LargeSampleLaw, pearson_law, saddlepoint_law
@@ -128,6 +130,11 @@ class SKCE(Estimator):
     def bounds(self) -> Bounds:  # type: ignore[override]
         """Zero and two, the largest product of residuals; of standardised errors nothing."""
         return between() if self.test_statistic else between(0.0, 2 * self.kernel.at_zero)
+
+    @property
+    def takes_counts(self) -> bool:  # type: ignore[override]
+        """Whether it can be summed along a line."""
+        return self.kind != "block" and self.kernel.along_line
 
     @property
     def by_rows(self) -> str:  # type: ignore[override]
@@ -293,8 +300,13 @@ class KernelEvaluator(Evaluator):
             total = self._sums(vectors).sum(axis=-1)
         else:
             total = self.sums.of_labels(placed[0], self.predictions.probabilities)[:, None]
-        if self.biased:
+        if self.biased or self.predictions.counts is not None:
             total = total + self.at_zero * (vectors**2).sum(axis=(1, 2))
+        if (
+            not self.biased and self.predictions.counts is not None
+        ):  # rows that one row stands for, but not with themselves
+            alone = masses**2 / self.predictions.counts * squared_residuals(self.predictions, placed)
+            total = total - self.at_zero * alone.sum(axis=1)
         if self.predictions.n_classes == 2:
             total *= 2
         values = ratio(total, self._pairs(masses))
@@ -321,7 +333,13 @@ class KernelEvaluator(Evaluator):
         return sums.reshape(len(self.bandwidths), n_replicates, width)
 
     def _pairs(self, masses: Floats) -> Floats:
-        return masses.sum(axis=-1) ** 2 if self.biased else self.sums.pairs(masses)
+        if self.biased:
+            return masses.sum(axis=-1) ** 2
+        counts = self.predictions.counts
+        if counts is None:
+            return self.sums.pairs(masses)
+        whole = masses.sum(axis=-1) ** 2
+        return above_rounding(whole - (masses**2 / counts).sum(axis=-1), whole)
 
     @cached_property
     def _moments(self) -> tuple[Floats, Floats]:
@@ -330,15 +348,21 @@ class KernelEvaluator(Evaluator):
     def _null(self, masses: Floats) -> tuple[Floats, Floats]:
         """Return mean (R, 1) and standard deviation (R, J) under calibration, given the predictions."""
         parts, times = self._covariances()
-        variance = 2 * (self._sums((masses**2)[:, None, :] * parts, power=2) * times).sum(axis=-1)
+        counts = 1.0 if self.predictions.counts is None else self.predictions.counts
+        squared = (masses**2 / counts)[:, None, :] * parts
+        variance = 2 * (self._sums(squared, power=2) * times).sum(axis=-1)
+        if self.predictions.counts is not None:
+            variance = variance + 2 * self.at_zero**2 * ((squared**2 * (1 - 1 / counts)).sum(axis=-1) * times).sum(
+                axis=-1
+            )
         pairs = self._pairs(masses)
         mean = np.zeros((len(masses), 1))
         if self.biased:
             rows = self.predictions.chances
             squares, cubes = (rows**2).sum(axis=1), (rows**3).sum(axis=1)
-            mean[:, 0] = self.at_zero * ratio((masses**2 * (1 - squares)).sum(axis=-1), pairs)
+            mean[:, 0] = self.at_zero * ratio((masses**2 / counts * (1 - squares)).sum(axis=-1), pairs)
             # the squared norm of e is sum p^2 + 1 - 2 p_Y
-            variance = variance + self.at_zero**2 * (masses**4 * 4 * (cubes - squares**2)).sum(axis=-1)
+            variance = variance + self.at_zero**2 * (masses**4 / counts**3 * 4 * (cubes - squares**2)).sum(axis=-1)
         return mean, np.sqrt(np.maximum(ratio(variance, pairs**2), 0.0)).T
 
     def _covariances(self) -> tuple[Floats, Floats]:

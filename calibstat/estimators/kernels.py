@@ -182,9 +182,10 @@ def _block(predictions: Predictions, key: str | int | EllipsisType) -> Floats:
 def median_distance(predictions: Predictions, rows: Floats, kernel: Kernel) -> float:
     """Return the median distance of pairs of rows (of different ones if more than half are equal; else one)."""
     order = sorted_rows(predictions, rows)
-    n = len(rows)
-    if n > _ROWS_FOR_MEDIAN:
-        order = order[np.linspace(0, n - 1, _ROWS_FOR_MEDIAN).round().astype(np.intp)]
+    if predictions.counts is not None:
+        order = np.repeat(order, predictions.counts[order].astype(np.intp))
+    if len(order) > _ROWS_FOR_MEDIAN:
+        order = order[np.linspace(0, len(order) - 1, _ROWS_FOR_MEDIAN).round().astype(np.intp)]
     some = rows[order]
     distances = kernel.distance(some, some)[np.tri(len(some), k=-1, dtype=bool)]
     if not len(distances):

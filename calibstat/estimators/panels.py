@@ -15,6 +15,7 @@ from calibstat.data.rounding import SAME
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.combined import EachClass, Family
 from calibstat.estimators.kernel import SKCE
+from calibstat.estimators.kernel_locations import CME
 from calibstat.estimators.miscalibration import ExpectedMiscalibration, MaximumMiscalibration
 from calibstat.estimators.recalibration_scores import CubicScore, VectorScalingScore
 from calibstat.estimators.score_tests import LogLossZ, Spiegelhalter
@@ -61,8 +62,9 @@ def _describe_equal(members: Sequence[Member], of_equal: str) -> tuple[Member, .
     return tuple(replace(each, of_equal=of_equal) for each in members)
 
 
-# With more than two classes the kernel takes the square of the rows, so that a large panel does without.
-_ROWS_FOR_PAIRS = 1000
+# With more than two classes the kernel takes the square of the rows; with more of these, or more probabilities, it is
+# read at landmarks. (The panel has the same power, measured for swaps between classes, cycles and local errors.)
+_ROWS_FOR_PAIRS, _PROBABILITIES_FOR_PAIRS, _LANDMARKS = 1000, 10_000, 50
 
 
 def default_panel(n_classes: int, n: int) -> tuple[Member, ...]:
@@ -70,7 +72,7 @@ def default_panel(n_classes: int, n: int) -> tuple[Member, ...]:
     if n_classes == 2:
         return _describe_equal(_two(), "a prediction, the same for all rows, that is too high or too low")
     equal = "a prediction, the same for all rows, in which some classes are too probable and others not enough"
-    return _describe_equal(_many()[n > _ROWS_FOR_PAIRS :], equal)
+    return _describe_equal(_many(n <= _ROWS_FOR_PAIRS and n * n_classes <= _PROBABILITIES_FOR_PAIRS), equal)
 
 
 def default_size(n_classes: int, n: int) -> Estimator:
@@ -117,12 +119,12 @@ def _two() -> tuple[Member, ...]:
     )
 
 
-def _many() -> tuple[Member, ...]:
-    kuiper = Kuiper()
+def _many(pairs: bool) -> tuple[Member, ...]:
+    kuiper, kernel = Kuiper(), SKCE(multiples=(1, 0.5, 0.25, 0.1))
     return (
         Member(
-            "multi-bandwidth kernel",
-            SKCE(multiples=(1, 0.5, 0.25, 0.1)),
+            "multi-bandwidth kernel" if pairs else "kernel at landmarks",
+            kernel if pairs else CME(_LANDMARKS),
             "local errors: similar predictions that err in the same direction, also between classes",
         ),
         Member(

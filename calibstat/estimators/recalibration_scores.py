@@ -68,6 +68,7 @@ class LogitScore(Estimator):
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
+    takes_counts: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Take powers of the logit."""
@@ -236,6 +237,8 @@ class ScoreForm(Evaluator):
 
     def _covariances(self, masses: Floats) -> Floats:
         """Covariance of the sums for each row of weights (R, n): (R, q, q)."""
+        counts = self.predictions.counts
+        squares = masses**2 if counts is None else masses**2 / counts
         same = self.codes[:, None] == self.codes
         total = np.zeros((len(masses), *same.shape))
         for rows, chances in self._chunks():
@@ -243,6 +246,6 @@ class ScoreForm(Evaluator):
             others = (1 - np.eye(len(chances))) @ chances  # 1 - p, with all its digits where p is almost one
             first = chances[self.codes] * directions
             own = first * others[self.codes]
-            for covariance, mass in zip(total, masses[:, rows] ** 2, strict=True):
+            for covariance, mass in zip(total, squares[:, rows], strict=True):
                 covariance += np.where(same, (own * mass) @ directions.T, -(first * mass) @ first.T)
         return total

@@ -39,6 +39,7 @@ class _ScoreTest(Estimator):
     unconditional: ClassVar[bool] = True
     residual_form: ClassVar[ResidualForm] = "function"
     extreme: ClassVar[Extreme] = "either"
+    takes_counts: ClassVar[bool] = True
 
     @property
     def no_interval(self) -> str:  # type: ignore[override]
@@ -253,6 +254,8 @@ class TableEvaluator(Evaluator):
             means = (rows * table).sum(axis=0)
             self.variance = np.maximum((rows * table**2).sum(axis=0) - means**2, 0.0)
         self.standardize = standardize
+        if predictions.counts is not None:
+            self.variance = self.variance / predictions.counts
         own = predictions.weights
         self.total = float(len(predictions) if own is None else own.sum())
         self.deviation = float(np.sqrt(self.variance.sum() if own is None else (own**2 * self.variance).sum()))

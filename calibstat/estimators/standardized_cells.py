@@ -22,6 +22,7 @@ from calibstat.estimators.base import (
     in_batches,
     numeric_column,
     residual_vectors,
+    squared_residuals,
 )
 from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
 from calibstat.estimators.squared import Denominator, SquaredCE
@@ -117,8 +118,15 @@ class ScalesEvaluator(Evaluator):
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         masses = self._masses(weights)
         scales = self.fixed if weights is None else self._scales(masses)
-        vectors = residual_vectors(self.predictions, np.take(outcomes, self.order, axis=1)) * masses[:, None, :]
-        sums, squares = _prefix(vectors), _prefix((vectors**2).sum(axis=1))
+        placed = np.take(outcomes, self.order, axis=1)
+        vectors = residual_vectors(self.predictions, placed) * masses[:, None, :]
+        counts = self.predictions.counts
+        alone = (
+            (vectors**2).sum(axis=1)
+            if counts is None
+            else masses**2 / counts * squared_residuals(self.predictions, placed)
+        )
+        sums, squares = _prefix(vectors), _prefix(alone)
         best = np.full(len(vectors), -np.inf)
         for starts, (factor, deviation) in zip(self.scales, scales, strict=True):
             products = (_sums_of_cells(sums, starts) ** 2).sum(axis=1) - _sums_of_cells(squares, starts)
@@ -127,8 +135,9 @@ class ScalesEvaluator(Evaluator):
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""
-        weight, weight2, total = _prefix(masses), _prefix(masses**2), masses.sum(axis=-1)[:, None]
-        spread, spread2 = self._spreads(masses**2)
+        counts = 1.0 if self.predictions.counts is None else self.predictions.counts
+        weight, weight2, total = _prefix(masses), _prefix(masses**2 / counts), masses.sum(axis=-1)[:, None]
+        spread, spread2 = self._spreads(masses**2 / counts)
         found = []
         for starts, spreads in zip(self.scales, spread, strict=True):
             whole = _sums_of_cells(weight, starts)
@@ -142,6 +151,7 @@ class ScalesEvaluator(Evaluator):
 
     def _spreads(self, masses2: Floats) -> tuple[list[Floats], Floats]:
         """Squared norms of each cell's summed covariance, and the prefix sums of those of single rows."""
+        counts = 1.0 if self.predictions.counts is None else self.predictions.counts
         rows = self.predictions.chances
         first, second = (np.array([1]), np.array([1])) if rows.shape[1] == 2 else np.triu_indices(rows.shape[1])
         spreads = [np.zeros((len(masses2), len(starts) - 1)) for starts in self.scales]
@@ -151,7 +161,7 @@ class ScalesEvaluator(Evaluator):
             # p (1 - p) as a product, for two classes, keeps its digits near 0 and 1.
             variance = rows.prod(axis=1) if rows.shape[1] == 2 else rows[:, one] * ((one == other) - rows[:, other])
             entry = masses2 * variance
-            single += times * entry**2
+            single += times * entry**2 / counts
             sums = _prefix(entry)
             for spread, starts in zip(spreads, self.scales, strict=True):
                 spread += times * _sums_of_cells(sums, starts) ** 2
@@ -204,11 +214,17 @@ class MultiscaleL2(_StandardizedErrors):
     denominator: Denominator = "pairs"
     quantity: ClassVar[str] = "largest squared calibration error over scales (in standard deviations under calibration)"
     along_one_column: ClassVar[bool] = True
+    takes_counts: ClassVar[bool] = True
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort once and find where the cells of each scale begin."""
         order = predictions.order
         values = numeric_column(self, predictions)[order]
+        if predictions.counts is not None:
+            ends = np.cumsum(predictions.counts[order]).astype(np.intp)
+            finest = [m for m in scales_of(int(ends[-1])) if m < 2 * len(ends)]
+            scales = [_between_rows(values, ends, m) for m in finest]
+            return ScalesEvaluator(predictions, order, scales, self.denominator)
         weights = None if predictions.weights is None else predictions.weights[order]
         scales = [_starts(values, weights, m) for m in scales_of(len(values))]
         return ScalesEvaluator(predictions, order, scales, self.denominator)
@@ -221,14 +237,23 @@ def scales_of(n: int) -> list[int]:
 
 def _starts(values: Floats, weights: Floats | None, n_bins: int) -> Ints:
     """Return where the cells of ``EqualMass(n_bins)`` begin in sorted values: (L + 1,) ints."""
-    n = len(values)
     if weights is None:
-        sizes = np.full(min(n_bins, n), n // n_bins if n else 0)
-        sizes[: n % n_bins] += 1
-        firsts = np.cumsum(sizes)[:-1]
-        edges = midpoints(values[firsts - 1], values[firsts])
-    else:
-        edges = midpoints(*weighted_neighbours(values, weights, n_bins))
+        return _between_rows(values, np.arange(1, len(values) + 1), n_bins)
+    return _at_edges(values, midpoints(*weighted_neighbours(values, weights, n_bins)))
+
+
+def _between_rows(values: Floats, ends: Ints, n_bins: int) -> Ints:
+    """Return where cells of equally many rows begin in sorted values, of which `ends` (n,) counts rows up to each."""
+    n = int(ends[-1]) if len(ends) else 0
+    sizes = np.full(min(n_bins, n), n // n_bins if n else 0)
+    sizes[: n % n_bins] += 1
+    firsts = np.cumsum(sizes)[:-1]
+    before, after = (values[np.searchsorted(ends, rows, side="right")] for rows in (firsts - 1, firsts))
+    return _at_edges(values, midpoints(before, after))
+
+
+def _at_edges(values: Floats, edges: Floats) -> Ints:
+    """Return where the cells between edges begin in sorted values, empty ones left out."""
     inner = np.searchsorted(values, edges, side="right")
-    starts = np.concatenate([[0], inner, [n]])
+    starts = np.concatenate([[0], inner, [len(values)]])
     return starts[np.append(True, np.diff(starts) > 0)]

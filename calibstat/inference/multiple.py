@@ -126,7 +126,8 @@ def multiple_test(
     values = evaluator(seen.outcomes)
     null, notes = with_enough(null, asked, len(values), adjust, level, len(seen))
     drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
-    found = joint_test(core.evidences(values), [core.evidences(each.samples) for each in drawn], adjust, standardize)
+    compared, pooling = _as_drawn(values, drawn)
+    found = joint_test(core.evidences(compared), [core.evidences(each.samples) for each in drawn], adjust, standardize)
     return MultipleTest(
         names=tuple(evaluator.present(values)),
         values=values,
@@ -140,8 +141,14 @@ def multiple_test(
         null=null,
         question=with_counts(question, seen, evaluator.capabilities, null.groups),
         level=level,
-        notes=notes,
+        notes=notes + pooling,
     )
+
+
+def _as_drawn(values: Floats, drawn: Sequence[EmpiricalNull]) -> tuple[Floats, tuple[str, ...]]:
+    """Return the values of the data that draws are compared with, of pooled rows if theirs are, and a note on that."""
+    pooled = drawn[0].pooled
+    return (values, ()) if pooled is None else (pooled.value, (pooled.note,) if pooled.note else ())
 
 
 def draw_together(
@@ -322,8 +329,9 @@ def omnibus_test(
     panel : mapping of str to Estimator, or sequence of Estimator, optional
         At least two, without a lens that all share (that is `lens`). By default, for two classes: Spiegelhalter's z,
         the cubic score, Anderson and Darling's statistic, multi-scale l2 and the multi-bandwidth kernel; for more: the
-        vector scaling score, the log-loss z, Kuiper's statistic class by class and for the top label, and with at most
-        1000 rows the kernel, which takes their square.
+        vector scaling score, the log-loss z, Kuiper's statistic class by class and for the top label, and the kernel,
+        which takes the square of the rows and is therefore read at 50 landmarks (`CME`) with more than 1000 of them or
+        10 000 probabilities.
     lens : Lens, optional
         Looked through first; canonical by default.
     null : Null or {"strong", "multiplier"}, optional
@@ -386,7 +394,8 @@ def omnibus_test(
     stream = stream_of(rng, lens) if lens.parts else as_generator(rng)
     drawn = draw_together(redraws, family, seen, stream, evaluator)
     kinds, fewest = [family.evidences(each.samples) for each in drawn], evaluator.capabilities.fewest
-    found = joint_test(family.evidences(values), kinds, adjust, standardize, combine)
+    compared, pooling = _as_drawn(values, drawn)
+    found = joint_test(family.evidences(compared), kinds, adjust, standardize, combine)
     return OmnibusTest(
         statistic=float(found.pvalues.min()),
         pvalue=found.pvalue,
@@ -407,7 +416,7 @@ def omnibus_test(
         source=seen.predictions.source,
         counts=RowCounts.of(seen, None if fewest is None else fewest(seen.outcomes)),
         level=level,
-        notes=notes,
+        notes=notes + pooling,
     )
 
 

@@ -150,9 +150,11 @@ class PooledData:
         """What replicates compare, in words; nothing where that is the value of all rows."""
         if self.exact:
             return ""
+        several = np.ndim(self.value) > 0
+        compare = "p-values compare" if several else "the p-value compares"
         return (
-            f"the p-value compares rows pooled to {counted(self.n_cells, 'cell')} of nearly equal predictions, the "
-            "data and the redrawn labels alike, and is exact for them; the value is of all rows"
+            f"{compare} rows pooled to {counted(self.n_cells, 'cell')} of nearly equal predictions, the data and the "
+            f"redrawn labels alike, and {'are' if several else 'is'} exact for them; the value is of all rows"
         )
 
 

@@ -10,7 +10,10 @@ import numpy as np
 import pytest
 
 import calibstat as cs
-from calibstat.inference.multiple import omnibus_test
+from calibstat.draws import pooled
+from calibstat.draws.pooled import PooledEvaluator
+from calibstat.estimators.panels import default_panel, family_of
+from calibstat.inference.multiple import multiple_test, omnibus_test
 from calibstat.inference.multiplicity import COMBINATIONS, ByRanks, combined_pvalue, joint_test
 from calibstat.inference.test import ROWS_FOR_PANEL, recommended_test
 from calibstat.nulls.base import EmpiricalNull
@@ -311,3 +314,30 @@ def test_where_no_panel_could_reject_a_computed_p_value_is_given():
     assert cs.calibration_test(sample, level=0.01, rng=0).panel is not None
     with pytest.raises(ValueError, match="take a statistic whose p-value is computed, such as ECE"):
         omnibus_test(sample, level=1e-9)
+
+
+def test_a_panel_of_many_rows_is_drawn_in_cells_and_compares_the_data_pooled_alike(monkeypatch):
+    monkeypatch.setattr(pooled, "ROWS", 0)
+    monkeypatch.setattr(pooled, "most_cells", lambda _: 12)
+    sample = world(lambda p: p**1.2, n=300)
+    found = omnibus_test(sample, n_resamples=199, rng=3)
+    family = family_of(default_panel(2, 300))
+    cells = PooledEvaluator(family, sample.predictions)
+    drawn = cs.Consistency(199).draw(family, sample, cs.as_generator(3))
+    assert found.values == pytest.approx(family.prepare(sample.predictions)(sample.outcomes))
+    together = joint_test(
+        family.evidences(cells(sample.outcomes)), [family.evidences(drawn.samples)], "max-t", "moments", "max-t"
+    )
+    assert (found.pvalue, found.pvalues) == (together.pvalue, tuple(together.pvalues))
+    assert f"rows pooled to {cells.n_cells} cells of nearly equal predictions" in str(found)
+    tested = multiple_test(sample, family, n_resamples=199, rng=3)
+    np.testing.assert_array_equal(tested.pvalues, together.pvalues)
+    assert f"rows pooled to {cells.n_cells} cells" in str(tested)
+
+
+def test_with_many_probabilities_the_kernel_is_read_at_landmarks():
+    names = [default_panel(3, n)[0].estimator for n in (1000, 1001)]
+    assert isinstance(names[0], cs.SKCE)
+    assert names[1] == cs.CME(50)
+    assert default_panel(30, 400)[0].estimator == cs.CME(50)
+    assert omnibus_test(classes(1200, 1, noise=0.3), n_resamples=99, rng=0).names[0] == "kernel at landmarks"

@@ -13,7 +13,13 @@ from calibstat.draws.pooled import PooledEvaluator
 from registry import ESTIMATORS, every, make_sample
 from suites import slow_but
 
-POOLING = [entry for entry in ESTIMATORS if entry.thing.core.takes_counts and 2 in entry.classes]
+POOLING = [
+    entry
+    for entry in ESTIMATORS
+    if entry.thing.core.takes_counts
+    and 2 in entry.classes
+    and len(entry.thing.lens(make_sample(2)).predictions.keys) == 1
+]
 NEAR = dict(rtol=1e-9, atol=1e-12)
 ON_A_MESH = dict(rtol=1e-4)  # that of pooled rows is coarser
 WALKS = [cs.Kuiper(), cs.BrownianBridge(), cs.AndersonDarling()]
@@ -38,14 +44,14 @@ def test_equal_predictions_given_as_counts_give_the_value_of_rows(entry):
     np.testing.assert_allclose(cells(labels), core.prepare(seen.predictions)(labels), **near)
 
 
-def test_pairs_of_rows_cannot_be_given_as_counts():
+def test_pairs_of_rows_cannot_be_given_as_weights():
     """The negative control: counts as weights are not the rows of a debiased error."""
-    core = cs.SKCE(kind="unbiased")
+    core = cs.DebiasedL2(cs.UniqueValues())
     seen = tied(core)
     cells = PooledEvaluator(core, seen.predictions)
     assert not core.takes_counts
     of_rows = core.prepare(seen.predictions)(seen.outcomes)
-    assert abs(cells(seen.outcomes) - of_rows) > abs(of_rows)
+    assert cells(seen.outcomes) == 0 != of_rows
 
 
 @pytest.mark.parametrize("estimator", slow_but(WALKS[:1], WALKS), ids=repr)
