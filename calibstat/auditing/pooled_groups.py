@@ -111,17 +111,17 @@ class PooledGroups:
         """Evaluate the draws of a null: (R, J), of one kind."""
         assert null.n_resamples is not None
         by_labels = isinstance(null, Consistency)
-        return [self._replicates(self._labels() if by_labels else self._signs(False), null.n_resamples, rng)]
+        return [self._replicates(self._labels() if by_labels else self._signs(None), null.n_resamples, rng)]
 
     def about_values(self, n_resamples: int, _by: str | None, rng: np.random.Generator) -> Floats:
         """Evaluate residuals times random signs that are centred in each group: noise about the values (R, J)."""
-        return self._replicates(self._signs(centred=True), n_resamples, rng)
+        return self._replicates(self._signs(np.arange(len(self.members))), n_resamples, rng)
 
     def _labels(self) -> tuple[Draw, int]:
         return label_sums(self.layout, self.seen.predictions.event, self.weights)
 
-    def _signs(self, centred: bool) -> tuple[Draw, int]:
-        return sign_sums(self.layout, self.residual, self.weights, centred)
+    def _signs(self, centre: Ints | None) -> tuple[Draw, int]:
+        return sign_sums(self.layout, self.residual, self.weights, centre)
 
     def _replicates(self, drawn: tuple[Draw, int], n_resamples: int, rng: np.random.Generator) -> Floats:
         return replicate(self, drawn[0], n_resamples, drawn[1], rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
@@ -13,11 +14,14 @@ from calibstat._text import counted, percent
 from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
 from calibstat.auditing.joint import check_options, check_resamples, joint_intervals
+from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_kind
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.group_sums import ENOUGH, Layout, Partition, label_sums, sign_sums
+from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Capabilities, Estimator, Evaluator, ResidualForm
 from calibstat.estimators.tally import TallyPlan, ratio
 from calibstat.inference.arguments import check_lens, check_null, check_sample
@@ -25,10 +29,14 @@ from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.multiplicity import Adjust, Standardize, joint_test, with_enough
 from calibstat.inference.results import RowCounts, number_cell, picked, pvalue_cell, small_pvalue
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import Null
+from calibstat.nulls.base import Null, mean_of_known
 from calibstat.nulls.consistency import Consistency
 from calibstat.nulls.multiplier import Weak
 
+_SUMS = (
+    f"sums over cells are drawn, from their joint normal law where a cell expects at least {ENOUGH} events and as many "
+    "non-events"
+)
 # A categorical variable with more levels than this (names of people, codes) is not scanned.
 MOST_LEVELS = 50
 
@@ -126,7 +134,7 @@ def scan_variables(
     chosen = weak if strong is None else with_enough(strong, null, len(kept), adjust, level, len(seen))[0]
     notes += [*more, check_resamples(adjust, len(kept), weak.n_resamples, level)]
     options = (strong is None, adjust, standardize, confidence_level, as_generator(rng))
-    found, note = _measured(kept, seen, weak, *options)
+    found, said = _measured(kept, seen, weak, *options)
     return VariableScan(
         variables=tuple(sorted(found, key=lambda each: -each.vece if rank_by == "vece" else -each.excess)),
         null=chosen,
@@ -139,7 +147,7 @@ def scan_variables(
         n=len(seen),
         n_resamples=weak.n_resamples,
         left_out=tuple(left_out),
-        notes=tuple(each for each in [*notes[:-1], note, notes[-1]] if each),
+        notes=tuple(each for each in [*notes[:-1], *said, notes[-1]] if each),
         source=seen.predictions.source,
         counts=RowCounts.of(seen, min(_plan(each, seen).fewest(seen.outcomes) for each in kept)),
     )
@@ -191,14 +199,16 @@ def _measured(
     standardize: str,
     confidence_level: float,
     rng: np.random.Generator,
-) -> tuple[list[VariableFinding], str]:
-    """Evaluate all variables on the data, on redrawn labels and on random signs; and say why there is no interval."""
+) -> tuple[list[VariableFinding], list[str]]:
+    """Evaluate all variables on the data, on redrawn labels and on random signs; with what the result is to note."""
     estimator = _OfVariables(tuple(kept))
     evaluator = estimator.prepare(seen.predictions)
     values = evaluator(seen.outcomes)[:, 0]
     # One draw of labels and one of signs serve both nulls.
-    redraws, signs = weak.draw(estimator, seen, rng, evaluator).replicates
-    kinds = [redraws.samples[..., 0], signs.samples[..., 0]]
+    in_sums = _may_add_up(seen.predictions)
+    draw = evaluator.drawn if in_sums else partial(_drawn_by_rows, estimator, evaluator)
+    redraws, signs = draw(seen, weak, rng)
+    kinds, means = [redraws[..., 0], signs[..., 0]], mean_of_known(redraws)
     strong, both = (joint_test(values, each, adjust, standardize) for each in (kinds[:1], kinds))
     intervals, note = joint_intervals(values, kinds, confidence_level, largest=1.0)
     adjusted = (both if of_weak else strong).adjusted
@@ -206,17 +216,31 @@ def _measured(
         VariableFinding(
             variable=levels.variable,
             vece=float(values[j]),
-            null_mean=float(redraws.mean[j, 0]),
+            null_mean=float(means[j, 0]),
             confidence_interval=intervals[j],
             pvalue_weak=float(both.pvalues[j]),
             pvalue_strong=float(strong.pvalues[j]),
             pvalue_adjusted=float(adjusted[j]),
             cells=_cell_findings(levels, seen),
-            worst_expected=float(redraws.mean[j, 1]),
+            worst_expected=float(means[j, 1]),
         )
         for j, levels in enumerate(kept)
     ]
-    return findings, note
+    notes = [_SUMS] if in_sums else []
+    return findings, [*notes, note]
+
+
+def _may_add_up(predictions: Predictions) -> bool:
+    """Whether sums over cells are drawn instead of rows: of many rows without weights, for two outcomes."""
+    return (
+        len(predictions) >= ROWS and predictions.n_classes == 2 and predictions.weights is None and predictions.is_law
+    )
+
+
+def _drawn_by_rows(
+    estimator: _OfVariables, evaluator: VariableErrors, seen: Sample, weak: Weak, rng: np.random.Generator
+) -> list[Floats]:
+    return [each.samples for each in weak.draw(estimator, seen, rng, evaluator).replicates]
 
 
 def _cell_findings(levels: Levels, seen: Sample) -> tuple[CellFinding, ...]:
@@ -270,7 +294,7 @@ class VariableErrors(Evaluator):
     def __init__(self, predictions: Predictions, variables: Sequence[Levels]) -> None:
         n = len(predictions)
         self.shape = (len(variables), 2)
-        self.predictions = predictions
+        self.predictions, self.variables = predictions, variables
         self.weights = np.ones(n) if predictions.weights is None else predictions.weights
         self.starts = np.concatenate([[0], np.cumsum([each.size for each in variables])[:-1]]).astype(np.intp)
         rows = np.concatenate([each.index + start for each, start in zip(variables, self.starts, strict=True)])
@@ -284,14 +308,29 @@ class VariableErrors(Evaluator):
         first = 1 if self.predictions.n_classes == 2 else 0
         return np.stack([(outcomes == first + k) - column for k, column in enumerate(self.predictions.components.T)])
 
+    def drawn(self, seen: Sample, weak: Weak, rng: np.random.Generator) -> list[Floats]:
+        """Evaluate redrawn labels and centred signs (R, V, 2) by their sums over cells, without weights."""
+        event = seen.predictions.event
+        every = Partition(np.zeros(len(seen), dtype=np.intp), 1)  # all rows, whose signs have the mean zero
+        layout = Layout([every, *(Partition(each.index, each.size) for each in self.variables)])
+        signs = sign_sums(layout, seen.outcomes - event, None, np.zeros(layout.size, dtype=np.intp))
+        return [
+            replicate(lambda sums: self.of_sums(sums[:, 0, 1:][None]), *(draw, weak.n_resamples, numbers, rng))
+            for draw, numbers in (label_sums(layout, event, None), signs)
+        ]
+
     def sums(self, residuals: Floats) -> Floats:
         """Return weighted sums over cells of residuals (c, R, n): (c, R, L)."""
         return np.stack([np.ascontiguousarray((self.table @ each.T).T) for each in residuals])
 
     def errors(self, residuals: Floats) -> Floats:
         """Return the mean and the largest error of each variable, of residuals (c, R, n): (R, V, 2)."""
-        factor = 1.0 if len(residuals) == 1 else 0.5
-        gaps = factor * np.abs(self.sums(residuals)).sum(axis=0)
+        return self.of_sums(self.sums(residuals))
+
+    def of_sums(self, sums: Floats) -> Floats:
+        """Return the same of sums over cells (c, R, L)."""
+        factor = 1.0 if len(sums) == 1 else 0.5
+        gaps = factor * np.abs(sums).sum(axis=0)
         mean = np.add.reduceat(gaps, self.starts, axis=1) / self.weights.sum()
         return np.stack([mean, np.maximum.reduceat(ratio(gaps, self.mass), self.starts, axis=1)], axis=-1)
 
@@ -475,8 +514,12 @@ class VariableScan(Findings[VariableFinding]):
             )
         return (
             f"given the prediction and each variable, the outcome seen through {self.lens!r} follows the prediction "
-            "(strong null); labels drawn from the predictions, which are kept (exact)"
+            f"(strong null); labels drawn from the predictions, which are kept{'' if self._in_sums else ' (exact)'}"
         )
+
+    @property
+    def _in_sums(self) -> bool:
+        return _SUMS in self.notes
 
     @property
     def verdict(self) -> str:

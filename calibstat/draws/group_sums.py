@@ -158,17 +158,17 @@ def label_sums(layout: Layout, chance: Floats, weights: Floats | None) -> tuple[
     return draw, law.scale.size + len(rows)
 
 
-def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centred: bool) -> tuple[Draw, int]:
+def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centre: Ints | None = None) -> tuple[Draw, int]:
     """Return what draws sums of w g r in steps and groups (R, T, m): residuals r (n,) times random signs g.
 
-    If they are `centred`, the weighted mean of the signs of each group is subtracted from these. Beside it stands how
-    many random numbers a replicate takes.
+    With `centre` (m,), from the signs of each group the weighted mean of those of another group, or of its own, is
+    subtracted. Beside it stands how many random numbers a replicate takes.
     """
     mass = np.ones(len(residual)) if weights is None else weights
     spread = mass**2 * residual**2
     alone = layout.scarce((spread, spread**2))
     law = _Normal.of(layout.products(np.where(alone, 0.0, spread)))
-    mean = _MeanSigns.of(layout, law, residual, mass, alone) if centred else None
+    mean = None if centre is None else _MeanSigns.of(layout, law, residual, mass, alone)
     rows = np.flatnonzero(alone)
     table, masses, weighed = layout.table_of(rows), mass[rows], (mass * residual)[rows]
 
@@ -181,8 +181,8 @@ def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centred:
             signs = 2.0 * stream.integers(0, 2, (size, len(rows)))[:kept] - 1.0
             found += _in_steps(table, weighed * signs, found.shape)
             sums += _in_steps(table, masses * signs, found.shape).sum(axis=0)
-        if mean is not None:
-            found -= sums / mean.total * mean.residual[:, None]
+        if mean is not None and centre is not None:
+            found -= np.take(sums / mean.total, centre, axis=-1) * mean.residual[:, None]
         return found.swapaxes(0, 1)
 
     return draw, law.scale.size + layout.size + len(rows)

@@ -4,12 +4,16 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import calibstat as cs
+from calibstat.auditing import scan
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
+from calibstat.auditing.groups import look
 from calibstat.auditing.scan import VariableErrors, _OfVariables, scan_variables
-from calibstat.nulls.multiplier import Multiplier
+from calibstat.draws import group_sums
+from calibstat.nulls.multiplier import Multiplier, Weak
 
 
 def world(n=800, seed=0, slope=0.0, n_classes=2, weighted=False):
@@ -227,3 +231,37 @@ def test_a_scan_that_could_reject_nothing_is_refused(adjust, few, enough):
     with pytest.raises(ValueError, match=f"at least {enough}"):
         scan_variables(sample, adjust=adjust, null=cs.Weak(few), rng=0)
     assert len(scan_variables(sample, adjust=adjust, null="strong", n_resamples=enough, rng=0).rejected) == 2
+
+
+def crossed(n, seed=0):
+    """Two variables, one of which follows the prediction; outcomes that are off."""
+    rng = np.random.default_rng(seed)
+    p, group = rng.random(n), rng.integers(0, 5, n)
+    happened = rng.random(n) < np.clip(p + 0.2, 0, 1)
+    return cs.Sample(happened, p, variables={"group": group, "like": (4 * p).astype(int)}, labels=[False, True])
+
+
+@pytest.mark.parametrize("enough", [0, 60], ids=["normal", "some rows alone"])
+def test_sums_over_cells_have_the_law_of_rows(enough, monkeypatch):
+    monkeypatch.setattr(group_sums, "ENOUGH", enough)
+    sample, weak = crossed(600), Weak(3000)
+    levels, seen = look(sample, ["group", "like"], cs.Canonical(), cs.EqualMass(10), "raise")
+    estimator = scan._OfVariables(tuple(levels))
+    evaluator = estimator.prepare(seen.predictions)
+    sums = evaluator.drawn(seen, weak, cs.as_generator(1))
+    rows = scan._drawn_by_rows(estimator, evaluator, seen, weak, cs.as_generator(2))
+    for one, other in zip(sums, rows, strict=True):
+        assert one.shape == other.shape == (3000, 2, 2)
+        for each in np.ndindex(2, 2):
+            assert stats.ks_2samp(one[:, *each], other[:, *each]).pvalue > 1e-3
+        np.testing.assert_allclose(*(np.corrcoef(found.reshape(3000, 4).T) for found in (one, other)), atol=0.1)
+    assert stats.ks_2samp(sums[0][:, 0, 0], rows[0][:, 1, 0]).pvalue < 1e-6  # the negative control: other cells
+
+
+def test_a_scan_of_many_rows_draws_sums_and_says_so():
+    many, few = (scan_variables(crossed(n), null="strong", n_resamples=99, rng=0) for n in (6000, 600))
+    assert "sums over cells are drawn" in str(many)
+    assert "(exact)" not in many.hypothesis
+    assert "sums over cells" not in str(few)
+    assert "(exact)" in few.hypothesis
+    assert [each.variable for each in many.rejected] == [each.variable for each in few.rejected] != []
