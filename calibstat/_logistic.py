@@ -1,8 +1,7 @@
 """Logistic regression: log-odds, natural splines of them, and the one function that fits.
 
 Neither statsmodels nor scikit-learn fits many replicates at once or penalises by a matrix, and with the same accuracy
-they take 2 to 17 times as long (docs/dependencies.md). What is fitted once and reported with a covariance is fitted
-by statsmodels (`equal_curves_test`).
+they take 2 to 17 times as long (docs/dependencies.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,12 +22,14 @@ from calibstat._logistic import (
 from calibstat._text import counted, percent
 from calibstat.auditing.findings import left_out_text
 from calibstat.auditing.groups import LeftOut, Levels, look
+from calibstat.auditing.pooled_groups import ROWS
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import RNG, Floats, Ints, effective_rows
+from calibstat.data.arrays import RNG, Floats, Ints, effective_number, effective_rows
 from calibstat.data.parameters import LEVEL, Count, NotNegative, check_arguments, check_share, repeats
 from calibstat.data.rounding import ROUNDING, SAME
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.group_sums import ENOUGH, JointNormal
 from calibstat.draws.streams import ClusterCount, how_many, random_signs, replicate, stream_of
 from calibstat.draws.streams import clusters as cluster_codes
 from calibstat.estimators.base import all_weights
@@ -41,6 +42,12 @@ from calibstat.lenses.base import Lens
 
 # Events, and non-events, that a group must expect by default.
 MIN_EXPECTED = 10.0
+# Steps of the prediction in which the sums of many rows are drawn.
+_STEPS = 128
+_IN_STEPS = (
+    f"every group expects at least {ENOUGH} events and non-events, so sums over {_STEPS} steps of the prediction are "
+    "drawn from their joint normal law, and p-values compare walks at the ends of these"
+)
 # Events, and non-events, for a standard error that large samples justify.
 _MIN_OBSERVED = 10
 
@@ -75,11 +82,13 @@ def equal_curves_test(
     Both are compared with their values on the same redraws: labels drawn from the curve of all rows, which is fitted
     anew to each of them (one step of Newton's method). The p-value is that of the smaller of the two p-values among
     those of all redraws (min-p, Westfall & Young 1993). Redraws know small groups and rare events, which large-sample
-    laws do not; asymptotic is only that the spline must follow the curve. With weights all sums are weighted, and the
+    laws do not; asymptotic is only that the spline must follow the curve. Of 5000 rows or more, and groups that expect
+    200 events and non-events, sums over 128 steps of the prediction are drawn from their joint normal law instead, and
+    the data are compared in these steps too; the result says so. With weights all sums are weighted, and the
     null says that the outcome does not depend on the weight either.
 
     How much the odds of the event differ is reported beside the tests: one logistic regression on the spline and the
-    groups (statsmodels) gives for each group the ratio of its odds to those of the other groups at the same prediction
+    groups gives for each group the ratio of its odds to those of the other groups at the same prediction
     (their geometric mean, weighted by size). The standard errors come from the sandwich covariance of rows (White 1982)
     or clusters (Liang & Zeger 1986), which large samples justify; no p-value is taken from them. A group with fewer
     than ten events, or non-events, has no ratio.
@@ -137,20 +146,24 @@ def equal_curves_test(
     check_share("level", level, LEVEL)
     lens = check_lens(lens)
     levels, seen = _one_variable(sample, by, lens, binning, missing)
-    kept, left_out = large_enough(levels, _expected(levels, seen), min_size, min_expected)
-    rows = np.flatnonzero(np.isin(levels.index, kept))
-    seen, index = seen.take(rows), np.searchsorted(kept, levels.index[rows])
     curve = PooledCurve.fit(seen)
+    kept, left_out = large_enough(levels, _expected(levels, curve), min_size, min_expected)
+    rows = np.flatnonzero(np.isin(levels.index, kept))
+    if len(rows) < len(seen):
+        seen = seen.take(rows)
+        curve = PooledCurve.fit(seen)
+    index = np.searchsorted(kept, levels.index[rows])
     compare, noise = Comparison.of(curve, index), _noise(curve, seen.predictions, clusters)
     names = [levels.names[code] for code in kept]
     taken = enough_redraws(n_resamples, 1, level, len(rows) * len(kept))
+    in_steps = clusters is None and len(index) >= ROWS and enough_events(curve, index)
     return EqualCurvesTest(
         variable=levels.variable,
         groups=tuple(names),
         sizes=tuple(np.bincount(index).tolist()),
         gaps=tuple((np.bincount(index, curve.residual) / np.bincount(index, curve.weights)).tolist()),
-        **_tested(compare, noise, taken, stream_of(rng, levels.variable)),
-        **_odds([f"{levels.variable} {name}" for name in names], seen, index, clusters),
+        **_tested(compare, noise, in_steps, taken, stream_of(rng, levels.variable)),
+        **_odds([f"{levels.variable} {name}" for name in names], seen, index, clusters, curve),
         left_out=tuple(left_out),
         lens=lens,
         n=len(index),
@@ -159,7 +172,7 @@ def equal_curves_test(
         counts=RowCounts.of(seen, min(fewest_rows(seen.take(index == g)) for g in range(len(kept)))),
         level=level,
         clusters=ClusterCount.of(seen.predictions, clusters),
-        notes=more_note(taken, n_resamples, level),
+        notes=more_note(taken, n_resamples, level) + ((_IN_STEPS,) if in_steps else ()),
     )
 
 
@@ -179,9 +192,8 @@ def _one_variable(sample: Sample, by: Any, lens: Lens, binning: Binning, missing
     return variables[0], seen
 
 
-def _expected(levels: Levels, seen: Sample) -> Floats:
+def _expected(levels: Levels, curve: PooledCurve) -> Floats:
     """Return rows in effect, and the events among them if as much happened in each group as in all rows: (L, 2)."""
-    curve = PooledCurve.fit(seen)
     mass, square, events = (
         np.bincount(levels.index, each, minlength=levels.size)
         for each in (curve.weights, curve.weights**2, curve.weights * curve.chance)
@@ -223,17 +235,26 @@ class PooledCurve:
     def without(self, columns: Floats) -> Floats:
         """Subtract from columns (n, k) their regressions on the basis, in which rows count by their information."""
         mass = self.weights * self.variance
-        return columns - self.basis @ (self._inverse @ (self.basis.T @ (mass[:, None] * columns)))
+        return columns - self.basis @ (self.inverse @ (self.basis.T @ (mass[:, None] * columns)))
 
     def refitted(self, residuals: Floats) -> Floats:
         """Subtract from weighted residuals (R, n) what a step of Newton's method takes into the curve."""
-        return residuals - ((residuals @ self.basis) @ self._inverse @ self.basis.T) * (self.weights * self.variance)
+        return residuals - ((residuals @ self.basis) @ self.inverse @ self.basis.T) * (self.weights * self.variance)
 
     @cached_property
-    def _inverse(self) -> Floats:
+    def inverse(self) -> Floats:
         """The inverse of the information of the basis."""
         roots, _ = inverse_roots(sums_of_products(self.basis.T, (self.weights * self.variance)[None]), ROUNDING)
         return roots[0] @ roots[0].T
+
+
+def enough_events(curve: PooledCurve, index: Ints) -> bool:
+    """Whether every group expects enough events and non-events, in effect, for sums of them to be nearly normal."""
+    sums = (
+        [np.bincount(index, curve.weights**power * chance) for power in (1, 2)]
+        for chance in (curve.chance, 1 - curve.chance)
+    )
+    return bool(min(effective_number(*each).min() for each in sums) >= ENOUGH)
 
 
 def _noise(curve: PooledCurve, predictions: Predictions, by: str | None) -> Any:
@@ -293,19 +314,67 @@ class Comparison:
         return np.stack([*(_range(left * member, self.stops) for member in self.members.T), score], axis=-1)
 
 
+@final
+@dataclass(frozen=True, eq=False)
+class ComparisonInSteps:
+    """The same of many rows: sums of residuals over T steps of the prediction, drawn from their joint normal law.
+
+    In each step residuals are summed three ways: times `members` (for the walks, which are read at the ends of steps),
+    times the basis (for the curve, which is fitted anew) and times the columns of the score. `curve` (T, G, d) is what
+    a unit of each coefficient of the curve takes from the walks up to there.
+    """
+
+    comparison: Comparison
+    law: JointNormal
+    curve: Floats
+    data: Floats  # (T, G + d + k), the sums of the data
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> ComparisonInSteps:
+        """Cut steps of equal shares of rows and of variance, by halves; equal predictions stay together."""
+        fitted, order, stops = comparison.curve, comparison.order, comparison.stops
+        mass = (fitted.weights * fitted.variance)[order]
+        reached = np.cumsum(mass / mass.sum() + 1 / len(order))[stops]
+        ends = stops[np.flatnonzero(np.diff((reached * (_STEPS / 2)).astype(int), append=_STEPS + 1))] + 1
+        basis, columns = fitted.basis[order], comparison.columns[order]
+        both = np.column_stack([comparison.members, basis, columns])
+        parts = list(zip([0, *ends[:-1]], ends, strict=True))
+        spread = (fitted.weights[order] * mass)[:, None]
+        curve = np.stack([(mass[a:b, None] * comparison.members[a:b]).T @ basis[a:b] for a, b in parts])
+        covariance = np.stack([both[a:b].T @ (spread[a:b] * both[a:b]) for a, b in parts])
+        data = np.stack([fitted.residual[order][a:b] @ both[a:b] for a, b in parts])
+        return cls(comparison, JointNormal.of(covariance), np.cumsum(curve, axis=0), data)
+
+    def __call__(self, sums: Floats) -> Floats:
+        """Compare by sums over steps (R, T, G + d + k): (R, G + 1)."""
+        n_steps, n_groups, d = self.curve.shape
+        total = sums[..., n_groups:].sum(axis=1)
+        moved = (total[:, :d] @ self.comparison.curve.inverse) @ self.curve.reshape(-1, d).T
+        walks = np.cumsum(sums[..., :n_groups], axis=1) - moved.reshape(-1, n_steps, n_groups)
+        score = ((total[:, d:] @ self.comparison.roots) ** 2).sum(axis=-1)
+        return np.column_stack([np.maximum(walks.max(axis=1), 0) - np.minimum(walks.min(axis=1), 0), score])
+
+
 def _range(rows: Floats, stops: Ints) -> Floats:
     """Return the range of the sums of rows (R, n) up to each stop, zero included."""
     sums = np.take(np.cumsum(rows, axis=-1), stops, axis=-1)
     return np.maximum(sums.max(axis=-1), 0) - np.minimum(sums.min(axis=-1), 0)
 
 
-def _tested(compare: Comparison, noise: Any, n_resamples: int, rng: np.random.Generator) -> dict[str, Any]:
+def _tested(
+    compare: Comparison, noise: Any, in_steps: bool, n_resamples: int, rng: np.random.Generator
+) -> dict[str, Any]:
     """Return both statistics with their p-values, and those of the groups, from the same redraws."""
-    values = compare(compare.curve.residual[None])[0]
-    draws = replicate(compare, noise, n_resamples, len(compare.order), rng)
+    values = compared = compare(compare.curve.residual[None])[0]
+    if in_steps:
+        steps = ComparisonInSteps.of(compare)
+        compared = steps(steps.data[None])[0]
+        draws = replicate(steps, steps.law.draw, n_resamples, steps.law.scale.size, rng)
+    else:
+        draws = replicate(compare, noise, n_resamples, len(compare.order), rng)
     evidence = np.column_stack([draws[:, :-1].max(axis=1), draws[:, -1]])
-    found = joint_test(np.array([values[:-1].max(), values[-1]]), [evidence], standardize="ranks")
-    each = single_step(values[:-1], draws[:, :-1])
+    found = joint_test(np.array([compared[:-1].max(), compared[-1]]), [evidence], standardize="ranks")
+    each = single_step(compared[:-1], draws[:, :-1])
     return {
         "group_pvalues": tuple(np.resize(each, compare.columns.shape[1] // 2 + 1).tolist()),
         "covariance_statistic": float(values[:-1].max()),
@@ -317,7 +386,7 @@ def _tested(compare: Comparison, noise: Any, n_resamples: int, rng: np.random.Ge
     }
 
 
-def _odds(names: list[str], seen: Sample, index: Ints, by: str | None) -> dict[str, Any]:
+def _odds(names: list[str], seen: Sample, index: Ints, by: str | None, curve: PooledCurve) -> dict[str, Any]:
     """Return the odds ratios, the standard errors of their logarithms, and the groups that have none."""
     codes = np.arange(len(index)) if by is None else cluster_codes(seen.predictions, by)
     reasons = [_too_few(seen, rows, codes, by) for rows in (np.flatnonzero(index == g) for g in range(len(names)))]
@@ -326,7 +395,8 @@ def _odds(names: list[str], seen: Sample, index: Ints, by: str | None) -> dict[s
     why = "has no other group of enough events and non-events beside it"
     if len(used) > 1:
         rows = np.flatnonzero(np.isin(index, used))
-        fitted = log_odds(seen.take(rows), np.searchsorted(used, index[rows]), codes[rows])
+        same = curve if len(rows) == len(index) else None
+        fitted = log_odds(seen.take(rows), np.searchsorted(used, index[rows]), codes[rows], same)
         ratios[used], errors[used] = np.exp(fitted[0]), fitted[1]
         why = "shares hardly any predictions with the others, or the prediction separates its outcomes"
     return {
@@ -349,17 +419,14 @@ def _too_few(seen: Sample, rows: Ints, codes: Ints, by: str | None) -> str:
     return ""
 
 
-def log_odds(seen: Sample, index: Ints, codes: Ints) -> Floats:
+def log_odds(seen: Sample, index: Ints, codes: Ints, curve: PooledCurve | None = None) -> Floats:
     """Return log odds ratios of groups and their standard errors (2, G), from one logistic regression.
 
-    Each group is held against the weighted mean of the others. `codes` (n,) are clusters, each row one of its own where
-    there are none. A ratio about which the regression knows less than one row of even odds (a standard error of 2) is
-    NaN.
+    Each group is held against the weighted mean of the others, beside the `curve` of all rows. `codes` (n,) are
+    clusters, each row one of its own where there are none. A ratio about which the regression knows less than one row
+    of even odds (a standard error of 2) is NaN.
     """
-    from statsmodels.genmod.families import Binomial
-    from statsmodels.genmod.generalized_linear_model import GLM
-
-    curve = PooledCurve.fit(seen)
+    curve = curve or PooledCurve.fit(seen)
     mass = np.bincount(index, curve.weights)
     others = np.where(np.eye(len(mass)) > 0, 0, mass) / (mass.sum() - mass)[:, None]
     columns = (index[:, None] == np.arange(1, len(mass))).astype(float)
@@ -369,13 +436,30 @@ def log_odds(seen: Sample, index: Ints, codes: Ints) -> Floats:
     design = np.column_stack([curve.basis, columns])
     contrasts = np.zeros((len(mass), design.shape[1]))
     contrasts[:, curve.basis.shape[1] :] = (np.eye(len(mass)) - others)[:, 1:]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # about separated outcomes, which leave no information
-        model = GLM(seen.outcomes.astype(float), design, family=Binomial(), var_weights=curve.weights)
-        fit = model.fit(tol=1e-12, cov_type="cluster", cov_kwds={"groups": codes})
-    naive = np.einsum("gi,ij,gj->g", contrasts, fit.normalized_cov_params, contrasts)
-    errors = np.sqrt(np.einsum("gi,ij,gj->g", contrasts, fit.cov_params(), contrasts))
-    return np.where(naive < 4, [contrasts @ fit.params, errors], np.nan)
+    fit = fit_logistic(design, seen.outcomes[None].astype(float), curve.weights).coefficients[0]
+    chance = expit(design @ fit)
+    naive, covariance = sandwich(
+        design, curve.weights * chance * (1 - chance), curve.weights * (seen.outcomes - chance), codes
+    )
+    known = np.einsum("gi,ij,gj->g", contrasts, naive, contrasts) < 4
+    errors = np.sqrt(np.einsum("gi,ij,gj->g", contrasts, covariance, contrasts))
+    return np.where(known, [contrasts @ fit, errors], np.nan)
+
+
+def sandwich(design: Floats, information: Floats, residual: Floats, codes: Ints) -> tuple[Floats, Floats]:
+    """Return the inverse information of coefficients, and their covariance by the sum of scores of each cluster.
+
+    With the factors of Stata for few clusters, G / (G - 1) (n - 1) / (n - d) (Liang & Zeger 1986).
+    Rows (n,) have their information, weighted residual and cluster.
+    """
+    n, d = design.shape
+    inverse = np.linalg.pinv(design.T @ (information[:, None] * design), hermitian=True).astype(float, copy=False)
+    scores = design * residual[:, None]
+    size = how_many(codes)
+    if size < n:
+        scores = np.stack([np.bincount(codes, column, size) for column in scores.T], axis=1)
+    size = len(np.unique(codes)) if size < n else n
+    return inverse, inverse @ (scores.T @ scores) @ inverse * (size / (size - 1) * (n - 1) / (n - d))
 
 
 _QUESTION = (

@@ -144,7 +144,7 @@ def label_sums(layout: Layout, chance: Floats, weights: Floats | None) -> tuple[
     """
     mass = np.ones(len(chance)) if weights is None else weights
     alone = layout.scarce(*((mass * each, mass**2 * each) for each in (chance, 1 - chance)))
-    law = _Normal.of(layout.products(np.where(alone, 0.0, mass**2 * chance * (1 - chance))))
+    law = JointNormal.of(layout.products(np.where(alone, 0.0, mass**2 * chance * (1 - chance))))
     rows = np.flatnonzero(alone)
     table, chances, masses = layout.table_of(rows), chance[rows], mass[rows]
 
@@ -167,7 +167,7 @@ def sign_sums(layout: Layout, residual: Floats, weights: Floats | None, centre: 
     mass = np.ones(len(residual)) if weights is None else weights
     spread = mass**2 * residual**2
     alone = layout.scarce((spread, spread**2))
-    law = _Normal.of(layout.products(np.where(alone, 0.0, spread)))
+    law = JointNormal.of(layout.products(np.where(alone, 0.0, spread)))
     mean = None if centre is None else _MeanSigns.of(layout, law, residual, mass, alone)
     rows = np.flatnonzero(alone)
     table, masses, weighed = layout.table_of(rows), mass[rows], (mass * residual)[rows]
@@ -196,14 +196,14 @@ def _in_steps(table: csr_array, values: Floats, shape: tuple[int, ...]) -> Float
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Normal:
+class JointNormal:
     """Normal laws of m numbers, independent in T steps: standard deviations (T, m) and roots of correlations."""
 
     scale: Floats
     root: Floats
 
     @classmethod
-    def of(cls, covariance: Floats) -> _Normal:
+    def of(cls, covariance: Floats) -> JointNormal:
         """Factorise covariances (T, m, m), some of whose numbers may be sums of others, or zero."""
         scale = np.sqrt(np.einsum("tjj->tj", covariance))
         by = np.where(scale > 0, scale, np.inf)
@@ -220,6 +220,10 @@ class _Normal:
         """Draw standard normal numbers (size, T, m)."""
         return stream.standard_normal((size, *self.scale.shape))
 
+    def draw(self, stream: np.random.Generator, _size: int, kept: int) -> Floats:
+        """Draw numbers of this law (kept, T, m): the first of a block of replicates."""
+        return self.shaped(self.numbers(stream, kept)).swapaxes(0, 1)
+
     def shaped(self, numbers: Floats) -> Floats:
         """Give numbers (R, T, m) this law: (T, R, m)."""
         return numbers.swapaxes(0, 1) @ self.matrices
@@ -231,12 +235,12 @@ class _MeanSigns:
     """The sums of w g in m groups, given the normal numbers that made the sums of w g r in their steps."""
 
     regression: Floats  # (T * m, m)
-    left: _Normal  # what these numbers do not determine, in one step
+    left: JointNormal  # what these numbers do not determine, in one step
     total: Floats  # (m,), of the weights
     residual: Floats  # (T, m), sums of w r
 
     @classmethod
-    def of(cls, layout: Layout, law: _Normal, residual: Floats, mass: Floats, alone: Bools) -> _MeanSigns:
+    def of(cls, layout: Layout, law: JointNormal, residual: Floats, mass: Floats, alone: Bools) -> _MeanSigns:
         """Regress the signs of rows that are not drawn alone."""
         inside = np.where(alone, 0.0, mass**2)
         by = np.where(law.scale > 0, law.scale, np.inf)[:, :, None]
@@ -245,7 +249,7 @@ class _MeanSigns:
         left = layout.products(inside).sum(axis=0) - flat.T @ flat
         np.fill_diagonal(left, np.maximum(left.diagonal(), 0.0))
         sums = layout.sums(mass * residual)
-        return cls(flat, _Normal.of(left[None]), layout.totals(mass), sums)
+        return cls(flat, JointNormal.of(left[None]), layout.totals(mass), sums)
 
     def given(self, numbers: Floats, more: Floats) -> Floats:
         """Return sums (R, m), given numbers (R, T * m) and as many more as there are groups (R, m)."""

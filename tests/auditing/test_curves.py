@@ -4,12 +4,22 @@ import json
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.stats import chi2
 from statsmodels.genmod.families import Binomial
 from statsmodels.genmod.generalized_linear_model import GLM
 
 import calibstat as cs
 from calibstat._logistic import clipped_logit
-from calibstat.auditing.curves import Comparison, PooledCurve, equal_curves_test, log_odds, spline_basis
+from calibstat.auditing.curves import (
+    Comparison,
+    ComparisonInSteps,
+    PooledCurve,
+    equal_curves_test,
+    log_odds,
+    spline_basis,
+)
+from calibstat.draws.streams import replicate
 
 
 def world(n=1000, seed=0, levels=2, shift=0.0):
@@ -342,3 +352,39 @@ def test_where_no_redraws_could_reject_more_are_taken_or_that_is_said():
     assert equal_curves_test(world(300), "g", n_resamples=19, rng=0).notes == ()
     said = equal_curves_test(world(300), "g", n_resamples=19, level=1e-9, rng=0).verdict
     assert said.startswith("No test could reject at 1e-07 %, whatever the data: with 19 redraws")
+
+
+def many_rows(n=6000, apart=0.0):
+    rng = np.random.default_rng(5)
+    p, group = rng.random(n), rng.choice(["a", "b", "c"], n)
+    chance = np.clip(p**1.3 + np.where(group == "a", apart, 0), 0, 1)
+    return cs.Sample(rng.random(n) < chance, p, variables={"group": group}, labels=[False, True])
+
+
+def test_sums_over_steps_have_the_law_of_rows():
+    sample = many_rows()
+    comparison = Comparison.of(
+        PooledCurve.fit(sample), np.unique(sample.predictions.variables["group"].values, return_inverse=True)[1]
+    )
+    steps = ComparisonInSteps.of(comparison)
+    draws = replicate(steps, steps.law.draw, 3000, steps.law.scale.size, cs.as_generator(1))
+    # steps that are read at the same places: residuals of rows, added up
+    curve = comparison.curve
+    rows = comparison(curve.weights * ((np.random.default_rng(2).random((1000, 6000)) < curve.chance) - curve.chance))
+    assert steps(steps.data[None])[0, :3] == pytest.approx(comparison(curve.residual[None])[0, :3], rel=0.1)
+    assert steps(steps.data[None])[0, 3] == pytest.approx(comparison(curve.residual[None])[0, 3], rel=1e-9)
+    for group in range(3):
+        assert stats.ks_2samp(draws[:, group] * 1.04, rows[:, group]).pvalue > 1e-3  # walks miss a little at steps
+        assert stats.ks_2samp(draws[:, group] * 1.2, rows[:, group]).pvalue < 1e-6  # the negative control
+    assert stats.ks_2samp(draws[:, 3], rows[:, 3]).pvalue > 1e-3
+    assert stats.ks_2samp(draws[:, 3], chi2(4).rvs(3000, random_state=0)).pvalue > 1e-3
+    np.testing.assert_allclose(np.corrcoef(draws.T), np.corrcoef(rows.T), atol=0.15)
+
+
+def test_many_rows_are_compared_in_steps_and_the_result_says_so():
+    alike, apart = (equal_curves_test(many_rows(apart=apart), "group", rng=0) for apart in (0.0, 0.1))
+    assert alike.pvalue > 0.05 > apart.pvalue
+    assert "drawn from their joint normal law" in str(alike)
+    few = many_rows()
+    few = cs.Sample(few.outcomes, few.predictions.event, variables={"group": [f"g{i % 40}" for i in range(6000)]})
+    assert "joint normal law" not in str(equal_curves_test(few, "group", n_resamples=19, min_expected=0, rng=0))

@@ -87,14 +87,19 @@ def false_alarms_in_steps(events, weighted, runs=200, n=6000, n_resamples=39):
     return np.mean(found, axis=0)
 
 
-@pytest.mark.parametrize("weighted", [False, True], ids=["rows", "weights"])
-@pytest.mark.parametrize("events", [(1, 1), (0.5, 4.5)], ids=["even chances", "few events"])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("events", "weighted"),
+    [((1, 1), False), ((0.5, 4.5), False), ((0.5, 4.5), True)],
+    ids=["even chances", "few events", "few events and weights"],
+)
 def test_family_wise_error_of_groups_in_steps(events, weighted):
     adjusted, _, zero = false_alarms_in_steps(events, weighted)
     assert abs(adjusted - 0.05) <= share_error(0.05, 200)
     assert zero >= 0.95 - share_error(0.05, 200)
 
 
+@pytest.mark.slow
 def test_negative_control_unadjusted_pvalues_of_groups_in_steps_raise_false_alarms():
     assert false_alarms_in_steps((1, 1), False)[1] > 0.05 + share_error(0.05, 200)
 
@@ -215,6 +220,17 @@ def curves_rejected(n, levels, shift=0.0, runs=200):
 @pytest.mark.parametrize("levels", [2, 4])
 def test_size_of_the_comparison_of_curves(levels):
     assert (curves_rejected(500, levels) <= 0.05 + share_error(0.05, 200)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("levels", [2, 4])
+def test_size_of_the_comparison_of_curves_in_steps(levels):
+    assert (curves_rejected(6000, levels) <= 0.05 + share_error(0.05, 200)).all()
+
+
+@pytest.mark.slow
+def test_negative_control_curves_in_steps_that_differ_are_found():
+    assert (curves_rejected(6000, 2, 0.3, 100) > 0.5).all()
 
 
 @pytest.mark.slow
@@ -399,6 +415,17 @@ def scan_rejected(make, null, n=500, runs=200):
 @pytest.mark.parametrize(("make", "null"), [(weak_world, "weak"), (strong_world, "strong")])
 def test_family_wise_error_of_a_scan(make, null):
     assert scan_rejected(make, null)[0] <= 0.065 + share_error(0.065, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "null"), [(weak_world, "weak"), (strong_world, "strong")])
+def test_family_wise_error_of_a_scan_by_sums_over_cells(make, null):
+    assert scan_rejected(make, null, 6000)[0] <= 0.065 + share_error(0.065, 200)
+
+
+@pytest.mark.slow
+def test_negative_control_the_strong_null_by_sums_is_not_the_weak_one():
+    assert scan_rejected(weak_world, "weak", 6000)[2] > 0.065 + share_error(0.065, 200)
 
 
 @pytest.mark.slow
