@@ -14,8 +14,10 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb, to_rgba, to_rgba_array
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
-from matplotlib.transforms import ScaledTranslation
+from matplotlib.textpath import text_to_path
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from calibstat._text import shown
 
@@ -37,9 +39,11 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 COLUMN = (3.4, 3.4)
 """Width and height of a figure of one column, in inches."""
 _SIDE = 2.7  # inches of the width of its axes
-_LEAST_LEFT = 0.3  # the share of a figure that margins leave
+_PADS = 6.0  # points at the edges of a page that layouts leave free
+_LEAST_LEFT = 0.2  # the share of a figure that margins leave
+_LONGER = 1.04  # words may be so many times as long when a figure is saved as they are on a screen,
+_SPARE = 0.08  # and short ones beside the axes by such a share
 _TITLE_LETTER = 0.078  # inches of a bold letter
-_WIDER = 1.2  # so many times as wide as the axes a legend may be
 OURS = "_calibstat"
 """The label of words and small axes that a display adds to axes."""
 _ON_DARK = {INK: "#e6e6e6", NOISE: "#3b4856", CURVE: "#6fb1e8"}
@@ -186,18 +190,50 @@ def answer(ax: Axes, title: str | None, lines: Sequence[str] = (), letters: int 
     The title has at most two lines of as many letters as the axes have room for. Names come from data, so that a dollar
     sign is a dollar sign.
     """
-    text, size = "\n".join(map(shown, lines)), magnified(ax)
-    if text:
+    size = magnified(ax)
+    written, letter = _fitted(ax, list(map(shown, lines)), 7.5 * size)
+    if written:
         ax.annotate(
-            text, (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points", label=OURS,
-            fontsize=7.5 * size, color=INK, va="bottom", linespacing=1.3, parse_math=False,
+            "\n".join(written), (0, 1), (0, 4), xycoords="axes fraction", textcoords="offset points", label=OURS,
+            fontsize=letter, color=INK, va="bottom", linespacing=1.3, parse_math=False,
         )  # fmt: skip
     if title is not None:
         inches = ax.get_window_extent().width / whole_figure(ax).dpi
         most = max(8, int(inches / (_TITLE_LETTER * size))) if letters is None else letters
         head = "\n".join(part for line in str(title).split("\n") for part in lines_of(line, most))
         look: dict[str, Any] = {"fontsize": 9.5 * size, "fontweight": "bold", "color": INK, "parse_math": False}
-        ax.set_title(head, loc="left", pad=6 + 11 * size * len(lines), **look)
+        ax.set_title(head, loc="left", pad=6 + 1.5 * letter * len(written), **look)
+
+
+def _fitted(ax: Axes, lines: list[str], points: float) -> tuple[list[str], float]:
+    """Return lines, and the size of their letters, that have room on the page from the left of the axes on.
+
+    Letters are up to a fifth smaller where they must be, and longer lines are broken. Widths are those of vector
+    graphics, with a little to spare: on screens, letters are up to 3 % narrower or wider.
+    """
+    room, font = _room(ax) / _LONGER, FontProperties(size=points)
+    widths = [text_to_path.get_text_width_height_descent(line, font, ismath=False)[0] for line in lines]
+    share = room / max([*widths, room])
+    small = max(share, 0.8)
+    most = [
+        max(4, int(len(line) * room / (small * width))) if width else 1
+        for line, width in zip(lines, widths, strict=True)
+    ]
+    return [part for line, letters in zip(lines, most, strict=True) for part in wrap(line, letters)], points * small
+
+
+def _room(ax: Axes) -> float:
+    """Return how many points there are from the left of the axes to the right of what they have of the page."""
+    page, box, words, spec = ax.figure.bbox, ax.get_window_extent(), ax.get_tightbbox(), ax.get_subplotspec()
+    if spec is None or words is None:
+        return float(page.x1 - box.x0) * 72 / whole_figure(ax).dpi
+    part = page.width / spec.get_gridspec().ncols
+    left = max(box.x0 - words.x0, 0.0)  # words beside the axes
+    if whole_figure(ax).get_layout_engine() is None:
+        left = max((1 + _SPARE) * left, box.x0 - page.x0 - part * spec.colspan.start)
+    else:
+        left += _PADS / 72 * whole_figure(ax).dpi
+    return float(part * len(spec.colspan) - left) * 72 / whole_figure(ax).dpi
 
 
 def label_axes(ax: Axes, x: str | None = None, y: str | None = None) -> None:
@@ -214,7 +250,7 @@ def whole_figure(ax: Axes) -> Figure:
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.6, "columnspacing": 1.2}
+LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.6, "handletextpad": 0.5, "columnspacing": 1.0}
 """How legends look."""
 
 
@@ -234,10 +270,11 @@ def legend_below(ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | No
     where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": corner}
     look = LEGEND | where | {"borderaxespad": 0, "fontsize": 7.5 * size}
     names = [str(each.get_label()) for each in handles] if labels is None else labels
+    most = (_room(whole) / 72 - away[0]) / _LONGER * dots
     for lines in range(1, len(handles) + 1):
         legend = ax.legend(list(handles), list(names), ncols=-(-len(handles) // lines), **look)
         _write_plainly(legend)
-        if legend.get_window_extent().width <= _WIDER * box.width:
+        if legend.get_window_extent().width <= most:
             break
     _keep_on_page(whole)
 
@@ -254,7 +291,8 @@ def _keep_on_page(ax: Axes) -> None:
     box = ax.get_tightbbox()
     if figure.get_layout_engine() is not None or ax.get_subplotspec() is None or box is None:
         return
-    page, pars = figure.bbox, figure.subplotpars
+    page, pars, whole = figure.bbox, figure.subplotpars, ax.get_window_extent()
+    box = Bbox(box.get_points() + _SPARE * (box.get_points() - whole.get_points()))
     sides = {
         "left": pars.left + max(0.0, page.x0 - box.x0) / page.width,
         "right": pars.right - max(0.0, box.x1 - page.x1) / page.width,

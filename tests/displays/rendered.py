@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PathCollection
@@ -9,20 +10,37 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 
-SLACK = 1.0  # pixels
+DPI = 300  # of print; without hinting, letters have the widths of vector graphics
+SLACK = 0.01 * DPI  # dots
+SPARE = 0.03  # words may be so much longer elsewhere
 
 
 def assert_readable(figure: Figure) -> None:
-    """Everything lies inside the figure, words do not overlap, and no word or legend lies on a point of the data."""
+    """Everything lies inside the figure, words do not overlap, and no word or legend lies on a point of the data.
+
+    The figure is measured as it is printed and as vector graphics, which is not how a screen shows it.
+    """
     if not hasattr(figure.canvas, "get_renderer"):
         FigureCanvasAgg(figure)  # a figure that pyplot does not know
-    figure.canvas.draw()
+    dpi = figure.dpi
+    figure.set_dpi(DPI)
+    try:
+        with mpl.rc_context({"text.hinting": "none"}):
+            _assert_readable(figure)
+    finally:
+        figure.set_dpi(dpi)
+
+
+def _assert_readable(figure: Figure) -> None:
+    figure.draw_without_rendering()
     renderer = figure.canvas.get_renderer()
     texts = _words(figure, renderer)
     words = [(text.get_text(), box) for text, box in texts]
     page = figure.bbox
     for text, box in words:
-        inside = box.x0 >= -SLACK and box.y0 >= -SLACK and box.x1 <= page.x1 + SLACK and box.y1 <= page.y1 + SLACK
+        longer = SPARE * box.width if box.width > box.height else 0
+        inside = box.x0 >= longer - SLACK and box.y0 >= -SLACK
+        inside &= box.x1 + longer <= page.x1 + SLACK and box.y1 <= page.y1 + SLACK
         assert inside, f"{text!r} is cut off: {box} outside {page}"
     for i, (text, box) in enumerate(texts):
         for other, beside in texts[:i]:

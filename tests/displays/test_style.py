@@ -9,11 +9,23 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
 
 import calibstat as cs
 from calibstat.displays._cells import rows_in_effect
 from calibstat.displays._overlays import corners
-from calibstat.displays._style import INK, OURS, answer, legend_below, lines_of, new_axes, percent_tick, shortened, tick
+from calibstat.displays._style import (
+    INK,
+    OURS,
+    answer,
+    label_axes,
+    legend_below,
+    lines_of,
+    new_axes,
+    percent_tick,
+    shortened,
+    tick,
+)
 from displays.rendered import assert_readable
 
 LONG = "a model whose name somebody wrote out in full, with all its hyperparameters"
@@ -257,3 +269,21 @@ def test_what_is_no_reliability_diagram_does_not_stand_beside_others(sample):
 def test_arguments_are_checked_where_they_are_not_needed_too(sample, argument, value):
     with pytest.raises((TypeError, ValueError), match=f"{argument} is"):
         cs.ReliabilityDisplay.compute(sample, **{argument: value})
+
+
+@pytest.mark.parametrize("layout", [None, "constrained"])
+def test_a_long_answer_fits_the_page_in_print_and_as_vector_graphics(layout):
+    _, ax = plt.subplots(figsize=(3.3, 3.0), layout=layout)
+    label_axes(new_axes(ax), "age", "how often it happens")
+    lines = ["at age 56.1: happens 0.8 %, predicted 1.5 %: too low", "apart by 0.7 %, noise alone 0.2 %; p = 0.001"]
+    answer(ax, "rare", lines)
+    legend_below(ax, [Patch(label="noise alone"), Patch(label="more than noise")])
+    assert_readable(ax.figure)
+    (text,) = ax.texts
+    assert text.get_text() == "\n".join(lines)
+    assert 6 <= text.get_fontsize() < 7.5
+    answer(new_axes(ax), "rare", [line * 2 for line in lines])
+    (text,) = ax.texts
+    assert text.get_text().replace("\n", " ").count("noise") == 2
+    assert text.get_text().count("\n") > 2
+    plt.close(ax.figure)
