@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, TypeAlias, final
 
 import numpy as np
@@ -23,6 +24,7 @@ from calibstat.binnings.base import (
 )
 from calibstat.binnings.selection import BySteps, Numbered
 from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
+from calibstat.data.checks import locked
 from calibstat.data.parameters import Count, check_kind, keep, without_defaults
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions
@@ -207,7 +209,7 @@ class EqualWidth(Binning):
         """Cut the one conditioned column."""
         values = one_column(self, predictions)
         warn_of_small_cells(self, self.n_bins, len(values))
-        edges = np.linspace(*borders(predictions), self.n_bins + 1)
+        edges = _equal_steps(*borders(predictions), self.n_bins)
         moves: Moves = "fixed" if is_probability(predictions) else "data"
         return Cells(self.n_bins, _placed(values, edges), moves, edges)
 
@@ -246,19 +248,24 @@ def _placed(values: Floats, edges: Floats) -> Ints | ByArithmetic:
     width = float(edges[-1] - edges[0])
     if not width > 0:
         return np.zeros(len(values), dtype=np.intp)
-    bits = _bits(edges, width)
+    bits = _bits(len(edges) - 1, width, float(max(-edges[0], edges[-1])))
     return ByArithmetic(values, edges, bits) if bits >= _FEWEST_BITS else closed_left(values, edges)
 
 
-def _bits(edges: Floats, width: float) -> int:
+@lru_cache(maxsize=64)
+def _equal_steps(low: float, high: float, n_bins: int) -> Floats:
+    return locked(np.linspace(low, high, n_bins + 1))
+
+
+@lru_cache(maxsize=64)
+def _bits(n_bins: int, width: float, largest: float) -> int:
     """Return the largest power of two into which cells can be divided so that rounding errors are below half a step.
 
     Positions and edges together are off by less than 16 units in the last place of the largest edge.
     """
-    n_bins = len(edges) - 1
     with np.errstate(over="ignore"):
         scale = np.float64(n_bins << _MOST_BITS) / width  # if infinite, there is no such power
-        off = math.ldexp(16 * float(scale * np.spacing(np.abs(edges).max())), -_MOST_BITS)
+        off = math.ldexp(16 * float(scale * np.spacing(largest)), -_MOST_BITS)
     return min(_MOST_BITS, _ALL_BITS - n_bins.bit_length(), -math.frexp(off)[1] - 1)
 
 
