@@ -1,4 +1,4 @@
-"""Progress of long work, reported to a listener (the command line sets one; libraries are silent).
+"""Progress of long work, reported to a listener: commands set one, Python's prompt shows a bar, scripts are silent.
 
 Loops inside a loop fill its share of the whole. A listener belongs to the thread that set it.
 """
@@ -71,26 +71,41 @@ def part(begin: float, end: float) -> Iterator[None]:
 
 
 def track(items: Iterable[T], total: int) -> Iterator[T]:
-    """Yield the `total` items and report progress to the listener; inner loops fill the share of their item."""
+    """Yield the `total` items and report progress to the listener; inner loops fill the share of their item.
+
+    Where nobody listens, a bar is shown at the prompt of an interactive session, and nothing elsewhere.
+    """
     if _listener.get() is None:
-        yield from items
+        if not _at_a_prompt():
+            yield from items
+            return
+        with TerminalBar("calibstat", patience=PATIENCE) as bar, listening(bar.hear):
+            yield from track(items, total)
         return
     for done, item in enumerate(items):
         with part(done / max(total, 1), (done + 1) / max(total, 1)):
             yield item
 
 
+def _at_a_prompt() -> bool:
+    """Whether somebody waits at Python's prompt for what this thread does; others work for it."""
+    return hasattr(sys, "ps1") and threading.current_thread() is threading.main_thread()
+
+
 # One line on a terminal, drawn by tqdm while work goes on.
 
+PATIENCE = 2.0  # seconds
 REDRAW = 0.2
+EARLY = 0.25  # of the patience, after which the share that is done tells how long the whole will take
 
 
 class TerminalBar:
     """A bar that a thread of its own draws again and again inside a ``with`` block: silent where there is no terminal.
 
     So its seconds go on even where the work says nothing for a while. Change `done`, `total` (None while it is not
-    known) and `note` at any time. It is first drawn after `patience` seconds, as shorter work has none; it `stays` or
-    goes when the block has ended well; `layout` is as tqdm's ``bar_format``; the stream is by default standard error.
+    known) and `note` at any time. It is first drawn after `patience` seconds, as shorter work has none, or before, once
+    the share that is done says that the whole will take longer. It `stays` or goes when the block has ended well;
+    `layout` is as tqdm's ``bar_format``; the stream is by default standard error.
     """
 
     def __init__(
@@ -135,9 +150,21 @@ class TerminalBar:
         elif self.visible:
             print(line, file=self.stream, flush=True)
 
+    def hear(self, fraction: float) -> None:
+        """Note the share of the work that is done; a step back by half or more is the beginning of the next loop."""
+        if fraction > self.done or fraction < self.done / 2:
+            self.done = fraction
+
+    def _due(self) -> bool:
+        """Whether the work takes longer than the patience lasts, or will by what is done so far."""
+        passed = time.time() - self._started
+        foreseen = passed * self.total / self.done if self.total and self.done else 0.0
+        return passed >= self.patience or (passed >= EARLY * self.patience and foreseen > self.patience)
+
     def _draw(self) -> None:
-        if self.patience > 0 and self._ended.wait(self.patience):
-            return
+        while not self._due():
+            if self._ended.wait(min(REDRAW, self.patience)):
+                return
         from tqdm import tqdm
 
         size = {} if _knows_its_size(self.stream) else {"ncols": 80, "nrows": 20}

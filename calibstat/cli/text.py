@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, TextIO, TypeVar
 
-from calibstat._progress import TerminalBar, listening, track
+from calibstat._progress import PATIENCE, TerminalBar, listening, track
 from calibstat._text import guarded, safe
 from calibstat.inference.results import INDENT, Result, hang, plain
 
@@ -86,7 +86,6 @@ def show(form: str, record: Any, text: object, rows: Sequence[dict[str, Any]] = 
 
 Piece = TypeVar("Piece")
 Found = TypeVar("Found")
-PATIENCE = 2.0
 
 
 class ProgressBar:
@@ -98,7 +97,7 @@ class ProgressBar:
 
     def __enter__(self) -> ProgressBar:
         self.inside.enter_context(self.bar)
-        self.inside.enter_context(listening(self.hear))
+        self.inside.enter_context(listening(self.bar.hear))
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -108,11 +107,6 @@ class ProgressBar:
         """Work on the pieces one after the other, and then remove the bar."""
         with self:
             return [work(piece) for piece in track(pieces, len(pieces))]
-
-    def hear(self, fraction: float) -> None:
-        """Note the share of the work that is done; a step back by half or more is the beginning of the next loop."""
-        if fraction > self.bar.done or fraction < self.bar.done / 2:
-            self.bar.done = fraction
 
 
 # Warnings as plain lines on standard error.

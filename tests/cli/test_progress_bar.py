@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import sys
 import time
 
 import pytest
@@ -65,8 +66,30 @@ def test_it_moves_on_where_work_says_nothing(quick):
 def test_a_second_loop_begins_again_and_small_steps_back_are_not_drawn():
     bar = ProgressBar("comparing")
     for told, drawn in ((0.9, 0.9), (0.88, 0.9), (0.91, 0.91), (0.0, 0.0), (0.1, 0.1)):
-        bar.hear(told)
+        bar.bar.hear(told)
         assert bar.bar.done == drawn
+
+
+def test_work_that_will_be_long_is_shown_before_it_is(monkeypatch, quick):
+    stream = Terminal()
+    monkeypatch.setattr(calibstat._progress, "EARLY", 1e-6)
+    with TerminalBar("testing", patience=600.0, stream=stream) as bar:
+        time.sleep(0.02)
+        assert stream.getvalue() == ""  # nothing tells how long it will take
+        bar.done = 1e-6
+        stream.wait_until_drawn()
+
+
+@pytest.mark.parametrize("prompt", [True, False])
+def test_python_shows_it_at_the_prompt_alone(monkeypatch, quick, prompt):
+    stream = Terminal()
+    monkeypatch.setattr(calibstat._progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(sys, "stderr", stream)
+    if prompt:
+        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+    assert work(2, stream.wait_until_drawn if prompt else lambda: None) == 8
+    assert ("calibstat:  75%" in stream.getvalue()) == prompt
+    assert calibstat._progress.listener_of_this_thread() is None
 
 
 def test_short_work_has_none(monkeypatch):
