@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, assert_all_finite, column_or_1d, get_t
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
 
+from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.calibrators.base import Calibrator, both, fit_part, part_says, refuse_more_than_two
 from calibstat.calibrators.scaling import Platt
@@ -213,7 +214,7 @@ class OneVsRest(Calibrator):
         each = Platt() if self.calibrator is None else self.calibrator
         self.calibrators_ = [
             fit_part(each, both(column), (targets == number).astype(np.intp), weights)
-            for number, column in enumerate(probabilities.T)
+            for number, column in enumerate(track(probabilities.T, probabilities.shape[1]))
         ]
 
     def _calibrate(self, probabilities: Floats, _: Floats) -> Floats:

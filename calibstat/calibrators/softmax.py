@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, TypeAlias, final
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from calibstat._progress import track
 from calibstat.calibrators.base import Calibrator, folds_of_equal_rows, simplest
 from calibstat.calibrators.scaling import SMALLEST, logarithms
 from calibstat.data.arrays import Bools, Floats, Ints
@@ -271,7 +272,7 @@ def choose_penalty(
     ample = one_fold_is_enough(weights, len(ridge))
     numbers = [each for each in range(1 if ample else N_FOLDS) if len(np.unique(targets[fold != each])) > 1]
     path, found = [np.zeros(len(ridge))], []
-    for penalty in PENALTIES:
+    for penalty in track(PENALTIES, len(PENALTIES)):
         theta, row = path[-1].copy(), []
         for number in numbers:
             train, test = fold != number, fold == number

@@ -7,6 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from calibstat._logistic import expit, fisher_information, inverse_roots, natural_spline, roughness
+from calibstat._progress import track
 from calibstat.calibrators.base import Calibrator, simplest
 from calibstat.calibrators.scaling import SMALLEST_OF_A_LINE, fit_finite, from_log_odds, logits
 from calibstat.data.arrays import Floats, Ints
@@ -132,7 +133,7 @@ def first_good(
     is: predictions stay as they are.
     """
     found, left_out, start, goals = [], [], None, targets.astype(np.float64)
-    for knots, penalty in models:
+    for knots, penalty in track(models, len(models)):
         if penalty == np.inf:
             found.append((knots, penalty, knots))
             left_out.append(log_losses(scores, targets))

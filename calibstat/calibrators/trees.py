@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, final
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
+from calibstat._progress import track
 from calibstat.binnings.tree_leaves import Tree, arrays_of, leaf_of
 from calibstat.calibrators.base import Calibrator, dealt, fit_part, part_says, simplest, split_columns
 from calibstat.calibrators.meta import OneVsRest
@@ -255,7 +256,7 @@ def choose_ccp_alpha(
         return float(alphas[0])
     places, fold, counted = dealt(targets, features, weights, n_folds)
     found = []
-    for number in range(n_folds):
+    for number in track(range(n_folds), n_folds):
         train, test = places[fold != number], places[fold == number]
         if set(targets) - set(targets[train]) or not len(test):
             continue  # a class is missing, or no row is left to try it on

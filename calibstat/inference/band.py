@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
+from calibstat._progress import track
 from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_kind, check_share
@@ -161,7 +162,8 @@ class Runs:
     def lower(self, alpha: float) -> Floats:
         """(N,) lower bounds at `last`: what a run says of its last prediction holds for all later ones."""
         delta = alpha * self.share
-        each = [clopper_pearson(*self.ending(i), delta).max() for i in range(len(self.first))]
+        size = len(self.first)
+        each = [clopper_pearson(*self.ending(i), delta).max() for i in track(range(size), size)]
         return np.maximum.accumulate(each)
 
     def upper(self, alpha: float) -> Floats:
@@ -170,7 +172,7 @@ class Runs:
 
     def pvalue_low(self) -> float:
         """Smallest alpha at which a lower bound exceeds its prediction."""
-        each = [_reaches(*self.ending(i), last).min() for i, last in enumerate(self.last)]
+        each = [_reaches(*self.ending(i), last).min() for i, last in enumerate(track(self.last, len(self.last)))]
         return float(min(each) / self.share)
 
     def pvalue_high(self) -> float:
