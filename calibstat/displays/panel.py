@@ -23,6 +23,7 @@ from calibstat.displays._style import (
     answer,
     label_axes,
     legend_below,
+    lines_of,
     new_axes,
     shortened,
     tick,
@@ -32,7 +33,7 @@ from calibstat.inference.results import small_pvalue
 
 # Heights in inches: of a row, and of what stands above and below the rows.
 _ROW, _AROUND = 0.21, 1.5
-_LETTERS = 22
+_LETTERS, _ANSWER = 22, 40  # in a line of a name, and of the answer
 
 
 @final
@@ -127,7 +128,8 @@ class PanelDisplay(ResultDisplay):
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         label_axes(ax, "p-value")
-        answer(ax, self.name if name is None else name, self._answer(len(self.names) - len(names)))
+        lines = [part for line in self._answer(len(self.names) - len(names)) for part in lines_of(line, _ANSWER)]
+        answer(ax, self.name if name is None else name, lines)
         legend_below(ax, self._handles())
         return self._drawn(ax)
 

@@ -69,3 +69,12 @@ def test_it_is_readable(several, size):
     for result in (several, cs.omnibus_test(world(60, 2.0), n_resamples=99, rng=0)):
         _, ax = plt.subplots(figsize=size, layout="constrained")
         assert_readable(cs.PanelDisplay.from_result(result, ax=ax, name="a model with a name").figure_)
+
+
+def test_a_long_strongest_statistic_fits_beside_long_names_in_a_column(monkeypatch):
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    display = cs.PanelDisplay.compute(cs.omnibus_test(cs.Sample(rng.random(300) < p**2, p), n_resamples=39, rng=0))
+    monkeypatch.setattr(cs.OmnibusTest, "strongest", property(lambda _: "multi-bandwidth kernel"))
+    _, ax = plt.subplots(figsize=(3.3, 3.6), layout="constrained")
+    assert_readable(display.plot(ax, name="A model of the test").figure_)
