@@ -51,7 +51,9 @@ class CellCounts:
 
     def invert(self, uniforms: Floats) -> Ints:
         """Turn uniforms (R, L) into counts (R, L)."""
-        return np.array([first for first, _ in self.laws]) + self.guide.find(uniforms)
+        found = self.guide.find(uniforms)
+        found += np.array([first for first, _ in self.laws])
+        return found
 
 
 def counts_of(plan: TallyPlan) -> CellCounts:
