@@ -116,15 +116,20 @@ def estimate(
     evaluator = core.prepare(seen.predictions)
     value = evaluator(seen.outcomes)
     groups = interval.groups if isinstance(interval, Multiplier) else None
-    redraws = redrawn(core, seen, evaluator, n_resamples, groups, generator)
-    found, note, notes = _interval(core, seen, redraws.samples, confidence_level, interval, generator, evaluator, value)
-    headline, drawn = core.headline(value), core.headline(redraws.samples)
+    # the law of a number is computed where it can be, as in a test
+    law: NullDistribution | None = None if evaluator.shape or groups else exact_law(core, seen, evaluator)
+    redraws = None if law else redrawn(core, seen, evaluator, n_resamples, groups, generator)
+    draws = () if redraws is None else (redraws.samples,)
+    drawn = None if redraws is None else core.headline(redraws.samples)
+    multiplier = interval if isinstance(interval, Multiplier) else Multiplier(n_resamples)
+    found, note, notes = _interval(
+        core, seen, drawn, confidence_level, interval, multiplier, generator, evaluator, value
+    )
+    headline = core.headline(value)
     single, shown, say = np.ndim(headline) == 0, evaluator.present(value), evaluator.capabilities.meaning
-    law: NullDistribution = EmpiricalNull(drawn, core.evidence)
-    if redraws.samples.ndim == 1 and groups is None:  # of a number it is computed where it can be, as in a test
-        law = exact_law(core, seen, evaluator) or law
+    law = law or EmpiricalNull(np.asarray(drawn), core.evidence)
     middle = float(law.mean) if single else None
-    mean = middle if redraws.samples.ndim == 1 and middle is not None else redraws.mean
+    mean = float(law.mean) if redraws is None or redraws.samples.ndim == 1 else redraws.mean
     known = single and np.isfinite(headline)
     if hasattr(shown, "confidence_interval"):  # a record that has one of its own gets this one, or none
         shown = replace(shown, confidence_interval=(np.nan, np.nan) if found is None else tuple(found))
@@ -138,7 +143,7 @@ def estimate(
         confidence_level=confidence_level,
         interval_note=note,
         question=with_counts(question, seen, evaluator.capabilities, groups),
-        notes=notes + _reads_note(core, seen) + undefined_note(core, shown, redraws.samples),
+        notes=notes + _reads_note(core, seen) + undefined_note(core, shown, *draws),
         meaning="" if say is None or middle is None else say(seen.outcomes, middle, found, confidence_level),
     )
 
@@ -163,9 +168,10 @@ def redrawn(
 def _interval(
     core: Estimator,
     seen: Sample,
-    redraws: Floats,
+    numbers: Floats | None,
     level: float,
     asked: Bootstrap | Multiplier | Literal["finite"] | None,
+    multiplier: Multiplier,
     rng: np.random.Generator,
     evaluator: Evaluator,
     value: Floats,
@@ -174,8 +180,6 @@ def _interval(
     if isinstance(asked, Bootstrap):
         found = bootstrap_interval(Headline(core), seen, level, asked, rng)
         return found, f"{asked.kind} bootstrap: known not to cover the true error", events_note(fewest_rows(seen))
-    multiplier = asked if isinstance(asked, Multiplier) else Multiplier(len(redraws))
-    numbers = core.headline(redraws)
     try:
         given = None if evaluator.shape else evaluator
         chosen = interval_of(core, seen, multiplier, numbers, rng, given, finite=asked == "finite")

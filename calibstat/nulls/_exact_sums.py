@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from math import prod
 from typing import final
 
@@ -160,9 +161,9 @@ def lattice_halves(cells: Sequence[Atoms], largest_step: float) -> tuple[Atoms, 
     The largest difference between terms of consecutive counts is the first candidate for the step.
     """
     for step in _candidates(cells, largest_step):
-        found = [_progressions(cell, step) for cell in cells] if step else [None]
+        found = takewhile(lambda each: each is not None, (_progressions(cell, step) for cell in cells if step))
         progressions = [each for each in found if each is not None]
-        if len(progressions) == len(found):
+        if len(progressions) == len(cells):
             halves = _halves(cells, progressions, step)
             if halves is not None:
                 return halves
@@ -198,8 +199,9 @@ def _progressions(cell: Atoms, step: float) -> list[Progression] | None:
     whole = np.floor(scaled + _NOISE).astype(np.intp)
     part = scaled - whole
     order = np.argsort(part)
-    rows = np.split(order, np.flatnonzero(np.diff(part[order]) > _NOISE) + 1)
-    if len(rows) > _OFFSETS or any(part[row[-1]] - part[row[0]] > _NOISE for row in rows):
+    ends = np.flatnonzero(np.diff(part[order]) > _NOISE) + 1
+    rows = np.split(order, ends) if len(ends) < _OFFSETS else []
+    if not rows or any(part[row[-1]] - part[row[0]] > _NOISE for row in rows):
         return None
     return [Progression(float(part[row[-1]]), np.bincount(whole[row], cell.masses[row]).astype(float)) for row in rows]
 

@@ -208,7 +208,7 @@ def _enumerated(cells: list[Atoms]) -> tuple[Atoms, Atoms] | None:
 _ATOMS_FOR_MEAN = 1024
 _ATOMS_FOR_SIZE = 64
 # The search for a quantile comes no closer to the ends of where it looks than this share.
-_CLOSE = 0.02
+_CLOSE = 0.003
 
 
 @final
@@ -243,14 +243,13 @@ class ExactNull(NullDistribution):
 
     def _total(self, q: float) -> float:
         """Return the smallest sum with P(sum <= it) >= q: that of a law of fewer atoms is nearly it."""
-        low, high = self._ends
-        if self._reached(low) >= q:
-            return low
-        if len(self.first.values) > _ATOMS_FOR_MEAN:
+        (low, high), below, above = self._ends, self.first.masses[0] * self.second.masses[0] - q, 1 - q
+        if below < 0 and len(self.first.values) > _ATOMS_FOR_MEAN:
             first, second = (each.compressed(_ATOMS_FOR_MEAN) for each in (self.first, self.second))
             near, piece = ExactNull(first, second, self.link)._total(q), (high - low) / _ATOMS_FOR_MEAN
             low, high = max(low, near - piece), min(high, near + piece)
-        below, above, turn = self._reached(low) - q, self._reached(high) - q, 0
+            below, above = self._reached(low) - q, self._reached(high) - q
+        turn = 0
         while below < 0 <= above and high - low > TIE_SHARE * max(abs(low), abs(high)):
             turn += 1  # along a straight line, and every third time to the middle
             share = 0.5 if turn % 3 == 0 else min(max(below / (below - above), _CLOSE), 1 - _CLOSE)
@@ -262,6 +261,9 @@ class ExactNull(NullDistribution):
     @cached_property
     def mean(self) -> Floats:
         """The mean: exact for a sum, and accurate to about six digits for a function of a sum with many values."""
+        zero = np.zeros(1)
+        if self.link(zero) is zero and not self.rounding:  # the link is the identity
+            return np.asarray(self.first.mean + self.second.mean)
         sums, masses = sum_of_two(self.first, self.second, _ATOMS_FOR_MEAN)
         if self.rounding:
             sums = np.maximum(sums - self.rounding / 2, self._ends[0])
