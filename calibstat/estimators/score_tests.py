@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias, final
 import numpy as np
 
 from calibstat._lazy import special
-from calibstat.data.arrays import Array, Floats
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -166,7 +166,7 @@ class MeanCalibration(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Keep the residual of each label."""
         two_classes(self, predictions)
-        return TableEvaluator(predictions, np.stack([-predictions.event, 1 - predictions.event]), standardize=False)
+        return TableEvaluator(predictions, np.array([[0.0], [1.0]]) - predictions.event, standardize=False)
 
 
 @final
@@ -225,7 +225,14 @@ class ScoreExcess(Estimator):
 
 def excess(predictions: Predictions, score: Score) -> Floats:
     """Return each label's score minus the expected score of its row under the predictions: (K, n)."""
-    rows = np.ascontiguousarray(predictions.chances.T)
+    found = np.empty(predictions.chances.T.shape)
+    for start in range(0, len(predictions), ROWS_IN_CACHE):
+        rows = slice(start, start + ROWS_IN_CACHE)
+        found[:, rows] = _gaps(np.ascontiguousarray(predictions.chances[rows].T), score)
+    return found
+
+
+def _gaps(rows: Floats, score: Score) -> Floats:
     # |onehot(k) - p|^2 = 1 - 2 p_k + sum p^2, of which only -2 p_k depends on the label
     scores = -2 * rows if score == "brier" else -np.log(np.clip(rows, SMALLEST_PROBABILITY, 1 - SMALLEST_PROBABILITY))
     if len(rows) == 2:
@@ -249,7 +256,10 @@ class TableEvaluator(Evaluator):
         self.table = table
         rows = predictions.chances.T
         if len(table) == 2:
-            self.variance = rows[0] * rows[1] * (table[1] - table[0]) ** 2
+            step = table[1] - table[0]
+            self.variance = np.multiply(step, step, out=step)
+            for each in rows:
+                self.variance *= each
         else:
             means = (rows * table).sum(axis=0)
             self.variance = np.maximum((rows * table**2).sum(axis=0) - means**2, 0.0)
@@ -286,9 +296,12 @@ class TableEvaluator(Evaluator):
         return Expansion.of_mean(self(outcomes), self._numbers(outcomes), masses, self.table.T)
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
-        masses = all_weights(self.predictions, weights)
-        total = masses.sum(axis=-1)
-        sums = (self._numbers(outcomes) * masses).sum(axis=-1)
+        numbers = self._numbers(outcomes)
+        if weights is None and self.predictions.weights is None:
+            masses, total, sums = np.ones(1), np.asarray(self.total), numbers.sum(axis=-1)
+        else:
+            masses = all_weights(self.predictions, weights)
+            total, sums = masses.sum(axis=-1), (numbers * masses).sum(axis=-1)
         if not self.standardize:
             return ratio(sums, np.broadcast_to(total, sums.shape), empty=np.nan)
         # Without variance there is no excess either, unless an outcome of probability zero occurred.

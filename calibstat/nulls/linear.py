@@ -30,7 +30,7 @@ _ROWS_TO_POOL, _CHANCES, _SIZES = 4096, 192, 32
 _LARGEST_ERROR, _FAR = 0.01, 2.0
 # Below so many standard deviations digits of the formula cancel, and it is straight between both ends.
 _CENTRE = 0.03
-_STEPS_OF_NEWTON, _SOLVED = 60, 1e-9
+_STEPS_OF_NEWTON, _SOLVED = 60, 1e-7
 # The waves of a sum: so many numbers and frequencies, and how many turns of the largest number are looked at.
 _WAVE_NUMBERS, _WAVES, _TURNS, _WAVE_PAIRS = 2**10, 2**14, 128, 2**18
 # A lattice has at most so many points, and so many different rows.
@@ -549,7 +549,7 @@ def _around(mean: float, first: Atoms, second: Atoms = CERTAINLY_ZERO, rounding:
 
 def _count_law(mean: float, size: Floats, chance: Floats) -> AtomSum:
     """Return the law of a number times a count: the Poisson-binomial one, of events where the number is positive."""
-    chances = np.where(size > 0, chance, 1 - chance)
+    chances = chance if size.min() > 0 else np.where(size > 0, chance, 1 - chance)
     cells = Cells(1, np.zeros(len(size), dtype=np.intp), "fixed")
     ((first, masses),) = CellCounts(chances, cells).laws
     kept = np.flatnonzero(masses)
