@@ -223,8 +223,11 @@ def _cut_known(name: str, variable: Variable, predictions: Predictions, known: B
     if variable.levels is not None:
         found, index = numbered_codes(variable.values.astype(np.intp))
         return Levels(name, tuple(variable.levels[code] for code in found), index)
-    if len(np.unique(variable.values[:_GLIMPSE])) <= FEW_VALUES:
-        values, index = np.unique(variable.values, return_inverse=True)
+    values = np.unique(variable.values[:_GLIMPSE])
+    if len(values) <= FEW_VALUES:
+        index = np.searchsorted(values, variable.values)
+        if not (values.take(index, mode="clip") == variable.values).all():
+            values, index = np.unique(variable.values, return_inverse=True)
         if len(values) <= FEW_VALUES:
             return Levels(name, distinct_texts(values), index.astype(np.intp), np.column_stack([values, values]))
     there = replace(predictions.take(known), variables={name: variable}, given=(name,))

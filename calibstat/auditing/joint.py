@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat._text import counted
 from calibstat.auditing.groups import Group
-from calibstat.auditing.pooled_groups import PooledGroups, can_pool, conditioned_only, in_order
+from calibstat.auditing.pooled_groups import PooledGroups, can_pool, in_order
 from calibstat.data.arrays import Array, Floats, Ints, effective_rows
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, at_least_one, check_share
 from calibstat.data.rounding import rounded_up
@@ -131,8 +131,7 @@ def measure_groups(
     """Evaluate all groups on the data, on draws of the null and, for intervals, on random signs."""
     pool = can_pool(core, null, seen.predictions)
     if pool:
-        seen = conditioned_only(seen)
-        groups = in_order(groups, layout, seen.predictions.order)
+        groups, layout, seen = in_order(groups, layout, seen)
     family = Family({str(number): InGroup(core, group.rows) for number, group in enumerate(groups)})
     rows = RowGroups(family, [InGroup(core, group.rows).prepare(seen.predictions) for group in groups], seen)
     values = rows.values()

@@ -17,7 +17,7 @@ from calibstat.auditing.groups import Group, rows_by_code
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Floats, Ints, Variable
 from calibstat.data.sample import Predictions, Sample
-from calibstat.draws.group_sums import ENOUGH, Draw, Layout, label_sums, sign_sums
+from calibstat.draws.group_sums import ENOUGH, Draw, Layout, Partition, label_sums, sign_sums
 from calibstat.draws.streams import replicate
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
 from calibstat.inference.finite import FEWEST_ROWS, ORDERS, Groups, Pieces, hides_noise, orders, stretches
@@ -29,8 +29,8 @@ from calibstat.nulls.multiplier import Multiplier
 ROWS = 5000
 # At least and at most so many steps, fewer for many groups, so that steps times groups are about `_SUMS`. There are
 # more, up to `_MOST`, until the rows of every group lie in the least number of steps.
-_STEPS, _SUMS, _MOST = (32, 64), 4096, 512
-_NUMBERS = 2048
+_STEPS, _SUMS, _MOST = (32, 48), 4096, 512
+_NUMBERS = 512
 # So many standard deviations of a step are missed of each extreme of a walk that is read at the ends of steps:
 # -zeta(1/2) over the root of 2 pi (Siegmund 1985).
 _MISSED = 0.5826
@@ -46,20 +46,17 @@ def can_pool(core: Estimator, null: Null, predictions: Predictions) -> bool:
     return predictions.n_classes == 2 and len(keys) == 1 and not predictions.column(keys[0]).categorical
 
 
-def conditioned_only(seen: Sample) -> Sample:
-    """Leave out variables that are not conditioned on, which groups of rows need not copy."""
-    kept = {name: variable for name, variable in seen.predictions.variables.items() if name in seen.predictions.given}
-    return Sample.of(replace(seen.predictions, variables=kept), seen.outcomes)
+def in_order(groups: Sequence[Group], layout: Layout, seen: Sample) -> tuple[list[Group], Layout, Sample]:
+    """Put rows in the order of the prediction, so that groups need not be sorted, nor fetch rows from everywhere.
 
-
-def in_order(groups: Sequence[Group], layout: Layout, order: Ints) -> list[Group]:
-    """Return groups with their rows in the order of the prediction, so that sorting them again costs little."""
-    rows = [
-        order[each]
-        for partition in layout.partitions
-        for each in rows_by_code(partition.codes[order], partition.size + 1)[: partition.size]
-    ]
-    return [replace(group, rows=own if group.levels else group.rows) for group, own in zip(groups, rows, strict=True)]
+    Variables that are not conditioned on are left out.
+    """
+    predictions, order = seen.predictions, seen.predictions.order
+    kept = {name: variable for name, variable in predictions.variables.items() if name in predictions.given}
+    placed = Sample.of(replace(predictions, variables=kept).take(order), seen.outcomes[order])
+    parts = [Partition(each.codes[order], each.size) for each in layout.partitions]
+    rows = (own for each in parts for own in rows_by_code(each.codes, each.size + 1)[: each.size])
+    return [replace(group, rows=own) for group, own in zip(groups, rows, strict=True)], Layout(parts), placed
 
 
 @final
@@ -71,8 +68,7 @@ class PooledGroups:
         self.weights, mass = predictions.weights, all_weights(predictions, None)
         event = predictions.event
         spread = mass**2 * event * (1 - event)
-        step, n_steps, n_values = _steps(predictions, layout, (mass, spread))
-        self.step, self.layout = step, layout.in_steps(step, n_steps)
+        self.step, self.layout, n_values = _steps(predictions, layout, (mass, spread))
         self.residual = seen.outcomes - event
         self.sums = self.layout.sums(mass * self.residual)
         weight, square, predicted = (self.layout.sums(each) for each in (mass, mass**2, mass * event))
@@ -223,8 +219,8 @@ class _Member:
         return self.inner(chances)
 
 
-def _steps(predictions: Predictions, layout: Layout, masses: Sequence[Floats]) -> tuple[Ints, int, int]:
-    """Return the step of each row (n,), and the numbers of steps and of different values.
+def _steps(predictions: Predictions, layout: Layout, masses: Sequence[Floats]) -> tuple[Ints, Layout, int]:
+    """Return the step of each row (n,), the groups in steps, and the number of different values.
 
     Each step has the same share of each of `masses` (n,), by halves, summed over the groups: so a small group too has
     its part of the steps. Equal values stay together. Where groups lie apart, there are more steps.
@@ -240,7 +236,8 @@ def _steps(predictions: Predictions, layout: Layout, masses: Sequence[Floats]) -
             ties if len(ties) <= n_steps else ties[np.flatnonzero(np.diff((before * n_steps).astype(int), prepend=-1))]
         )
         step[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
-        filled = (layout.in_steps(step, len(starts)).sums(rows) > 0).sum(axis=0).min()
+        found = layout.in_steps(step, len(starts))
+        filled = (found.sums(rows) > 0).sum(axis=0).min()
         if filled >= _STEPS[0] or n_steps >= _MOST or len(starts) == len(ties):
-            return step, len(starts), len(ties)
+            return step, found, len(ties)
         n_steps *= 2

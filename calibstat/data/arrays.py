@@ -71,8 +71,10 @@ def increasing_order(values: Floats) -> Ints:
     """Return ``np.argsort(values, kind="stable")`` of numbers (n,), two to five times as fast for many.
 
     Their places in the range are sorted first, as numbers of four bytes; a merge sort then takes hardly more than one
-    pass over what is nearly in order.
+    pass over what is nearly in order. Numbers that are in order already are only looked at.
     """
+    if (values[1:] >= values[:-1]).all():
+        return np.arange(len(values))
     if len(values) >= _ROWS_FOR_RADIX:
         low = values.min()
         with np.errstate(all="ignore"):

@@ -86,7 +86,9 @@ class Layout:
         """Return the share (n,) that each row has in the total of values (n,) of its group, summed over its groups."""
         total = self.totals(values)
         each = np.divide(1, total, out=np.zeros(self.size), where=total > 0)
-        return values * sum(np.append(each[place], 0.0)[codes] for place, codes in self._members())
+        codes = zip(self.places, self.keys[1:], strict=True)
+        factor = np.sum([np.append(each[place], 0.0)[own] for place, own in codes], axis=0)
+        return values * (factor if self.unit is None else factor[self.unit])
 
     def products(self, values: Floats) -> Floats:
         """Add up values (n,) over the rows of each step that are in both of two groups: (T, m, m)."""

@@ -84,8 +84,11 @@ class _LargestDistance(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort the rows; where nothing can happen by chance, the law is that of zero."""
         ordered = Ordered(self, predictions)
-        scale = ordered.scale or 0.0
-        law = scaled_law(*self._law, float(scale > 0) if self.standardized else scale)
+
+        def law() -> LargeSampleLaw:
+            scale = ordered.scale or 0.0
+            return scaled_law(*self._law, float(scale > 0) if self.standardized else scale)
+
         remark = partial(describe_worst, ordered) if self._says_where else None
         return WalkEvaluator(ordered, type(self)._distance, law, remark, self.standardized)
 
@@ -238,7 +241,7 @@ class WalkEvaluator(Evaluator):
 
     ordered: Ordered
     functional: Callable[[Floats], Floats]
-    law: LargeSampleLaw | None = None
+    law: Callable[[], LargeSampleLaw] | None = None
     remark: Callable[[Array], str] | None = None
     standardized: bool = False
 
@@ -261,7 +264,7 @@ class WalkEvaluator(Evaluator):
         law = self.law
         return Capabilities(
             signed=lambda outcomes, signs: self._in_units(self.functional(self.ordered.walk(outcomes, signs=signs))),
-            large_sample=None if law is None else lambda _: law,
+            large_sample=None if law is None else lambda _: law(),
             standard_deviation=None if law is None or self.standardized else lambda: self.ordered.scale,
             remark=self.remark,
         )

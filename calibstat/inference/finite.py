@@ -38,7 +38,7 @@ _SMALL, _FEW = 5, 30
 # The noise of a stretch of similar predictions is seen if so many of its rows do not have its commonest outcome.
 SEEN = 10
 # Pieces of pooled rows with a variance of less than this are drawn from the binomial law, others from the normal one.
-_FEW_EVENTS = 20
+_FEW_EVENTS = 5
 # Ends of stretches of similar predictions.
 _ENDS = np.array([0.003, 0.01, 0.03, 0.1, 0.3, 0.7, 0.9, 0.97, 0.99, 0.997])
 ORDERS = len(_ENDS) + 1

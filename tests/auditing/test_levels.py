@@ -6,7 +6,16 @@ import pytest
 import calibstat as cs
 from calibstat.auditing.audit import subgroup_audit
 from calibstat.auditing.curves import equal_curves_test
-from calibstat.auditing.groups import ALL, Levels, cut_levels, distinct_texts, form_groups, merge_levels, read_columns
+from calibstat.auditing.groups import (
+    ALL,
+    Levels,
+    cut_levels,
+    distinct_texts,
+    form_groups,
+    look,
+    merge_levels,
+    read_columns,
+)
 from calibstat.auditing.scan import scan_variables
 
 
@@ -139,3 +148,15 @@ def test_something_else_than_a_sample_is_refused(ask):
 def test_something_else_than_names_is_refused():
     with pytest.raises(TypeError, match="by is 5, but names of variables are expected"):
         subgroup_audit(sample_of(), 5)
+
+
+@pytest.mark.parametrize("later", [[7.0], list(range(100)), [0.5]], ids=["one more value", "many", "between"])
+def test_values_that_the_first_rows_do_not_show_are_levels_too(later):
+    values = np.concatenate([np.tile([0.0, 1.0, 2.0], 500), np.resize(later, 500)])
+    sample = cs.Sample(np.arange(2000) % 2, np.full(2000, 0.5), variables={"x": values})
+    levels, _ = look(sample, "x", cs.Canonical(), cs.EqualMass(4), "raise")
+    if len(later) == 1:
+        assert levels[0].ends[:, 0].tolist() == sorted({0.0, 1.0, 2.0, *later})
+        np.testing.assert_array_equal(levels[0].ends[levels[0].index, 0], values)
+    else:
+        assert levels[0].size <= 4
