@@ -1,0 +1,144 @@
+"""What comes before and beside the statistics: starting, reading, checking, and watching row by row."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import calibstat as cs
+from benchmarks.timing import process_seconds
+from benchmarks.worlds import binary_arrays, class_arrays
+
+FIRST_PVALUE = """
+import numpy as np, calibstat as cs
+p = np.linspace(0.01, 0.99, 1000)
+cs.calibration_test(cs.Sample(p > 0.4, p), cs.ECE(), rng=0).pvalue
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kept_bytecode(tmp_path_factory):
+    """Both sides are read as bytecode, as they are after an installation."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
+        patch.setenv("CALIBSTAT_THREADS", "1")
+        yield
+
+
+def written(folder, n, n_classes):
+    """A CSV file of labels and probabilities, and the arguments that name its columns."""
+    y, p = binary_arrays(n) if n_classes == 2 else class_arrays(n, n_classes)
+    columns = {"prob": p} if n_classes == 2 else {f"prob_{k}": p[:, k] for k in range(n_classes)}
+    path = folder / f"{n}_{n_classes}.csv"
+    pd.DataFrame({"y": y} | columns).to_csv(path, index=False)
+    return path
+
+
+def in_imports_of_numpy(ratios, name, arguments, goal):
+    ours, numpy = (1e3 * process_seconds([sys.executable, *each]) for each in (arguments, ["-c", "import numpy"]))
+    ratios.record(f"{name}; a process that imports numpy", ours, numpy, goal)
+
+
+def test_first_pvalue(ratios):
+    in_imports_of_numpy(ratios, "a first p-value, n = 1000", ["-c", FIRST_PVALUE], 2)
+
+
+def test_command_on_two_classes(ratios, tmp_path):
+    command = ["-m", "calibstat", "test", str(written(tmp_path, 1000, 2)), "--label", "y", "--probs", "prob"]
+    in_imports_of_numpy(ratios, "calibstat test, 1000 rows of two classes", command, 3.8)
+
+
+@pytest.mark.parametrize(("n", "n_classes", "goal"), [(100_000, 2, 2.4), (100_000, 10, 2.4), (1_000_000, 2, 2.4)])
+def test_csv(n, n_classes, goal, ratios, tmp_path):
+    """The sample, all checks included; pandas gives the columns alone, and drops extra values without a word."""
+    path = written(tmp_path, n, n_classes)
+    ratios.at_most(
+        f"Sample.read of a CSV, n = {n:g}, {n_classes} classes; pandas.read_csv",
+        lambda: cs.Sample.read(path, y_true="y", y_prob="prob*"),
+        lambda: pd.read_csv(path),
+        goal,
+    )
+
+
+def sums_of_residuals(y, p, width=1 / 15):
+    """The loop of relplot (``relplot.metrics.binnedECE``), which checks nothing."""
+    sums = np.zeros(16)
+    np.add.at(sums, (p / width).astype(int), p - y)
+    return np.abs(sums).sum() / len(p)
+
+
+@pytest.mark.parametrize(("n", "goal"), [(1000, 20), (100_000, 4), (1_000_000, 3)])
+def test_ece_from_arrays(n, goal, ratios):
+    y, p = binary_arrays(n)
+    ece = cs.ECE(cs.EqualWidth(15))
+    assert ece(cs.Sample(y, p)) == pytest.approx(sums_of_residuals(y, p))
+    ratios.at_most(
+        f"ECE of a new Sample, n = {n:g}; the loop of relplot",
+        lambda: ece(cs.Sample(y, p)),
+        lambda: sums_of_residuals(y, p),
+        goal,
+    )
+
+
+def top_label_in_numpy(y, rows, n_bins=15):
+    """The work of torchmetrics with its checks: labels that exist, values in [0, 1], top labels, cells and sums."""
+    labels = np.unique(y)
+    assert labels[0] >= 0
+    assert labels[-1] < rows.shape[1]
+    assert ((rows >= 0) & (rows <= 1)).all()
+    top, right = rows.max(axis=1), rows.argmax(axis=1) == y
+    place = np.digitize(top, np.linspace(0, 1, n_bins + 1)) - 1
+    return np.abs(np.bincount(place, right - top, n_bins)).sum() / len(y)
+
+
+@pytest.mark.parametrize(("n", "goal"), [(1000, 2.5), (20_000, 1.6)])
+def test_top_label_of_many_classes(n, goal, ratios):
+    """A Sample also copies its rows, and checks that each sums to one."""
+    y, rows = np.random.default_rng(0).integers(0, 1000, n), class_arrays(n, 1000)[1].astype(np.float32)
+    ece = cs.TopLabel() | cs.ECE(cs.EqualWidth(15))
+    assert ece(cs.Sample(y, rows)) == pytest.approx(top_label_in_numpy(y, rows), rel=1e-5)
+    ratios.at_most(
+        f"top label of {n} x 1000; numpy doing the work of torchmetrics",
+        lambda: ece(cs.Sample(y, rows)),
+        lambda: top_label_in_numpy(y, rows),
+        goal,
+    )
+
+
+@pytest.mark.parametrize(("as_texts", "goal"), [(np.asarray, 15), (lambda texts: texts.astype(object), 35)])
+def test_labels_as_texts(as_texts, goal, ratios):
+    y, p = binary_arrays(100_000)
+    texts = as_texts(np.where(y, "yes", "no"))
+    ratios.at_most(
+        f"labels of {texts.dtype.kind}, n = 1e5; integers", lambda: cs.Sample(texts, p), lambda: cs.Sample(y, p), goal
+    )
+
+
+def test_labels_named_in_order(ratios):
+    n_classes = 16_000
+    rows, y = np.full((500, n_classes), 1 / n_classes, dtype=np.float32), np.arange(500)
+    names = list(range(n_classes))
+    ratios.at_most(
+        "labels= of 16 000 classes; without", lambda: cs.Sample(y, rows, labels=names), lambda: cs.Sample(y, rows), 2
+    )
+
+
+def test_monitor_row_by_row(ratios):
+    """The reference is some of what the default bets ask of numpy for a row: logarithms, and those of sums."""
+    y, p = (each.tolist() for each in binary_arrays(5000))
+
+    def watch():
+        monitor = cs.Monitor()
+        for chance, happened in zip(p, y, strict=True):
+            monitor.update(chance, happened)
+
+    def logarithms():
+        for chance in p:
+            for _ in range(5):
+                np.logaddexp(np.log(chance), np.log(1 - chance))
+
+    ratios.at_most("Monitor.update of 5000 rows, one by one; 15 functions of numpy", watch, logarithms, 5)
