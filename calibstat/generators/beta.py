@@ -138,6 +138,8 @@ class GaussianMixture(LineModel):
         """Draw x, then P(Y = 1 | x)."""
         x = rng.standard_normal(n) + np.where(rng.random(n) < 0.5, -1.0, 1.0)
         event = expit(-(self.beta0 + self.beta1 * x))
+        if (self.beta0, self.beta1) == (0, -2):  # calibrated
+            return population_of(event, event, classes=self.classes)
         chance = expit(2 * x) if self.beta1 else np.full(n, 0.5)
         return population_of(event, chance, classes=self.classes)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges, group_ranks
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import Array, Bools, Floats, Ints, increasing_order
 from calibstat.data.sample import Sample
 from calibstat.draws.moments import Moments, PowerSums, degree_for, power_terms
 from calibstat.estimators.tally import Tally, ratio
@@ -163,16 +163,15 @@ class RepeatData:
     def sums(self, lens: Lens, cuts: Cuts) -> tuple[Floats, Bools] | None:
         """Return `Cuts.sums` for unweighted rows of two outcomes that are cut by the prediction, otherwise None."""
         if self._in_order is not None and not lens.parts:
-            scores, happened = self._in_order
-            return cuts.sums(scores, scores[happened])
+            return cuts.sums(*self._in_order)
         seen = self.through(lens)
         predictions = seen.predictions
         if predictions.n_classes != 2 or predictions.weights is not None or predictions.given != (...,):
             return None
         if len(predictions) != cuts.n:
             return None
-        event = predictions.event
-        return cuts.sums(np.sort(event), np.sort(event[seen.outcomes == 1]))
+        order = increasing_order(predictions.event)
+        return cuts.sums(predictions.event[order], seen.outcomes[order] == 1)
 
 
 def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, Any]:
@@ -249,26 +248,22 @@ class Cuts:
         """The number of borders."""
         return len(self.ranks) + len(self.edges) + 2
 
-    def sums(self, scores: Floats, events: Floats) -> tuple[Floats, Bools]:
-        """Add up the rows below each border, from increasing scores: all (n,), and those of rows with the event (m,).
+    def sums(self, scores: Floats, happened: Bools) -> tuple[Floats, Bools]:
+        """Add up the rows below each border, from increasing scores (n,), and whether the event happened at each.
 
         Return sums (4, r + 1 + e + 1) of rows, predictions, events and squared residuals (NaN without `squares`): below
         the ranks, below 0, below the edges, and over all rows. Return also whether the scores on both sides of each
         rank (r,) differ; equal scores would have to stay together.
         """
         inner = self.ranks[1:-1]
-        firsts = scores[inner]
         count = np.concatenate([self.ranks, [0], np.searchsorted(scores, self.edges), [self.n]])
-        happened = np.searchsorted(events, np.concatenate([[-1.0], firsts, [np.inf, -1.0], self.edges, [np.inf]]))
         sums = np.empty((4, len(count)))
-        sums[COUNT], sums[HAPPENED] = count, happened
+        sums[COUNT] = count
+        sums[HAPPENED] = np.searchsorted(np.flatnonzero(happened), count)
         sums[PREDICTED] = _running(scores)[count]
-        if self.squares:  # (1 - p)^2 in rows with the event, p^2 in the others
-            sums[SQUARE] = _running(scores**2)[count] - 2 * _running(events)[happened] + happened
-        else:
-            sums[SQUARE] = np.nan
+        sums[SQUARE] = _running((happened - scores) ** 2)[count] if self.squares else np.nan
         apart = np.ones(len(self.ranks), dtype=bool)
-        apart[1:-1] = scores[inner - 1] < firsts
+        apart[1:-1] = scores[inner - 1] < scores[inner]
         return sums, apart
 
     def tally(self, binning: Binning, sums: Floats) -> Tally:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -255,6 +256,9 @@ def own_version() -> str:
     return str(sys.modules["calibstat"].__version__)
 
 
+_version = cache(version)  # each reads a file of metadata
+
+
 def _provenance(study: Study, block: int) -> dict[str, Any]:
     libraries = ("numpy", "scipy", "xarray", "dask")
     return {
@@ -267,7 +271,7 @@ def _provenance(study: Study, block: int) -> dict[str, Any]:
             [
                 f"calibstat {own_version()}",
                 f"python {platform.python_version()}",
-                *(f"{name} {version(name)}" for name in libraries),
+                *(f"{name} {_version(name)}" for name in libraries),
             ]
         ),
         "block": block,
