@@ -117,59 +117,67 @@ class _TestEvaluator(Evaluator):
         starts = self.starts
         if starts is None:
             starts = pava_with_limits(events, self.ties, self.estimator.n_min, self.estimator.n_max)
-        rejected = 0
-        for start, stop in pairwise(starts.tolist()):
-            pvalues = binomial_pvalues(int(events[start:stop].sum()), stop - start, self.event[start:stop])
-            rejected += int(np.count_nonzero(pvalues <= self.estimator.level))
-        return 100 * rejected / n
+        sizes = np.diff(starts)
+        counts = np.repeat(np.diff(np.append(0, np.cumsum(events))[starts]), sizes)
+        return 100 * rejections(counts, np.repeat(sizes, sizes), self.event, self.estimator.level) / n
 
 
 def pava_with_limits(events: Ints, ties: Ints, n_min: int, n_max: int) -> Ints:
     """Return where blocks of PAVA-BC begin, and n; events (n,) are in order, and runs of ties begin at `ties` (m,)."""
     n = len(events)
-    sums = np.concatenate([[0], np.cumsum(events)])
+    sums = [0, *np.cumsum(events).tolist()]
     bounds = np.append(ties, n).tolist()
     # The last n_min rows, from the first run of ties that begins there; none if the last run is longer.
     last = next(at for at in bounds if n - at <= n_min)
-    blocks: list[list[int]] = []  # start, stop, events
+    begins: list[int] = []
+    sizes: list[int] = []
+    counts: list[int] = []
     for start, stop in pairwise(bounds):
         if start >= last:
             break
-        blocks.append([start, stop, int(sums[stop] - sums[start])])
-        while len(blocks) > 1 and _pooled(blocks[-2], blocks[-1], n_min, n_max):
-            _, reach, more = blocks.pop()
-            blocks[-1][1] = reach
-            blocks[-1][2] += more
+        begin, size, count = start, stop - start, sums[stop] - sums[start]
+        while begins:  # together too small, or violating the order and not too large
+            both = sizes[-1] + size
+            if both > n_min and (both > n_max or counts[-1] * size < count * sizes[-1]):
+                break
+            begin, size, count = begins.pop(), both, counts.pop() + count
+            sizes.pop()
+        begins.append(begin)
+        sizes.append(size)
+        counts.append(count)
     if last < n:
-        blocks.append([last, n, int(sums[n] - sums[last])])
+        begins.append(last)
         # the authors' condition: their last block is already n_min rows when they add n_min once more
-        if len(blocks) > 1 and 2 * n_min <= n_max:
-            blocks.pop()
-    return np.array([block[0] for block in blocks] + [n])
+        if len(begins) > 1 and 2 * n_min <= n_max:
+            begins.pop()
+    return np.array([*begins, n])
 
 
-def _pooled(first: list[int], second: list[int], n_min: int, n_max: int) -> bool:
-    """Whether two adjacent blocks become one: together too small, or violating the order and not too large."""
-    sizes = first[1] - first[0], second[1] - second[0]
-    violated = first[2] * sizes[1] >= second[2] * sizes[0]
-    return sum(sizes) <= n_min or (sum(sizes) <= n_max and violated)
+def rejections(counts: Ints, sizes: Ints, chances: Floats, level: float) -> int:
+    """Return of how many rows (m,) the two-sided binomial test rejects: of counts of `sizes` at chances.
+
+    The p-value is at least that of one side, which is computed first: of most rows it is larger than the level.
+    """
+    extreme = np.flatnonzero(_binomial_tail(counts, sizes, chances, counts >= sizes * chances) <= level)
+    pvalues = binomial_pvalues(counts[extreme], sizes[extreme], chances[extreme])
+    return int(np.count_nonzero(pvalues <= level))
 
 
-def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
-    """Return two-sided binomial p-values of a count of n at chances (m,): the mass of counts that are no more likely.
+def binomial_pvalues(count: Array | int, n: Array | int, chances: Floats) -> Floats:
+    """Return two-sided binomial p-values of counts of n at chances (m,): the mass of counts that are no more likely.
 
     These are the tail from the count on, away from the mean, and the part of the other tail that begins at the first
     count that is no more likely; masses fall monotonically on either side of the mean, so that bisection finds it.
     """
-    counts = np.arange(n + 1)
-    coefficients = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1)
+    count, n = (np.broadcast_to(np.asarray(each, dtype=np.intp), chances.shape) for each in (count, n))
+    whole = gammaln(n + 1)
 
     def log_mass(at: Ints) -> Floats:
-        found: Floats = coefficients[at] + xlogy(at, chances) + xlog1py(n - at, -chances)
+        found: Floats = whole - gammaln(at + 1) - gammaln(n - at + 1) + xlogy(at, chances) + xlog1py(n - at, -chances)
         return found
 
     # the two-sided binomial test counts probabilities as equal that differ by less than this share
-    most = log_mass(np.full(len(chances), count)) + np.log1p(1e-7)
+    most = log_mass(count) + np.log1p(1e-7)
     mean = n * chances
     below = count < mean
     # the other side, as distances from the mean outward: at `inner` it is more likely than the count, at `outer` not
@@ -181,15 +189,14 @@ def binomial_pvalues(count: int, n: int, chances: Floats) -> Floats:
         rare = log_mass(np.clip(start + step * middle, 0, n)) <= most
         open_ = outer - inner > 1
         outer, inner = np.where(open_ & rare, middle, outer), np.where(open_ & ~rare, middle, inner)
-    counted = np.full(len(chances), count)
-    found = _binomial_tail(counted, n, chances, ~below) + _binomial_tail(start + step * outer, n, chances, below)
+    found = _binomial_tail(count, n, chances, ~below) + _binomial_tail(start + step * outer, n, chances, below)
     return np.minimum(np.where(count == mean, 1.0, found), 1.0)
 
 
-def _binomial_tail(counts: Ints, n: int, chances: Floats, upper: Bools) -> Floats:
+def _binomial_tail(counts: Ints, n: Ints, chances: Floats, upper: Bools) -> Floats:
     """P(at least so many events) where `upper`, else P(at most so many)."""
     found = np.where(upper, 1.0, 0.0)
     least, most = upper & (counts > 0), ~upper & (counts >= 0)
-    found[least] = bdtrc(counts[least] - 1, n, chances[least])
-    found[most] = bdtr(counts[most], n, chances[most])
+    found[least] = bdtrc(counts[least] - 1, n[least], chances[least])
+    found[most] = bdtr(counts[most], n[most], chances[most])
     return found

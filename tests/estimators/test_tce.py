@@ -78,3 +78,9 @@ def test_a_variable_cannot_be_categorical():
 def test_parameters_are_checked(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_cells_without_rows_change_nothing():
+    sample = cs.Sample([0, 1, 1, 0, 1], [0.1, 0.2, 0.25, 0.3, 0.35])
+    low, all_cells = cs.FixedEdges([0, 0.22, 1]), cs.FixedEdges([0, 0.05, 0.22, 0.6, 0.8, 1])
+    assert cs.TCE(all_cells, level=0.3)(sample) == cs.TCE(low, level=0.3)(sample) > 0
