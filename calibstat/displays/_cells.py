@@ -118,10 +118,15 @@ def histogram(values: Floats, weights: Floats, scale: Scale) -> tuple[Floats, Fl
 @final
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """Bars of cells (L,) as deviations, the mean of the calibration error, and the p-value of the overall mean."""
+    """Bars of cells (L,) as deviations, the mean of the calibration error, and the p-value of the overall mean.
+
+    The second bars hold the points of all cells together with a probability of 1 - LEVEL or more.
+    """
 
     low: Floats
     high: Floats
+    all_low: Floats
+    all_high: Floats
     error: float
     pvalue: float
 
@@ -133,11 +138,12 @@ def noise_of_cells(
     predictions = seen.predictions
     if predictions.weights is None:
         return _exact_noise(seen, cells, (1 - coverage) / 2)
+    first = rank_of_limit(n_resamples, LEVEL, "bars of all cells", 1 - LEVEL)
     rank = rank_of_limit(n_resamples, (1 - coverage) / 2, "bars", coverage)
     estimator = HistogramRegression(binning)
     found = estimator(seen).isel(label=-1)
     drawn = Consistency(n_resamples).draw(estimator, seen, rng).samples[..., -1]
-    ordered = np.sort(drawn, axis=0)
+    ordered, together = np.sort(drawn, axis=0), joint_limits(np.abs(np.nan_to_num(drawn)), first)
     share = ratio(found["count"].values, found["count"].values.sum())
     filled = share > 0
     drawn, share = drawn[:, filled], share[filled]
@@ -146,6 +152,8 @@ def noise_of_cells(
     return Noise(
         ordered[rank - 1],
         ordered[-rank],
+        -together,
+        together,
         float((np.abs(drawn) @ share).mean()),
         (1 + extreme.sum()) / (1 + n_resamples),
     )
@@ -158,6 +166,8 @@ def _exact_noise(seen: Sample, cells: Cells, tail: float) -> Noise:
     expected = np.bincount(cells.index, chances, minlength=cells.size)
     laws = CellCounts(chances, cells).laws
     low, high = exact_bars(laws, counts, tail)
+    # labels of different cells are independent
+    jointly = exact_bars(laws, counts, (1 - (1 - LEVEL) ** (1 / np.count_nonzero(counts))) / 2)
     sizes = [
         masses @ np.abs(first + np.arange(len(masses)) - mean) / masses.sum()
         for (first, masses), mean in zip(laws, expected, strict=True)
@@ -165,7 +175,15 @@ def _exact_noise(seen: Sample, cells: Cells, tail: float) -> Noise:
     together = CellCounts(chances, Cells(1, np.zeros(len(chances), dtype=np.intp), "fixed")).laws[0]
     pvalue = two_sided(together, int(seen.outcomes.sum()))
     mean = ratio(expected, counts, empty=np.nan)
-    return Noise(low - mean, high - mean, float(np.sum(sizes) / len(chances)), pvalue)
+    bars = (low - mean, high - mean, jointly[0] - mean, jointly[1] - mean)
+    return Noise(*bars, float(np.sum(sizes) / len(chances)), pvalue)
+
+
+def joint_limits(drawn: Floats, rank: int) -> Floats:
+    """Return limits (L,), as large for each cell as its noise, which that many of the draws (R, L) exceed anywhere."""
+    scale = np.sqrt((drawn**2).mean(axis=0))
+    ratios = np.divide(drawn, scale, out=np.zeros_like(drawn), where=scale > 0)
+    return scale * np.sort(ratios.max(axis=1))[-rank]
 
 
 def exact_bars(laws: list[tuple[int, Floats]], counts: Array, tail: float) -> tuple[Floats, Floats]:
@@ -235,7 +253,8 @@ class Answer:
     """What a diagram says of all rows together.
 
     `claimed` and `happened` are the mean prediction and the mean outcome, `error` the calibration error of the cells
-    and `noise` its mean under calibration; `pvalue` is that of the difference of the means, given the predictions.
+    and `noise` its mean under calibration; `pvalue` is that of the difference of the means, given the predictions, and
+    `beyond` the number of cells that are beyond noise.
     """
 
     n: int
@@ -246,6 +265,7 @@ class Answer:
     pvalue: float
     top: bool
     quantity: str
+    beyond: int
 
     @property
     def lines(self) -> tuple[str, str]:
@@ -253,7 +273,8 @@ class Answer:
         claimed, happened = both_percent(self.claimed, self.happened)
         error, noise = both_sizes(self.error, self.noise)
         first = f"claims {claimed}, happens {happened}: {self.word}"
-        return first, f"{self.quantity} {error}, noise alone {noise}; n = {self.n:,}"
+        size = f"{error}, beyond noise ({noise})" if self.beyond else f"{error}, noise alone {noise}"
+        return first, f"{self.quantity} {size}; n = {self.n:,}"
 
     @property
     def short(self) -> str:
@@ -265,7 +286,7 @@ class Answer:
     def word(self) -> str:
         """Which way the model is off as a whole, where that is more than noise at 5 %."""
         if self.pvalue > LEVEL:
-            return "could be noise"
+            return "no bias beyond noise"
         high, low = ("too sure", "too shy") if self.top else ("too high", "too low")
         return high if self.claimed > self.happened else low
 

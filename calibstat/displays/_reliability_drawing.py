@@ -196,10 +196,10 @@ def draw_cells(
     handles = [_key(color=NOISE, linewidth=6, label=f"noise alone, {level}"), line] if len(x) else []
     if not frame.over_prediction and frame.kind == "classical":
         handles.append(_draw_claims(ax, x, frame.clip_y(heights.calibrated), display.axis))
-    outside, found = None, display.outside
+    outside, found = None, display.beyond
     if found.any():
         look = {"color": BEYOND, "marker": "D", "markersize": 5 * size, "linestyle": "none", "zorder": 3.5}
-        (outside,) = ax.plot(x[found], y[found], **look, label="more than noise")
+        (outside,) = ax.plot(x[found], y[found], **look, label="more than noise, all cells")
         handles.append(outside)
     intervals = None
     if interval == "wilson":
@@ -309,14 +309,14 @@ def draw_models(
             "zorder": 3,
         } | options
         (line,) = ax.plot(x, y, **(look | {"markerfacecolor": "white", "linestyle": "none", "zorder": 3}))
-        ax.plot(x[display.outside], y[display.outside], **(look | {"linestyle": "none", "zorder": 3.5}))
+        ax.plot(x[display.beyond], y[display.beyond], **(look | {"linestyle": "none", "zorder": 3.5}))
         words = shortened(shown(display.name or ""), _LONGEST_NAME)
         if display.answer:
             words += f": {display.answer.short}"
         handles.append(_key(**(look | {"linestyle": join, "linewidth": 0.9}), label=words))
         lines.append(line)
     level = f"{100 * displays[0].coverage:g} %"
-    handles.append(_key(color=NOISE, linewidth=4, label=f"noise alone, {level}; filled points: more than noise"))
+    handles.append(_key(color=NOISE, linewidth=4, label=f"noise alone, {level}; filled: more, all cells"))
     return handles, lines
 
 
@@ -372,12 +372,18 @@ def _noise(display: ReliabilityDisplay, several: Sequence[ReliabilityDisplay], f
         return []
     chance = percent(round(1 - display.coverage, 6))
     where = {True: "the line of calibration", False: "the mean prediction"}[frame.over_prediction]
-    beyond = sum(int(each.outside.sum()) for each in several)
+    outside, beyond = (
+        sum(int(each.sum()) for each in found)
+        for found in zip(*((one.outside, one.beyond) for one in several), strict=True)
+    )
+    points, each = ("Filled points", ", of each model") if display.beside else ("Points in the strong colour", "")
     total = sum(len(each.count) for each in several)
     return [
         f"Pale bars about {where} hold the point of a calibrated model with a probability of "
-        f"{percent(display.coverage)} or more, given its predictions and independent rows; {beyond} of {total} points "
-        f"lie outside, where calibration gives {chance} of them at most on average."
+        f"{percent(display.coverage)} or more, given its predictions and independent rows; {outside} of {total} points "
+        f"lie outside, where calibration gives {chance} of them at most on average. {points} ({beyond}) are beyond "
+        f"noise when all cells are looked at together: a calibrated model has any with a probability of "
+        f"{percent(LEVEL)} at most{each}."
     ]
 
 

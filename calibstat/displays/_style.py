@@ -219,7 +219,9 @@ def _fitted(ax: Axes, lines: list[str], points: float) -> tuple[list[str], float
         max(4, int(len(line) * room / (small * width))) if width else 1
         for line, width in zip(lines, widths, strict=True)
     ]
-    return [part for line, letters in zip(lines, most, strict=True) for part in wrap(line, letters)], points * small
+    return [
+        part for line, letters in zip(lines, most, strict=True) for part in lines_of(line, letters, 9)
+    ], points * small
 
 
 def _room(ax: Axes) -> float:
@@ -250,7 +252,7 @@ def whole_figure(ax: Axes) -> Figure:
     return figure.figure if isinstance(figure, SubFigure) else figure
 
 
-LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.6, "handletextpad": 0.5, "columnspacing": 1.0}
+LEGEND: dict[str, Any] = {"frameon": False, "handlelength": 1.6, "handletextpad": 0.6, "columnspacing": 1.0}
 """How legends look."""
 
 
@@ -264,7 +266,7 @@ def legend_below(ax: Axes, handles: Sequence[Artist], labels: Sequence[str] | No
     box, words, beside = ax.get_window_extent(), ax.get_tightbbox(), whole.get_tightbbox()
     if words is None or beside is None:
         return
-    dots, size = whole_figure(ax).dpi, magnified(ax)
+    dots, size = whole_figure(ax).dpi, magnified(whole)
     away = min(beside.x0 - box.x0, 0.0) / dots, min(words.y0 - box.y0, 0.0) / dots - 0.06
     corner = ax.transAxes + ScaledTranslation(*away, whole_figure(ax).dpi_scale_trans)
     where: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": corner}

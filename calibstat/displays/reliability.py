@@ -51,11 +51,11 @@ class ReliabilityDisplay(SampleDisplay):
     """Mean outcome against mean prediction in each cell, with consistency bars (Broecker & Smith 2007).
 
     Make one by `from_sample`, `from_predictions`, `from_estimator`, or of several models by `from_samples`. Given the
-    predictions, the point of a calibrated model falls within its bar with probability `coverage` or more: a point
-    outside deviates by more than noise explains in that cell, though among many cells some fall outside by chance.
-    Without weights bars are exact: their ends are numbers of events, and at most (1 - coverage) / 2 of the probability
-    lies beyond each. With weights the ends are order statistics of redraws. Cells without rows are not drawn. Rows are
-    taken to be independent.
+    predictions, the point of a calibrated model falls within its bar with probability `coverage` or more; among many
+    cells some fall outside by chance. A point has the strong colour where it is beyond noise even so: of a calibrated
+    model any point has it with a probability of 5 % at most, all cells together. Without weights both are exact: ends
+    of bars are numbers of events, and at most (1 - coverage) / 2 of the probability lies beyond each. With weights the
+    ends are order statistics of redraws. Cells without rows are not drawn. Rows are taken to be independent.
 
     Above the axes stands the answer in two lines: mean prediction and mean outcome, with a word where their difference
     is more than noise at 5 %, and the calibration error of the cells beside its mean under calibration. Both are exact
@@ -72,6 +72,8 @@ class ReliabilityDisplay(SampleDisplay):
         The consistency bars, as deviations: mean outcome minus mean prediction.
     wilson_low, wilson_high : (L,) floats
         The interval of Wilson (1927) for the chance of the event in each cell, at the level `coverage`.
+    all_low, all_high : (L,) floats
+        Bars that hold the points of all cells together with a probability of 95 % or more.
     axis : CellAxis
         Where the cells lie, and what that axis shows.
     answer : Answer or None
@@ -96,7 +98,7 @@ class ReliabilityDisplay(SampleDisplay):
     line_ : matplotlib Line2D
         The points of all cells.
     outside_ : matplotlib Line2D or None
-        The points outside their bars, drawn once more; None if there are none.
+        The points beyond noise, all cells together, drawn once more; None if there are none.
     clipped_ : matplotlib Line2D or None
         Marks at points that lie at 0 or 1 and are drawn at the edge of a logit scale; None if there are none.
     bars_ : matplotlib LineCollection
@@ -116,7 +118,7 @@ class ReliabilityDisplay(SampleDisplay):
     >>> display.deviation.round(4)
     array([0.0333, 0.2667])
     >>> print(*display.answer.lines, sep="; ")
-    claims 51.7 %, happens 66.7 %: could be noise; ECE 0.15, noise alone 0.20; n = 6
+    claims 51.7 %, happens 66.7 %: no bias beyond noise; ECE 0.15, noise alone 0.20; n = 6
     """
 
     mean_prediction: Floats
@@ -126,6 +128,8 @@ class ReliabilityDisplay(SampleDisplay):
     high: Floats
     wilson_low: Floats
     wilson_high: Floats
+    all_low: Floats
+    all_high: Floats
     _: KW_ONLY
     axis: CellAxis
     coverage: float
@@ -148,8 +152,16 @@ class ReliabilityDisplay(SampleDisplay):
     @property
     def outside(self) -> Bools:
         """(L,) whether the point lies outside its bar by more than rounding."""
+        return self._past(self.low, self.high)
+
+    @property
+    def beyond(self) -> Bools:
+        """(L,) whether the point is beyond noise when all cells are looked at together."""
+        return self._past(self.all_low, self.all_high)
+
+    def _past(self, low: Floats, high: Floats) -> Bools:
         size, deviation = self.mean_outcome + self.mean_prediction, self.deviation
-        return above_rounding(np.maximum(self.low - deviation, deviation - self.high), size) > 0
+        return above_rounding(np.maximum(low - deviation, deviation - high), size) > 0
 
     @classmethod
     def from_samples(
@@ -259,7 +271,7 @@ class ReliabilityDisplay(SampleDisplay):
         axis = CellAxis(nothing, None, "the event", False, scale, rows, span)
         lens, level = getattr(result, "lens", CANONICAL), getattr(result, "confidence_level", 0.95)
         display = cls(
-            *(nothing,) * 7, axis=axis, coverage=level, answer=None, lines=lines, curves=[overlay(result, None, lens)],
+            *(nothing,) * 9, axis=axis, coverage=level, answer=None, lines=lines, curves=[overlay(result, None, lens)],
             lens=lens, name=name,
         )  # fmt: skip
         return display.plot(ax, **kwargs)
@@ -378,12 +390,12 @@ class ReliabilityDisplay(SampleDisplay):
         if not self.beside:
             return self.lines or (self.answer.lines if self.answer else ())
         answers = [(each.name or "", each.answer) for each in (self, *self.beside) if each.answer]
-        name, worst = max(answers, key=lambda each: each[1].error - each[1].noise)
+        name, worst = max(answers, key=lambda each: (each[1].beyond > 0, each[1].error - each[1].noise))
         counts = sorted({found.n for _, found in answers})
         rows = f"n = {counts[0]:,}" if len(counts) == 1 else f"n = {counts[0]:,} to {counts[-1]:,}"
-        if worst.error > worst.noise:
+        if worst.beyond:
             return f"furthest beyond noise: {shortened(shown(name), 24)}", rows
-        return "no error is larger than noise alone gives", rows
+        return "none is beyond noise", rows
 
     @property
     def caption(self) -> str:
@@ -410,17 +422,19 @@ class ReliabilityDisplay(SampleDisplay):
         )
         share = count / count.sum()
         quantity = "ECE" if axis.over_prediction else "VECE"
-        summary = Answer(
-            len(seen), float(share @ prediction), float(share @ outcome), float(share @ abs(outcome - prediction)),
-            noise.error, noise.pvalue, axis.top, quantity,
-        )  # fmt: skip
-        return cls(
+        display = cls(
             prediction, outcome, count, noise.low[filled], noise.high[filled],
             *wilson(outcome, rows_in_effect(predictions, cut)[filled], coverage),
-            axis=axis.take(filled, found["count"].values), coverage=coverage, answer=summary,
+            noise.all_low[filled], noise.all_high[filled],
+            axis=axis.take(filled, found["count"].values), coverage=coverage, answer=None,
             curves=[overlay(IsotonicCurve(), seen, lens)] if axis.over_prediction else [],
             cells=repr(binning), lens=lens, seen=seen, name=name,
         )  # fmt: skip
+        display.answer = Answer(
+            len(seen), float(share @ prediction), float(share @ outcome), float(share @ abs(outcome - prediction)),
+            noise.error, noise.pvalue, axis.top, quantity, int(display.beyond.sum()),
+        )  # fmt: skip
+        return display
 
 
 def _result_in_words(result: Any) -> tuple[Floats, Floats | None, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from calibstat.data.arrays import RNG, Bools, Floats, as_generator
 from calibstat.data.parameters import check_share
 from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
+from calibstat.displays._cells import joint_limits
 from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
 from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, OURS, answer, legend_below, new_axes, shortened
 from calibstat.estimators.histogram import HistogramRegression
@@ -214,13 +215,6 @@ class SimplexDisplay(SampleDisplay):
         outside = above_rounding(length - limit, np.ones_like(length)) > 0  # chances of one row add up to one
         found = found.assign(length=("cell", length), limit=("cell", limit), outside=("cell", outside))
         return cls(found, binning=binning, coverage=coverage, n=len(seen), lens=lens, name=name)
-
-
-def joint_limits(drawn: Floats, rank: int) -> Floats:
-    """Return limits (L,), as large for each cell as its noise, which that many of the draws (R, L) exceed anywhere."""
-    scale = np.sqrt((drawn**2).mean(axis=0))
-    ratios = np.divide(drawn, scale, out=np.zeros_like(drawn), where=scale > 0)
-    return scale * np.sort(ratios.max(axis=1))[-rank]
 
 
 def arrow_length(deviations: Floats) -> Floats:

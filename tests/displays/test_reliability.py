@@ -103,11 +103,13 @@ def test_wider_coverage_has_wider_bars(binary):
 
 def test_points_outside_their_bars_are_marked(binary):
     display = cs.ReliabilityDisplay.from_sample(binary, cs.EqualMass(6), rng=0, kind="deviation")
-    out = (display.deviation < display.low) | (display.deviation > display.high)
-    assert out.any()
+    out = (display.deviation < display.all_low) | (display.deviation > display.all_high)
+    assert display.outside.sum() > out.sum() > 0
+    assert f"({out.sum()}) are beyond noise" in display.caption
+    assert "beyond noise (" in display.answer.lines[1]
     np.testing.assert_allclose(display.outside_.get_ydata(), display.deviation[out])
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert any("more than noise" in label for label in labels)
+    assert "more than noise, all cells" in labels
 
 
 def test_none_is_marked_where_none_is_outside():
@@ -128,6 +130,47 @@ def coverage_of_bars(n, binning, runs, *, weighted=False, power=1.0):
         sample = cs.Sample(y, p, sample_weight=weights)
         inside.append(np.mean(~cs.ReliabilityDisplay.compute(sample, binning, n_resamples=199, rng=seed).outside))
     return np.mean(inside), np.std(inside) / np.sqrt(runs)
+
+
+def test_bars_of_all_cells_hold_together_as_often_as_said():
+    rng = np.random.default_rng(1)
+    p = np.repeat([0.1, 0.3, 0.5, 0.8], 20)
+    display = cs.ReliabilityDisplay.compute(cs.Sample((rng.random(80) < p).astype(int), p), cs.UniqueValues())
+    events = np.arange(21)
+    held = [
+        stats.binom.pmf(events, 20, q)[(events / 20 - q >= low - 1e-9) & (events / 20 - q <= high + 1e-9)].sum()
+        for q, low, high in zip([0.1, 0.3, 0.5, 0.8], display.all_low, display.all_high, strict=True)
+    ]
+    assert 0.95 <= np.prod(held) < 0.99
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("weighted", [False, True])
+def test_one_calibrated_picture_in_twenty_shows_any_point_in_the_strong_colour(weighted):
+    rng, runs, shown, outside, off = np.random.default_rng(5), 400, 0, 0, 0
+    for seed in range(runs):
+        p = rng.beta(0.6, 2, 900)
+        weights = rng.uniform(0.5, 2, 900) if weighted else None
+        fair, wrong = (
+            cs.Sample((rng.random(900) < p**power).astype(int), p, sample_weight=weights) for power in (1, 1.5)
+        )
+        display = cs.ReliabilityDisplay.compute(fair, n_resamples=199, rng=seed)
+        shown, outside = shown + display.beyond.any(), outside + display.outside.any()
+        off += seed < 50 and cs.ReliabilityDisplay.compute(wrong, n_resamples=199, rng=seed).beyond.any()
+    assert shown / runs <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / runs)
+    assert outside / runs > 0.5
+    assert off / 50 > 0.05 + 4 * np.sqrt(0.05 * 0.95 / 50)
+
+
+def test_models_within_noise_are_not_said_to_be_beyond_it():
+    y, p = np.tile([0, 1, 0, 1, 1, 0, 0, 1], 50), np.tile([0.25, 0.75], 200)
+    samples = {name: cs.Sample(y, np.clip(p + shift, 0, 1)) for name, shift in {"a": 0, "b": 0.01, "c": -0.01}.items()}
+    display = cs.ReliabilityDisplay.from_samples(samples, cs.UniqueValues())
+    assert display.ax_.texts[0].get_text().startswith("none is beyond noise")
+    steep = cs.generators.BetaPredictions(1, 1, recalibration=cs.generators.Slope(0.6)).sample(3000, rng=0)
+    lines = cs.ReliabilityDisplay.compute(steep).answer.lines
+    assert lines[0].endswith("no bias beyond noise")
+    assert "beyond noise (" in lines[1]
 
 
 @pytest.mark.slow
@@ -379,7 +422,7 @@ def test_the_words_speak_of_noise_where_it_may_be_all():
     for _ in range(200):
         p = rng.random(40)
         answer = cs.ReliabilityDisplay.compute(cs.Sample((rng.random(40) < p).astype(int), p), cs.EqualMass(2)).answer
-        named += answer.word != "could be noise"
+        named += answer.word != "no bias beyond noise"
     assert named <= 200 * 0.05 + 4 * np.sqrt(200 * 0.05 * 0.95)
     p = rng.random(400)
     off = cs.ReliabilityDisplay.compute(cs.Sample((rng.random(400) < p**2).astype(int), p)).answer
