@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from statistics import NormalDist
 from typing import ClassVar, NamedTuple, final
 
 import numpy as np
@@ -31,6 +32,8 @@ _LARGEST_ERROR, _FAR = 0.01, 2.0
 # Below so many standard deviations digits of the formula cancel, and it is straight between both ends.
 _CENTRE = 0.03
 _STEPS_OF_NEWTON, _SOLVED = 60, 1e-7
+# The law is tabulated at so many tilts, up to about so many standard deviations.
+_TILTS, _FARTHEST = 40, 6.0
 # The waves of a sum: so many numbers and frequencies, and how many turns of the largest number are looked at.
 _WAVE_NUMBERS, _WAVES, _TURNS, _WAVE_PAIRS = 2**10, 2**14, 128, 2**18
 # A lattice has at most so many points, and so many different rows.
@@ -386,12 +389,16 @@ class SaddlepointSum(SumLaw):
         return self._with_error(*self._mirrored._tail(self.mean - total))
 
     def points(self, n_points: int = 400) -> tuple[Floats, Floats]:
-        """Return values and masses at evenly spaced tilts."""
-        x = np.linspace(-1, 1, n_points) * 6 * self.deviation
-        x = x[(x > self.sums.ends[0]) & (x < self.sums.ends[1])]
-        below = np.array([1 - self._tail(each)[0] for each in x])
-        below = np.maximum.accumulate(np.clip(below, 0.0, 1.0))
-        return self.mean + (x[1:] + x[:-1]) / 2, np.diff(below) / max(below[-1] - below[0], 1e-300)
+        """Return values and masses, interpolated on the scale of normal quantiles between some tilts."""
+        tilts = np.linspace(-1, 1, _TILTS) * _FARTHEST / self.deviation
+        found = [(at.slope, *self._at(float(t), at)) for t, at in ((t, self.sums.cumulants(float(t))) for t in tilts)]
+        x, above = np.array([(slope, tail) for slope, tail, _ in found if 0 < tail < 1]).T
+        inverse = NormalDist().inv_cdf
+        scores = np.maximum.accumulate([-inverse(each) for each in above])
+        fine = np.linspace(scores[0], scores[-1], n_points + 1)
+        values = self.mean + np.interp(fine, scores, x)
+        below = np.array([NormalDist().cdf(each) for each in fine])
+        return (values[1:] + values[:-1]) / 2, np.diff(below) / (below[-1] - below[0])
 
     @cached_property
     def _mirrored(self) -> SaddlepointSum:
@@ -411,11 +418,14 @@ class SaddlepointSum(SumLaw):
             (below, one), (above, other) = self._tail(-edge), self._tail(edge)
             share = (x / edge + 1) / 2
             return below + share * (above - below), one + share * (other - one)
-        t, at = self._solved(x)
-        w = math.copysign(math.sqrt(max(2 * (t * x - at.value), 0.0)), t)
+        return self._at(*self._solved(x))
+
+    def _at(self, t: float, at: Cumulants) -> tuple[float, float]:
+        """Return P(sum - mean >= K'(t)), and the part of the second order in it."""
+        w = math.copysign(math.sqrt(max(2 * (t * at.slope - at.value), 0.0)), t)
         u = t * math.sqrt(at.bend)
-        if not w or not u:
-            return float(x < 0), 0.0
+        if abs(w) < _CENTRE / 2 or not u:  # digits cancel
+            return (1 - math.erf(w / math.sqrt(2))) / 2, 0.0
         skewness, kurtosis = at.third / at.bend**1.5, at.fourth / at.bend**2
         second = (kurtosis / 8 - 5 * skewness**2 / 24) / u - skewness / (2 * u**2) - u**-3 + w**-3
         density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
