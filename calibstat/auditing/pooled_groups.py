@@ -30,7 +30,8 @@ ROWS = 5000
 # At least and at most so many steps, fewer for many groups, so that steps times groups are about `_SUMS`. There are
 # more, up to `_MOST`, until the rows of every group lie in the least number of steps.
 _STEPS, _SUMS, _MOST = (32, 48), 4096, 512
-_NUMBERS = 512
+# A replicate of hidden noise counts as so many random numbers, so that blocks are of 256.
+_NUMBERS = 1024
 # So many standard deviations of a step are missed of each extreme of a walk that is read at the ends of steps:
 # -zeta(1/2) over the root of 2 pi (Siegmund 1985).
 _MISSED = 0.5826
