@@ -67,4 +67,5 @@ class LazyModule:
 distances = LazyModule("scipy.spatial.distance")
 interpolate = LazyModule("scipy.interpolate")
 optimize = LazyModule("scipy.optimize")
+sparse = LazyModule("scipy.sparse")
 special = LazyModule("scipy.special")

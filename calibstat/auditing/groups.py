@@ -8,8 +8,8 @@ from itertools import combinations, groupby
 from typing import Any, TypeAlias, final
 
 import numpy as np
-from scipy.special import ndtri
 
+from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
@@ -379,7 +379,7 @@ def direction(sample: Sample, means: Means, top_label: bool, level: float) -> st
     The direction is the sign of the mean residual if that differs from zero at `level` by a normal approximation, and
     otherwise that of the interval in which the deviation is largest. For several groups, callers divide the level.
     """
-    threshold = -float(ndtri(level / 2))
+    threshold = -float(special.ndtri(level / 2))
     if abs(means.residual) > threshold * means.standard_error:
         return f"{sign_words(means.residual, top_label)} on average"
     conditioned = sample.predictions

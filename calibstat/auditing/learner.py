@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import chdtrc, chdtri
 
+from calibstat._lazy import special
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with
 from calibstat.auditing.leaves import LEARNED, Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves
@@ -154,7 +154,7 @@ def learner_audit(
     found = ClusterCount.of(seen.predictions, groups)
     return LearnerAudit(
         statistic=statistic,
-        pvalue=float(chdtrc(2 * n_blocks, statistic)),
+        pvalue=float(special.chdtrc(2 * n_blocks, statistic)),
         block_pvalues=pvalues,
         leaves=tuple(sorted(leaves, key=LeafFinding.rank)),
         variables=tuple(columns),
@@ -180,7 +180,7 @@ def _checked(null: Null, n_blocks: int, level: float) -> Null:
             f"null is {null!r}, but what was learned is tested on redrawn labels, or on random signs of clusters: use "
             "Consistency(999), Sequential(9999) or Multiplier(groups='patient')."
         )
-    least = rounded_up(float(np.exp(chdtri(2 * n_blocks, level) / (2 * n_blocks)))) - 1
+    least = rounded_up(float(np.exp(special.chdtri(2 * n_blocks, level) / (2 * n_blocks)))) - 1
     if null.n_resamples is not None and null.n_resamples < least:
         raise ValueError(
             f"n_resamples is {null.n_resamples}: with n_blocks={n_blocks} no p-value could be {level:g} or less, "

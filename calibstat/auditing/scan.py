@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from calibstat._lazy import sparse
 from calibstat._text import counted, percent
 from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
 from calibstat.auditing.groups import By, LeftOut, Levels, is_top_label, look, merge_levels, sign_words
@@ -300,7 +300,7 @@ class VariableErrors(Evaluator):
         rows = np.concatenate([each.index + start for each, start in zip(variables, self.starts, strict=True)])
         cells = int(rows.max()) + 1
         columns = np.tile(np.arange(n), len(variables))
-        self.table = csr_array((np.tile(self.weights, len(variables)), (rows, columns)), shape=(cells, n))
+        self.table = sparse.csr_array((np.tile(self.weights, len(variables)), (rows, columns)), shape=(cells, n))
         self.mass = self.table @ np.ones(n)
 
     def residuals(self, outcomes: Array) -> Floats:

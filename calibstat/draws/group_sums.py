@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
-from scipy.sparse import csr_array
 
+from calibstat._lazy import sparse
 from calibstat.data.arrays import Bools, Floats, Ints, effective_number
 from calibstat.draws.whole_cells import numbered_codes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 # Sums of a group are drawn from the normal law if it expects so many events, and as many non-events, in effect. The law
 # of Kuiper's statistic of one such group is then within 0.01 of that of rows (tests/laws/test_doors.py).
@@ -122,7 +125,7 @@ class Layout:
             cells.append(step * self.size + place.start + codes[rows[inside]])
             columns.append(inside)
         cell, column = np.concatenate(cells), np.concatenate(columns)
-        return csr_array((np.ones(len(cell)), (cell, column)), shape=(self.n_steps * self.size, len(rows)))
+        return sparse.csr_array((np.ones(len(cell)), (cell, column)), shape=(self.n_steps * self.size, len(rows)))
 
     def scarce(self, *sums: tuple[Floats, Floats]) -> Bools:
         """Return which rows (n,) are in a group that has too little for a normal law.

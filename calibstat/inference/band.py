@@ -7,8 +7,8 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc
 
+from calibstat._lazy import special
 from calibstat._progress import track
 from calibstat._text import percent
 from calibstat.data.arrays import Array, Floats, Ints
@@ -184,7 +184,7 @@ def _reaches(n: Ints, events: Ints, chance: float) -> Floats:
     """Return the probabilities that Binomial(n, chance) is at least `events`."""
     tails = np.ones(len(n))
     some = events > 0
-    tails[some] = betainc(events[some], n[some] - events[some] + 1, chance)
+    tails[some] = special.betainc(events[some], n[some] - events[some] + 1, chance)
     return tails
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, final
 
 import numpy as np
-from scipy.special import ndtri, stdtrit
 
+from calibstat._lazy import special
 from calibstat._text import percent
 from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
@@ -235,7 +235,7 @@ def _compared(
     if own is None or rows is None:
         error, freedom = difference_error(*values, paired)
         single = normal_pvalue(difference, error, size, freedom)
-        reach = float(stdtrit(freedom, 0.5 + confidence_level / 2)) * error
+        reach = float(special.stdtrit(freedom, 0.5 + confidence_level / 2)) * error
         ends = difference - reach, difference + reach
     else:
         first, second = (erring(*each) for each in zip(values, rows, evaluators, strict=True))
@@ -329,7 +329,7 @@ def _reached(noise: Floats, confidence_level: float, paired: bool) -> tuple[floa
     level = confidence_level if paired else 0.5 + confidence_level / 2
     rank = rounded_up(level * (len(noise) + 1))
     if rank > len(noise):
-        reach = float(ndtri(0.5 + confidence_level / 2)) * root_mean_square(noise)
+        reach = float(special.ndtri(0.5 + confidence_level / 2)) * root_mean_square(noise)
         return reach, reach
     up, down = (
         np.partition(each, rank - 1)[rank - 1] for each in ((np.abs(noise),) * 2 if paired else (noise, -noise))

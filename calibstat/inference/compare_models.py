@@ -8,8 +8,8 @@ from itertools import combinations
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.special import ndtri
 
+from calibstat._lazy import special
 from calibstat._text import counted, percent
 from calibstat.data.arrays import RNG, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, repeats
@@ -208,7 +208,7 @@ def _scores(z: Floats, pvalues: Floats, n_resamples: float) -> Floats:
     A p-value that no draw reaches, the smallest possible one, has no score.
     """
     known = pvalues > 1 / (1 + n_resamples)
-    return np.where(known, np.sign(z) * np.minimum(np.abs(z), -ndtri(pvalues / 2)), z)
+    return np.where(known, np.sign(z) * np.minimum(np.abs(z), -special.ndtri(pvalues / 2)), z)
 
 
 def _checked(models: Mapping[str, Sample], estimator: Estimator, adjust: str) -> tuple[str, ...]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
+from calibstat._lazy import special
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, RNG, Floats, Ints, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, check_share
 from calibstat.data.sample import Sample
@@ -363,12 +363,12 @@ def bootstrap_interval(
 def _accelerated(tails: Floats, drawn: Floats, value: float, left_out: Floats) -> Floats:
     """Move the tails for bias and skewness (Efron 1987)."""
     share = (np.count_nonzero(drawn < value) + np.count_nonzero(drawn == value) / 2) / len(drawn)
-    bias = ndtri(np.clip(share, 1 / (len(drawn) + 1), 1 - 1 / (len(drawn) + 1)))
+    bias = special.ndtri(np.clip(share, 1 / (len(drawn) + 1), 1 - 1 / (len(drawn) + 1)))
     pull = left_out.mean() - left_out
     spread = (pull**2).sum()
     skewness = 0.0 if spread == 0 else float((pull**3).sum() / (6 * spread**1.5))
-    z = bias + ndtri(tails)
-    return ndtr(bias + z / (1 - skewness * z))
+    z = bias + special.ndtri(tails)
+    return special.ndtr(bias + z / (1 - skewness * z))
 
 
 def leaving_one_out(evaluator: Evaluator, seen: Sample) -> Floats:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.special import ndtri
 
+from calibstat._lazy import special
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import GivenNames, Sample
 from calibstat.estimators.base import Estimator, Evaluator
@@ -32,7 +32,7 @@ class LargeSampleNull(NullDistribution):
         """Return a point, or how far random probes of a moment may move it; the law itself is an approximation."""
         if self.law.moved is None:
             return self.pvalue(value), self.pvalue(value)
-        z = float(ndtri((1 + confidence_level) / 2))
+        z = float(special.ndtri((1 + confidence_level) / 2))
         ends = sorted(LargeSampleNull(self.law.moved(each)).pvalue(value) for each in (-z, z))
         return ends[0], ends[1]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import log_ndtr, ndtr, ndtri
 
+from calibstat._lazy import special
 from calibstat._progress import part
 from calibstat.data.arrays import Floats
 
@@ -149,7 +149,7 @@ class Search:
         unit = float(scale.mean())
         line, covariance = probit_line(scale / unit, points.runs, points.rejections)
         slope = max(float(line[1]), 1e-6)
-        crossing = (float(ndtri(self.power)) - float(line[0])) / slope
+        crossing = (float(special.ndtri(self.power)) - float(line[0])) / slope
         gradient = np.array([1.0, crossing]) / slope
         error = float(np.sqrt(gradient @ covariance @ gradient))
         place = max(crossing, 0.0) * unit
@@ -160,7 +160,7 @@ class Search:
         middle = float(self._scale(np.array([place]))[0])
         ends = [max(middle - _Z95 * error, 0.0), middle + _Z95 * error]
         low, high = (end**2 if self.root else min(end, self.high) for end in ends)
-        density = float(np.exp(-(ndtri(self.power) ** 2) / 2) / np.sqrt(2 * np.pi))
+        density = float(np.exp(-(special.ndtri(self.power) ** 2) / 2) / np.sqrt(2 * np.pi))
         return Crossing(place, low, high, density * slope * error, points)
 
 
@@ -174,7 +174,7 @@ def power_curve(crossing: Crossing, root: bool) -> PowerCurve:
     design = np.column_stack([np.ones(_DRAWN), drawn / unit])
     middle, reach = design @ line, _Z95 * np.sqrt(((design @ covariance) * design).sum(axis=1))
     places = drawn**2 if root else drawn
-    return PowerCurve(places, ndtr(middle), ndtr(middle - reach), ndtr(middle + reach))
+    return PowerCurve(places, special.ndtr(middle), special.ndtr(middle - reach), special.ndtr(middle + reach))
 
 
 def probit_line(scale: Floats, runs: Floats, rejections: Floats) -> tuple[Floats, Floats]:
@@ -183,8 +183,8 @@ def probit_line(scale: Floats, runs: Floats, rejections: Floats) -> tuple[Floats
     line = np.zeros(2)
     for _ in range(50):
         linear = np.clip(design @ line, -8, 8)
-        chance, density = ndtr(linear), np.exp(-(linear**2) / 2) / np.sqrt(2 * np.pi)
-        weight = density**2 / np.exp(log_ndtr(linear) + log_ndtr(-linear))
+        chance, density = special.ndtr(linear), np.exp(-(linear**2) / 2) / np.sqrt(2 * np.pi)
+        weight = density**2 / np.exp(special.log_ndtr(linear) + special.log_ndtr(-linear))
         information = (design.T * (runs * weight)) @ design + _RIDGE * np.eye(2)
         score = design.T @ (weight / density * (rejections - runs * chance)) - _RIDGE * line
         step = np.linalg.solve(information, score)
