@@ -16,6 +16,7 @@ from calibstat import generators
 from calibstat._logistic import fit_logistic, natural_spline, roughness
 from calibstat.binnings.intervals import EqualMass
 from calibstat.calibrators import softmax as scaling
+from calibstat.calibrators.softmax import fit_factor, goals
 from calibstat.calibrators.spline import log_losses, losses_of_rows_left_out
 from suites import slow_but
 
@@ -320,3 +321,26 @@ def test_one_fold_is_enough_where_rows_are_many_by_their_weights():
     assert not scaling.one_fold_is_enough(equal, 111)
     assert not scaling.one_fold_is_enough(equal, 7)
     assert scaling.one_fold_is_enough(np.ones(100_000), 7)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_one_factor_of_logarithms_is_the_optimum_whatever_its_sign_and_size(n_classes):
+    """The slope of the mean loss, and the Newton step that is left; the factor of another sign has a steeper one."""
+    rng = np.random.default_rng(n_classes)
+    for size in (1e-100, 1e-3, 1.0, 1e3, 1e100):
+        for temperature in (-3.0, -0.5, 0.05, 0.5, 1.0, 30.0):
+            logs, weights = size * rng.normal(size=(60, n_classes)), rng.random(60) + 0.1
+            law = softmax(3 * logs / size / temperature, axis=1)
+            shares = goals(logs, (law.cumsum(axis=1)[:, :-1] < rng.random((60, 1))).sum(axis=1), weights)
+
+            mass = weights / weights.sum()
+
+            def slope_and_bend(factor, logs=logs / size, shares=shares, mass=mass):
+                chances = softmax(factor * logs, axis=1)
+                mean = (chances * logs).sum(axis=1)
+                return mass @ (mean - (shares * logs).sum(axis=1)), mass @ ((chances * logs**2).sum(axis=1) - mean**2)
+
+            found = fit_factor(logs, shares, weights) * size
+            slope, bend = slope_and_bend(found)
+            assert abs(slope) <= 1e-12 or abs(slope / bend) <= 1e-10 * abs(found)
+            assert abs(slope_and_bend(-found)[0]) > abs(slope)
