@@ -1,15 +1,17 @@
-"""Closes the figures of a page when its examples have run."""
+"""Lets a page draw as many figures as it likes, and closes them when its examples have run."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 
+import matplotlib as mpl
 import pytest
 
 
 @pytest.fixture(autouse=True)
 def _close() -> Iterator[None]:
-    yield
-    if drawn := sys.modules.get("matplotlib.pyplot"):
-        drawn.close("all")
+    with mpl.rc_context({"figure.max_open_warning": 0}):
+        yield
+    from matplotlib import pyplot as plt
+
+    plt.close("all")

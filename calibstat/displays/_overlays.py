@@ -76,7 +76,9 @@ def _overlay(curve: Any, seen: Sample | None, lens: Lens, variable: bool) -> Ove
         x, chance = corners(curve.prediction, curve.recalibrated)
         if variable:
             raise ValueError("an isotonic curve over a variable has no prediction beside it; add LOESS() instead.")
-        words = "The stepped curve is an isotonic regression of the outcomes: it needs no cells; its ends are noisy."
+        words = (
+            "The isotonic curve is a non-decreasing regression of the outcomes: it needs no cells; its ends are noisy."
+        )
         return Overlay("isotonic curve", words, x, x, chance, steps=True)
     if isinstance(curve, Belt):
         levels = " and ".join(f"{100 * level:g} %" for level in curve.levels)

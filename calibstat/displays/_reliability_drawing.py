@@ -222,10 +222,11 @@ def _vertical(ax: Axes, x: Floats, low: Floats, high: Floats, frame: Frame, **lo
 def _draw_claims(ax: Axes, x: Floats, y: Floats, axis: CellAxis) -> Line2D:
     """Draw mean predictions against a variable: a line, or a dash for each category."""
     if axis.categories is None:
-        (found,) = ax.plot(x, y, color=CURVE, linewidth=1.4, zorder=2, label="mean prediction")
+        look: dict[str, Any] = {"color": INK, "linewidth": 1.2, "linestyle": (0, (4, 2))}
+        (found,) = ax.plot(x, y, **look, zorder=2, label="mean prediction")
     else:
         (found,) = ax.plot(
-            x, y, color=CURVE, marker="_", markersize=16, markeredgewidth=2, linestyle="none", zorder=2,
+            x, y, color=INK, marker="_", markersize=16, markeredgewidth=2, linestyle="none", zorder=2,
             label="mean prediction",
         )  # fmt: skip
     return found

@@ -32,8 +32,11 @@ INK = "#333333"
 """Points, words and lines that mark perfect calibration."""
 FAINT = "#8c98a4"
 """Counts, and whatever stands in the background."""
-MODELS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#7A5195", "#4D4D4D")
-"""Several models in one picture, in this order (Okabe & Ito 2008, without yellow, which is too pale on white)."""
+MODELS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#8C510A", "#7A5195", "#4D4D4D")
+"""Several models in one picture, in this order.
+
+They are those of Okabe & Ito (2008), without yellow, which is too pale on white, and vermilion, which is `BEYOND`.
+"""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Their markers, since colour alone must not carry the difference."""
 COLUMN = (3.4, 3.4)

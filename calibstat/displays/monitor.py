@@ -160,12 +160,18 @@ class MonitorDisplay(ResultDisplay, PlotDisplay):
     @property
     def _answer(self) -> list[str]:
         now = self.runs[-1]
-        alarms = [f"{run.alarm_row:,}" for run in self.runs if run.alarm_row is not None]
+        found = [(run.before, run.alarm_row) for run in self.runs if run.alarm_row is not None]
+        alarms = [
+            f"after {row:,} rows" if not before else f"{row:,} rows after the restart (row {before + row:,})"
+            for before, row in found
+        ]
+        if len(found) == 2:
+            alarms = [f"at rows {' and '.join(f'{before + row:,}' for before, row in found)}"]
         rows = "; ".join(f"n = {run.n_rows:,}" for run in self.runs[-2:])
         size = f"E = {_evidence(now.power[-1])} now, alarm at {1 / self.level:.3g}; {rows}"
         if not alarms:
             return ["no alarm so far", size]
-        first = f"alarm after {' and '.join(alarms)} rows" if len(alarms) <= 2 else f"{len(alarms)} alarms"
+        first = f"alarm{'s' if len(found) == 2 else ''} {alarms[0]}" if len(found) <= 2 else f"{len(found)} alarms"
         if now.alarm_row is None:
             first += "; none since the restart"
         return [first, size]

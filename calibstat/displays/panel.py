@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, NullLocator
 
+from calibstat._text import counted
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import at_least_one
 from calibstat.displays._style import (
@@ -24,6 +25,7 @@ from calibstat.displays._style import (
     label_axes,
     legend_below,
     lines_of,
+    magnified,
     new_axes,
     shortened,
     tick,
@@ -124,7 +126,9 @@ class PanelDisplay(ResultDisplay):
         ax.xaxis.set_major_locator(FixedLocator(ticks))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_major_formatter(tick)
-        ax.set_yticks(rows, [shortened(each, _LETTERS) for each in names], fontsize=7.5, parse_math=False)
+        ax.set_yticks(
+            rows, [shortened(each, _LETTERS) for each in names], fontsize=7.5 * magnified(ax), parse_math=False
+        )
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)
         label_axes(ax, "p-value")
@@ -160,7 +164,7 @@ class PanelDisplay(ResultDisplay):
                 f"strongest: {shortened(self.test.strongest, 24)}; n = {self.test.n:,}{more}",
             ]
         what = f"{found} of {len(self.names)} more than noise" if found else "no evidence of miscalibration in any"
-        return [what, f"{self.test.adjust}, {self.test.n_resamples} resamples; n = {self.test.question.n:,}{more}"]
+        return [what, f"adjusted for {counted(len(self.names), 'test')}; n = {self.test.question.n:,}{more}"]
 
     @property
     def caption(self) -> str:

@@ -92,6 +92,8 @@ class ReliabilityDisplay(SampleDisplay):
         The sample as seen through the lens, on which `add_curve` evaluates estimators.
     name : str, optional
         Name of the model, for the title or the legend.
+    title : str, optional
+        Title of several models.
 
     Attributes
     ----------
@@ -141,6 +143,7 @@ class ReliabilityDisplay(SampleDisplay):
     lens: Lens = CANONICAL
     seen: Sample | None = None
     name: str | None = None
+    title: str | None = None
 
     default_binning: ClassVar[Binning] = EqualMass(15)
 
@@ -205,7 +208,7 @@ class ReliabilityDisplay(SampleDisplay):
             )
             for model, sample in samples.items()
         )
-        return replace(first, beside=tuple(others)).plot(ax, name="" if name is None else name, **kwargs)
+        return replace(first, beside=tuple(others), title=name).plot(ax, **kwargs)
 
     @classmethod
     def of_classes(
@@ -298,7 +301,10 @@ class ReliabilityDisplay(SampleDisplay):
         TypeError, ValueError
             If it is something else, or is not a function of what the diagram has along its axis.
         """
-        self.curves.append(overlay(curve, self.seen, self.lens, label))
+        added = overlay(curve, self.seen, self.lens, label)
+        if added.steps and any(each.steps and each.label == added.label for each in self.curves):
+            return self  # the isotonic curve is there
+        self.curves.append(added)
         if hasattr(self, "ax_"):
             drawn = drawing.draw_curve(self.ax_, self.curves[-1], len(self.curves) - 1, self._frame)
             self._handles.append(drawn)
@@ -377,7 +383,7 @@ class ReliabilityDisplay(SampleDisplay):
         ax.yaxis.label.set_y(drawing.MIDDLE)
         answer(
             ax,
-            (self.name if name is None else name) or None,
+            ((self.title if self.beside else self.name) if name is None else name) or None,
             (self.answer.short,) if short and self.answer else self._lines,
         )
         if legend:

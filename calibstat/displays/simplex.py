@@ -24,7 +24,18 @@ from calibstat.data.rounding import ROUNDING, above_rounding
 from calibstat.data.sample import Sample
 from calibstat.displays._cells import joint_limits
 from calibstat.displays._from_samples import SampleDisplay, rank_of_limit
-from calibstat.displays._style import BEYOND, FAINT, INK, NOISE, OURS, answer, legend_below, new_axes, shortened
+from calibstat.displays._style import (
+    BEYOND,
+    FAINT,
+    INK,
+    NOISE,
+    OURS,
+    answer,
+    legend_below,
+    magnified,
+    new_axes,
+    shortened,
+)
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
 from calibstat.lenses.relabel import CANONICAL
@@ -179,7 +190,7 @@ class SimplexDisplay(SampleDisplay):
         size = f"{outside} of {cells} cells {here}more than noise; n = {self.n:,}"
         if not outside:
             return ["no evidence of miscalibration in any cell", size]
-        worst = int(np.argmax(np.where(self.outside, self.cells["length"].values * self.proportion, -1.0)))
+        worst = int(np.argmax(np.where(self.outside, self.cells["length"].values, -1.0)))
         label = int(np.abs(self.mean_outcome[worst] - self.mean_prediction[worst]).argmax())
         claimed, happened = (100 * each[worst, label] for each in (self.mean_prediction, self.mean_outcome))
         name = shortened(shown(self.labels[label]), 16)
@@ -359,8 +370,8 @@ def _word(ax: Axes, text: str, xy: Floats, out: Floats) -> None:
         x = 0.0
     up = "bottom" if y > 0.3 else ("top" if y < -0.3 else "center")
     ax.annotate(
-        text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, color=INK, fontsize=8.5,
-        parse_math=False, label=OURS,
+        text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, color=INK,
+        fontsize=8.5 * magnified(ax), parse_math=False, label=OURS,
     )  # fmt: skip
 
 

@@ -182,6 +182,7 @@ class ValidityCurveDisplay(SampleDisplay, PlotDisplay):
         found: list[Any] = [
             Line2D([], [], color=colour, linewidth=1.8, label="more than noise" if self.beyond else "observed")
         ]
+        found.append(Line2D([], [], color=INK, marker="o", markersize=5, linestyle="none", label="90 % of the rows"))
         if self.band_ is not None:
             found.insert(0, Patch(color=NOISE, label=f"noise alone ({percent(self.coverage)})"))
         return found

@@ -42,7 +42,7 @@ from calibstat.lenses.base import Lens, refuse_empty
 from calibstat.lenses.relabel import CANONICAL, TopLabel
 from calibstat.lenses.restrict import Given
 
-_STRIP_CELLS = 50
+_STRIP_CELLS, _FEWEST = 50, 4
 
 
 @final
@@ -148,6 +148,12 @@ class VariableDisplay(Display):
                 f"{variable!r} holds categories, along which there is no curve: take ReliabilityDisplay with "
                 f"lens=... | Given({variable!r}), or subgroup_audit."
             )
+        distinct = len(np.unique(seen.predictions.column(variable).values))
+        if 1 < distinct < _FEWEST:
+            raise ValueError(
+                f"{variable!r} has {distinct} distinct values, too few for a curve: take ReliabilityDisplay with "
+                f"lens=... | Given({variable!r}), which draws the mean at each."
+            )
         smoother = replace(smoother, band="outcome")
         whole = lens | Given(variable) | smoother
         test = calibration_test(sample, whole, null="strong", n_resamples=n_resamples, level=level, rng=rng)
@@ -211,7 +217,8 @@ class VariableDisplay(Display):
         TypeError
             If `sample`, `lens` or `smoother` is something else.
         ValueError
-            If the variable is not there or holds categories, or more than two outcomes are seen.
+            If the variable is not there, holds categories or two or three values, or more than two outcomes
+            are seen.
         """
         display = cls.compute(
             sample, variable, lens=lens, smoother=smoother, n_resamples=n_resamples, level=level, rng=rng, name=name

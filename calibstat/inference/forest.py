@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import NamedTuple, Protocol, final, runtime_checkable
@@ -30,6 +31,15 @@ class Noise(NamedTuple):
         below, above = {"large": (0.0, tail), "small": (tail, 0.0), "either": (tail / 2, tail / 2)}[order]
         low, high = (float(law.quantile(q)) for q in (below, 1 - above))
         return cls(low, high, law.pvalue(value) <= tail + ROUNDING)
+
+
+def in_words(name: str) -> str:
+    """Write the name of a class as words.
+
+    >>> in_words("BrierDecomposition"), in_words("SKCE"), in_words("DebiasedL2")
+    ('Brier Decomposition', 'SKCE', 'Debiased L2')
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
 
 
 class ForestRow(NamedTuple):

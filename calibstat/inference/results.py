@@ -461,7 +461,7 @@ class Estimate(Result):
 
     def forest(self) -> Forest:
         """Return the headline as the row of a forest plot, with its interval, beside what noise alone gives."""
-        from calibstat.inference.forest import Forest, ForestRow  # for pictures alone
+        from calibstat.inference.forest import Forest, ForestRow, in_words  # for pictures alone
 
         value, mean, core = self.headline, self.headline_null_mean, self.question.estimator.core
         if value is None or mean is None:
@@ -471,9 +471,12 @@ class Estimate(Result):
             )
         level, interval = percent(self.confidence_level), self.confidence_interval
         meaning = self.meaning and f" {self.meaning}"
+        # calibrated models have 0 (mean calibration) or 1 (observed to expected) on average, but for draws
+        near = ROUNDING if self.noise is None else 0.05 * (self.noise.high - self.noise.low) + ROUNDING
+        plain_mean = round(mean) + 0.0 if abs(mean - round(mean)) < near else None
         ends = "no interval" if interval is None else interval_text(interval, self.confidence_level)
         return Forest(
-            (ForestRow.beside(self.noise, type(core).__name__, value, interval),),
+            (ForestRow.beside(self.noise, in_words(type(core).__name__), value, interval),),
             axis=self.question.estimator.quantity.split(" (")[0],
             answer=(
                 f"{number(value, mean)} ({ends})",
@@ -485,7 +488,7 @@ class Estimate(Result):
             interval=f"{level} interval",
             noise=f"{level} if calibrated",
             beyond="more than noise" if core.extreme == "large" else "beyond noise",
-            reference=0.0 if core.noise_form or core.squared_form else None,
+            reference=0.0 if core.noise_form or core.squared_form else plain_mean,
         )
 
     def _values(self) -> dict[str, Any]:

@@ -80,3 +80,14 @@ def test_several_numbers_are_refused_with_what_to_draw():
     found = cs.estimate(world(200), cs.HistogramRegression(cs.EqualMass(4)), n_resamples=19, rng=0)
     with pytest.raises(ValueError, match="gives several numbers, and this picture is of one; ReliabilityDisplay"):
         found.plot()
+
+
+def test_a_row_has_words_and_a_line_where_calibrated_models_are():
+    rng = np.random.default_rng(0)
+    p = rng.random(300)
+    sample = cs.Sample((rng.random(300) < p).astype(int), p)
+    forests = [cs.estimate(sample, each, rng=0).forest() for each in (cs.MeanCalibration(), cs.ObservedToExpected())]
+    assert [(forest.rows[0].name, forest.reference) for forest in forests] == [
+        ("Mean Calibration", 0.0),
+        ("Observed To Expected", 1.0),
+    ]

@@ -87,3 +87,14 @@ def test_what_is_no_monitor_is_refused(good):
         cs.MonitorDisplay.from_result([good, fed(20, level=0.01)])
     with pytest.raises(ValueError, match="no monitor is given"):
         cs.MonitorDisplay.from_result([])
+
+
+def test_an_alarm_after_a_restart_is_said_at_its_place_on_the_axis(off, good):
+    display = cs.MonitorDisplay.compute([good, off]).plot()
+    row = off.alarm_row
+    before = display.runs[1].before
+    assert before > 0
+    words = f"alarm {row:,} rows after the restart (row {before + row:,})"
+    assert display.ax_.texts[0].get_text().replace("\n", " ").startswith(words)
+    both = cs.MonitorDisplay.compute([off, off]).plot().ax_.texts[0].get_text()
+    assert both.startswith(f"alarms at rows {row:,} and {off.n_rows + row:,}")

@@ -511,6 +511,11 @@ def test_a_curve_is_a_picture_of_its_own(binary, curve):
     assert_readable(display.figure_)
 
 
+def test_an_isotonic_curve_is_drawn_once(binary):
+    display = cs.ReliabilityDisplay.from_sample(binary, rng=0).add_curve(cs.IsotonicCurve())
+    assert [each.get_label() for each in display._handles].count("isotonic curve") == 1
+
+
 def test_a_curve_over_a_variable_is_drawn_elsewhere(binary):
     with pytest.raises(ValueError, match=r"over a variable; VariableDisplay\.from_sample"):
         (cs.Given("age") | cs.LOESS())(binary).plot()
@@ -563,6 +568,7 @@ def test_several_models_have_one_legend_and_their_own_looks(binary):
     labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert [label.split(":")[0] for label in labels[:2]] == ["raw", "squared"]
     assert display.ax_.get_title("left") == "Two models"
+    assert display.plot(plt.subplots()[1]).ax_.get_title("left") == "Two models"
     assert "furthest beyond noise: raw" in display.ax_.texts[0].get_text()
     assert "squared" in display.caption
 

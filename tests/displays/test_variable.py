@@ -163,3 +163,11 @@ def test_bad_input_is_refused(arguments, kind, words):
 def test_side_by_side_wants_names(off):
     with pytest.raises(ValueError, match="map names to samples"):
         cs.VariableDisplay.from_samples([off], "age")
+
+
+def test_a_number_with_two_values_has_no_curve():
+    rng = np.random.default_rng(0)
+    gender = rng.integers(1, 3, 200)
+    sample = cs.Sample(rng.integers(0, 2, 200), rng.random(200), variables={"gender": gender})
+    with pytest.raises(ValueError, match=r"2 distinct values, too few for a curve: take ReliabilityDisplay"):
+        cs.VariableDisplay.compute(sample, "gender")
