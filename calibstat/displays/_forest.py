@@ -31,6 +31,7 @@ from calibstat.displays._style import (
     new_axes,
     shortened,
     tick,
+    whole_figure,
 )
 from calibstat.inference.forest import Forest, ForestRow, HasForest
 
@@ -88,7 +89,7 @@ class ForestDisplay(ResultDisplay):
         labels = ["\n".join(lines_of(each, _LETTERS, 3)) for each in shown]
         axis = lines_of(forest.axis, _ANSWER)
         more = [f"{len(names) - len(shown)} more rows not shown"] if len(names) > len(shown) else []
-        above = [part for line in (*forest.answer, *more) for part in lines_of(line, _ANSWER)]
+        above = [part for line in (*forest.answer, *more) for part in lines_of(line, _ANSWER, 3)]
         entries = len(forest.series) + sum(
             map(bool, (forest.interval, forest.noise, forest.apart, forest.beyond, forest.reference_words))
         )
@@ -103,10 +104,12 @@ class ForestDisplay(ResultDisplay):
         self.noise_: list[Line2D] = []
         for row in rows:
             self._draw_row(ax, row, place[row.name], kwargs)
+        inches = 0.7 * ax.get_window_extent().height / whole_figure(ax).dpi
+        if inches < _LINE * sum(label.count("\n") + 1 for label in labels):
+            labels = [shortened(each, _LETTERS) for each in shown]
         # Letters grow with the axes as far as there is room for all names.
         n_lines = sum(label.count("\n") + 1 for label in labels)
-        room = 0.7 * ax.get_window_extent().height / (ax.figure.dpi * _LINE * n_lines)
-        letters = min(magnified(ax), max(room, 1.0))
+        letters = min(magnified(ax), max(inches / (_LINE * n_lines), 0.75))
         ax.set_yticks(range(len(shown)), labels, fontsize=7.5 * letters, parse_math=False)
         ax.tick_params(axis="y", length=0)
         ax.spines["left"].set_visible(False)

@@ -118,7 +118,7 @@ class ProbabilityTicks(Locator):
                 if low <= value <= high and clear:
                     taken.append((value, place, half))
         found = sorted(value for value, _, _ in taken)
-        return found if len(found) > 2 else max(found, _even(low, high, 5), key=len)
+        return found if len(found) > 1 else max(found, _even(low, high, 5), key=len)
 
 
 def _even(low: float, high: float, room: int) -> list[float]:

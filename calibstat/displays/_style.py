@@ -243,10 +243,12 @@ def _room(ax: Axes) -> float:
 
 def label_axes(ax: Axes, x: str | None = None, y: str | None = None) -> None:
     """Write short labels at the axes; the long sentence belongs to the caption."""
+    box, size = ax.get_window_extent(), 8.5 * magnified(ax)
+    letter = 0.6 * size / 72 * whole_figure(ax).dpi / 1.3  # labels may be a little longer than their axis
     if x is not None:
-        ax.set_xlabel(x, fontsize=8.5 * magnified(ax), parse_math=False)
+        ax.set_xlabel("\n".join(lines_of(x, max(12, int(box.width / letter)), 9)), fontsize=size, parse_math=False)
     if y is not None:
-        ax.set_ylabel(y, fontsize=8.5 * magnified(ax), parse_math=False)
+        ax.set_ylabel("\n".join(lines_of(y, max(12, int(box.height / letter)), 9)), fontsize=size, parse_math=False)
 
 
 def whole_figure(ax: Axes) -> Figure:

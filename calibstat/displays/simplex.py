@@ -35,6 +35,7 @@ from calibstat.displays._style import (
     magnified,
     new_axes,
     shortened,
+    whole_figure,
 )
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.lenses.base import Lens
@@ -238,6 +239,7 @@ def arrow_length(deviations: Floats) -> Floats:
 Place: TypeAlias = Callable[[Floats, Floats], Floats]
 _HEIGHT = math.sqrt(0.75)
 _LETTERS, _FEWER = 14, 10  # of a name at a corner of a triangle, and of a tetrahedron
+_FEWEST, _LOW = 6, 3.5  # where the axes of a tetrahedron have fewer inches than that
 _TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 
 
@@ -329,11 +331,13 @@ _LARGEST_DISC = 80.0
 
 def draw_simplex(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame], options: dict[str, Any]) -> SimplexArtists:
     """Draw the outlines, the cells, and an arrow for each cell, in every frame."""
+    low, several = ax.get_window_extent().height < _LOW * whole_figure(ax).dpi, len(frames) > 1
+    size = 0.8 if several or (low and frames[0].clip is not None) else 1.0
     for frame in frames:
         for line in frame.lines:
             ax.plot(*line.T, color=INK, linewidth=0.9, zorder=2)
         for text, xy, out in frame.words:
-            _word(ax, text, xy, out)
+            _word(ax, shortened(text, _FEWEST) if low and several else text, xy, out, size)
     tails, heads = display.mean_prediction, display.mean_outcome
     cells = _draw_cells(ax, display, frames)
     outside, look = display.outside, {"color": FAINT, "width": 0.014} | options
@@ -343,9 +347,7 @@ def draw_simplex(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame], opt
     _fit(ax, frames)
     if frames[0].clip is not None:
         edge = Polygon(frames[0].clip, transform=ax.transData)
-        for artist in (within, marked, cells):
-            if artist is not None:
-                artist.set_clip_path(edge)
+        cells.set_clip_path(edge)  # arrows keep their heads
     return within, marked, cells
 
 
@@ -361,7 +363,7 @@ def _fit(ax: Axes, frames: Sequence[Frame]) -> None:
     ax.axis("off")
 
 
-def _word(ax: Axes, text: str, xy: Floats, out: Floats) -> None:
+def _word(ax: Axes, text: str, xy: Floats, out: Floats, size: float) -> None:
     """Write the name of a corner beside it, on the side that leads out of the frame."""
     x, y = out / (np.abs(out).max() or 1.0)
     across = "center" if abs(y) > 0.6 or abs(x) < 0.3 else ("left" if x > 0 else "right")
@@ -371,7 +373,7 @@ def _word(ax: Axes, text: str, xy: Floats, out: Floats) -> None:
     up = "bottom" if y > 0.3 else ("top" if y < -0.3 else "center")
     ax.annotate(
         text, tuple(xy), (4 * x, 4 * y), textcoords="offset points", ha=across, va=up, color=INK,
-        fontsize=8.5 * magnified(ax), parse_math=False, label=OURS,
+        fontsize=8.5 * size * magnified(ax), parse_math=False, label=OURS,
     )  # fmt: skip
 
 

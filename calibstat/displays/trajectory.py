@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -20,6 +21,7 @@ from calibstat.displays._style import (
     BEYOND,
     CURVE,
     INK,
+    MODELS,
     NOISE,
     OURS,
     PlotDisplay,
@@ -247,7 +249,7 @@ class TrajectoryDisplay(ResultDisplay, PlotDisplay):
     def _fill(self, ax: Axes, options: dict[str, Any]) -> None:
         ax.set_axis_off()
         self.panels_ = _panels(ax, self._shown)
-        look = {"color": CURVE, "linewidth": 1.0, "marker": "o", "markersize": 2.5, **options}
+        look = {"linewidth": 1.0, "marker": "o", "markersize": 2.5, **options}
         self._lines(self.panels_["log loss"], self.numbers["log_loss"], look)
         self._lines(self.panels_["accuracy"], 100 * self.numbers["accuracy"], look)
         for each in self._names:
@@ -258,7 +260,7 @@ class TrajectoryDisplay(ResultDisplay, PlotDisplay):
         """Draw one line for each run, and a star at the step of its lowest log loss."""
         for run, best in self.best.items():
             line = values.sel(run=run).dropna("step")
-            panel.plot(line["step"], line, **look)
+            panel.plot(line["step"], line, **({"color": self._colours[run]} | look))
             panel.plot(best, float(values.sel(run=run, step=best)), marker="*", color=INK, markersize=9, zorder=4)
 
     def _tested(self, name: str, look: dict[str, Any]) -> None:
@@ -280,9 +282,17 @@ class TrajectoryDisplay(ResultDisplay, PlotDisplay):
             beyond = values.where(found["pvalue"] <= self.level).stack(point=("run", "step")).dropna("point")
             panel.plot(beyond["step"], beyond, "o", color=BEYOND, markersize=4, linestyle="none")
 
+    @property
+    def _colours(self) -> dict[str, str]:
+        """The colour of each run; only one has that of curves."""
+        runs = list(self.best)
+        return dict(zip(runs, cycle(MODELS), strict=False)) if len(runs) > 1 else dict.fromkeys(runs, CURVE)
+
     def _handles(self) -> list[Any]:
         """Return what the legend explains."""
+        several = self._colours.items() if len(self.best) > 1 else ()
         return [
+            *(Line2D([], [], color=colour, linewidth=1.5, label=shortened(run, 20)) for run, colour in several),
             Patch(color=NOISE, label="noise alone"),
             Line2D([], [], color=BEYOND, marker="o", markersize=4, linestyle="none", label="more than noise"),
             Line2D([], [], color=INK, marker="*", markersize=8, linestyle="none", label="lowest log loss"),
@@ -333,7 +343,9 @@ def _panels(ax: Axes, shown: list[str]) -> dict[str, Axes]:
         panel.yaxis.set_major_locator(MaxNLocator(3))
         panel.yaxis.set_major_formatter(tick)
         panel.tick_params(labelbottom=line == lines - 1)
-        words = "accuracy, %" if what == "accuracy" else shortened(what.replace("p-value of", "p of"), 13)
+        words = {"accuracy": "accuracy, %"}.get(
+            what, "p-value" if what.startswith("p-value of ") else shortened(what, 26)
+        )
         label_axes(panel, "step" if line == lines - 1 else None, words)
         found[what] = panel
     return found

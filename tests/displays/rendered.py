@@ -37,9 +37,10 @@ def _assert_readable(figure: Figure) -> None:
     texts = _words(figure, renderer)
     words = [(text.get_text(), box) for text, box in texts]
     page = figure.bbox
-    for text, box in words:
+    for each, box in texts:
+        text = each.get_text()
         longer = SPARE * box.width if box.width > box.height else 0
-        inside = box.x0 >= longer - SLACK and box.y0 >= -SLACK
+        inside = box.x0 >= (0 if each.get_ha() == "left" else longer) - SLACK and box.y0 >= -SLACK
         inside &= box.x1 + longer <= page.x1 + SLACK and box.y1 <= page.y1 + SLACK
         assert inside, f"{text!r} is cut off: {box} outside {page}"
     for i, (text, box) in enumerate(texts):

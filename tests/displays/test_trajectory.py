@@ -135,3 +135,14 @@ def test_panels_stand_side_by_side_where_they_would_be_low(numbers):
     _, ax = plt.subplots(figsize=(3.3, 3.3), layout="constrained")
     assert_readable(one.plot(ax, name="A network").figure_)
     assert one.panels_["accuracy"].get_window_extent().x0 > one.panels_["log loss"].get_window_extent().x1
+
+
+def test_runs_have_names_and_colours_of_their_own():
+    world = cs.generators.BetaPredictions(1, 1)
+    runs = {name: {k: world.sample(60, rng=k + seed) for k in range(2)} for seed, name in enumerate(["first", "other"])}
+    display = cs.TrajectoryDisplay.compute(cs.trajectory(runs, {"ECE": cs.ECE(cs.EqualMass(3))}, rng=0)).plot()
+    lines = [line for line in display.panels_["log loss"].get_lines() if len(line.get_xdata()) == 2]
+    assert len({line.get_color() for line in lines}) == 2
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert labels[:2] == ["first", "other"]
+    plt.close(display.figure_)
