@@ -95,11 +95,16 @@ def histograms(probabilities: Floats, weights: Floats) -> dict[str, tuple[Floats
     return {"linear": histogram(probabilities, weights, "linear"), "logit": histogram(probabilities, weights, "logit")}
 
 
-def histogram(values: Floats, weights: Floats, scale: Scale) -> tuple[Floats, Floats]:
-    """Return edges and weights of equally wide cells along a scale; 0 and 1 count in the last cell on either side."""
+def histogram(
+    values: Floats, weights: Floats, scale: Scale, outer: tuple[float, float] | None = None
+) -> tuple[Floats, Floats]:
+    """Return edges and weights of equally wide cells along a scale; 0 and 1 count in the last cell on either side.
+
+    On a logit scale they lie at the ends of the axis, `outer`.
+    """
     held = weights > 0
     if scale == "logit":
-        values = np.clip(values, *ends([values[held]], "logit", len(values)))
+        values = np.clip(values, *(outer or ends([values[held]], "logit", len(values))))
         low, high = np.quantile(values[held], [0.002, 0.998])
         values = np.clip(values, low, high)
     else:

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from calibstat._text import percent, shown
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import LEVEL
-from calibstat.displays._cells import CellAxis, shown_through
+from calibstat.displays._cells import CellAxis, histogram, shown_through
 from calibstat.displays._overlays import Overlay
 from calibstat.displays._probability_axis import (
     Scale,
@@ -29,6 +29,7 @@ from calibstat.displays._probability_axis import (
     widened,
 )
 from calibstat.displays._style import BEYOND, CURVE, FAINT, INK, MARKERS, MODELS, NOISE, OURS, magnified, shortened
+from calibstat.estimators.base import all_weights
 
 if TYPE_CHECKING:
     from calibstat.displays.reliability import ReliabilityDisplay
@@ -266,9 +267,9 @@ def shown_curves(display: ReliabilityDisplay, frame: Frame) -> list[Overlay]:
 def draw_curve(ax: Axes, curve: Overlay, rank: int, frame: Frame) -> Any:
     """Draw a curve and its bands within the limits of the diagram; return the handle for the legend."""
     colour, style = (INK, ":") if curve.truth else _LOOKS[rank % len(_LOOKS)]
-    inside = frame.clip_x(curve.x) == curve.x
+    inside = (frame.clip_x(curve.x) == curve.x) | curve.steps  # steps reach the edge
     shift = curve.reference[inside] if frame.kind == "deviation" else 0.0
-    x = curve.x[inside]
+    x = frame.clip_x(curve.x[inside])
     handle: Any = None
     above = Rectangle((0, _FOOT), 1, 1 - _FOOT, transform=ax.transAxes)
     for low, high in curve.bands:
@@ -330,6 +331,9 @@ def draw_rows(ax: Axes, displays: Sequence[ReliabilityDisplay], frame: Frame) ->
     top = 0.0
     for display, colour in zip(displays, MODELS, strict=False):
         edges, counts = display.axis.rows[frame.x_scale]
+        if frame.x_scale == "logit" and display.seen is not None:  # where points at 0 and 1 are
+            seen = display.seen.predictions
+            edges, counts = histogram(seen.event, all_weights(seen, None), "logit", frame.x_ends)
         share = counts / max(counts.sum(), 1e-300)
         if len(displays) == 1:
             strip.stairs(share, edges, fill=True, color=FAINT)

@@ -239,7 +239,7 @@ def arrow_length(deviations: Floats) -> Floats:
 Place: TypeAlias = Callable[[Floats, Floats], Floats]
 _HEIGHT = math.sqrt(0.75)
 _LETTERS, _FEWER = 14, 10  # of a name at a corner of a triangle, and of a tetrahedron
-_FEWEST, _LOW = 6, 3.5  # where the axes of a tetrahedron have fewer inches than that
+_FEWEST, _LOW = 5, 3.5  # where the axes of a tetrahedron have fewer inches than that
 _TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, _HEIGHT]])
 
 
@@ -332,7 +332,7 @@ _LARGEST_DISC = 80.0
 def draw_simplex(ax: Axes, display: SimplexDisplay, frames: Sequence[Frame], options: dict[str, Any]) -> SimplexArtists:
     """Draw the outlines, the cells, and an arrow for each cell, in every frame."""
     low, several = ax.get_window_extent().height < _LOW * whole_figure(ax).dpi, len(frames) > 1
-    size = 0.8 if several or (low and frames[0].clip is not None) else 1.0
+    size = 1.0 if not (several or (low and frames[0].clip is not None)) else 0.7 if low else 0.8
     for frame in frames:
         for line in frame.lines:
             ax.plot(*line.T, color=INK, linewidth=0.9, zorder=2)

@@ -511,6 +511,18 @@ def test_a_curve_is_a_picture_of_its_own(binary, curve):
     assert_readable(display.figure_)
 
 
+def test_rows_at_0_and_1_lie_below_their_points_on_a_logit_scale():
+    p, y = np.repeat([0.0, 1.0], 100), np.r_[np.arange(100) < 2, np.arange(100) < 97].astype(int)
+    display = cs.ReliabilityDisplay.from_sample(cs.Sample(y, p), cs.UniqueValues(), rng=0)
+    found = display.counts_ax_.patches[0].get_data()
+    held = np.flatnonzero(found.values)
+    for bar, x in zip(held, display.line_.get_xdata(), strict=True):
+        assert found.edges[bar] <= x * (1 + 1e-9)
+        assert x <= found.edges[bar + 1] * (1 + 1e-9)
+    curve = next(line for line in display.ax_.get_lines() if line.get_label() == "isotonic curve")
+    np.testing.assert_allclose(curve.get_xdata()[[0, -1]], display.line_.get_xdata())
+
+
 def test_an_isotonic_curve_is_drawn_once(binary):
     display = cs.ReliabilityDisplay.from_sample(binary, rng=0).add_curve(cs.IsotonicCurve())
     assert [each.get_label() for each in display._handles].count("isotonic curve") == 1
