@@ -132,13 +132,16 @@ many rows.
         return stream_of(rng, estimator)
 
     null, distribution = _distribution(null, core, seen, stream, evaluator)
+    assumed = null.hypothesis(estimator.lens, core.given(seen.predictions)) + note
+    if distribution.whole_cells:
+        assumed = assumed.replace("(exact)", "(counts in cells exact, sums of squares by their normal law)")
     offers = evaluator.capabilities
     remark, scale = offers.remark, offers.scale
     return CalibrationTest(
         statistic=value,
         pvalue=distribution.pvalue(value),
         null_distribution=distribution,
-        hypothesis=null.hypothesis(estimator.lens, core.given(seen.predictions)) + note,
+        hypothesis=assumed,
         null=null,
         question=with_counts(question, seen, offers, null.groups),
         level=level,

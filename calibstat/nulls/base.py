@@ -81,6 +81,8 @@ class NullDistribution(ABC):
 
     pooled: PooledData | None = None
     """Where replicates are of pooled rows: what the data give, pooled alike."""
+    whole_cells: bool = False
+    """Whether sums over cells were drawn from laws that are nearly those of rows."""
 
     @abstractmethod
     def pvalue(self, value: float) -> float:

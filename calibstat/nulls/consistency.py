@@ -110,6 +110,11 @@ class StoppedNull(NullDistribution):
         return self.drawn.samples
 
     @property
+    def whole_cells(self) -> bool:  # type: ignore[override]
+        """Whether sums over cells were drawn."""
+        return self.drawn.whole_cells
+
+    @property
     def pooled(self) -> PooledData | None:  # type: ignore[override]
         """What the data give, pooled as the replicates."""
         return self.drawn.pooled
