@@ -278,7 +278,11 @@ def draw_curve(ax: Axes, curve: Overlay, rank: int, frame: Frame) -> Any:
             linewidth=0, zorder=0.8, label=curve.label,
         )  # fmt: skip
         handle.set_clip_path(above)
-    if curve.chance is None:
+    if curve.chance is None:  # of a band, where calibration leaves it
+        low, high = curve.bands[-1]
+        off = ((curve.reference < low) | (curve.reference > high))[inside]
+        y = np.where(off, frame.clip_y(curve.reference[inside] - shift), np.nan)
+        ax.plot(x, y, color=BEYOND, linewidth=2.4 * magnified(ax), zorder=2.2, scalex=False, scaley=False)
         return handle
     width = (2.2 if curve.truth else 1.5) * magnified(ax)
     (line,) = ax.plot(

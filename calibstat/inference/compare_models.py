@@ -38,7 +38,7 @@ from calibstat.inference.differences import (
 )
 from calibstat.inference.equal_errors import Difference
 from calibstat.inference.estimate import interval_or_none
-from calibstat.inference.forest import Forest, ForestRow, best_and_apart, model_row, models_caption
+from calibstat.inference.forest import Forest, ForestRow, best_and_apart, in_words, model_row, models_caption
 from calibstat.inference.intervals import ConfidenceInterval, normal_pvalue, standardized
 from calibstat.inference.multiplicity import (
     Adjust,
@@ -499,10 +499,11 @@ class ModelComparison(Result):
         )
         place = {self.names[m]: row for row, m in enumerate(order)}
         differ = [pair for pair in self.pairs if pair.adjusted <= self.level]
-        best = [name for name in place if name in self.confidence_set]
+        best = [each for each in place if each in self.confidence_set]
+        name = in_words(type(self.questions[0].estimator.core).__name__)
         return Forest(
             rows,
-            axis="root calibration error" if squared else self._quantity,
+            axis=f"root calibration error ({name})" if squared else self._quantity,
             answer=best_and_apart(best, len(differ), len(self.pairs), self.questions[0].n),
             caption=f"{self.verdict} {models_caption(self.confidence_level, self.level, squared)} With "
             f"{percent(self.confidence_level)} confidence the {'smallest error' if squared else 'best value'} is among "

@@ -10,6 +10,7 @@ from scipy import stats
 
 import calibstat as cs
 from calibstat.displays._probability_axis import ProbabilityTicks, ends
+from calibstat.displays._style import BEYOND
 from displays.rendered import assert_readable
 from suites import slow_but
 
@@ -509,6 +510,16 @@ def test_a_curve_is_a_picture_of_its_own(binary, curve):
     assert display.counts_ax_.patches[0].get_data().values.any() == isinstance(curve, cs.IsotonicCurve)
     assert ("The strip" in display.caption) == isinstance(curve, cs.IsotonicCurve)
     assert_readable(display.figure_)
+
+
+@pytest.mark.parametrize(("power", "leaves"), [(1.0, False), (2.5, True)])
+def test_the_diagonal_is_strong_where_it_leaves_a_band(power, leaves):
+    rng = np.random.default_rng(0)
+    p = rng.random(1500)
+    band = cs.calibration_band(cs.Sample((rng.random(1500) < p**power).astype(int), p))
+    assert band.rejects_calibration == leaves
+    strong = [line for line in band.plot().ax_.get_lines() if line.get_color() == BEYOND]
+    assert np.isfinite(strong[0].get_ydata()).any() == leaves
 
 
 def test_rows_at_0_and_1_lie_below_their_points_on_a_logit_scale():
