@@ -79,6 +79,7 @@ NULLS: Final = {
     "multiplier": ("multiplier", "Multiplier"),
     "exact": ("exact", "Exact"),
     "asymptotic": ("asymptotic", "Asymptotic"),
+    "saddlepoint": ("linear", "Saddlepoint"),
     "sequential": ("consistency", "Sequential"),
 }
 

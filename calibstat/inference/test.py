@@ -57,7 +57,7 @@ def calibration_test(
         outcomes are seen; with more than 50 000 rows, or a `null` that does not redraw labels alone, this is tested.
     lens : Lens, optional
         Looked through before the estimator's own: the same as ``lens | estimator``.
-    null : Null or {"strong", "weak", "multiplier", "exact", "asymptotic", "sequential"}, optional
+    null : Null or {"strong", "weak", "multiplier", "exact", "saddlepoint", "asymptotic", "sequential"}, optional
         What is assumed, by an object or a name ("strong" is `Consistency`). By default the distribution is computed
         (`Exact`, or `Saddlepoint` for statistics that are linear in the labels) where statistic and data allow that,
         which does not depend on the labels, and drawn with ``Consistency(999)`` where they do not; the result says
