@@ -14,14 +14,14 @@ from calibstat.data.parameters import LEVEL
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Predictions, Sample
 from calibstat.displays._from_samples import rank_of_limit
-from calibstat.displays._probability_axis import Scale, crowds, ends, off_scale, on_scale
+from calibstat.displays._probability_axis import NEAREST, Scale, crowds, off_scale, on_scale
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.histogram import HistogramRegression
 from calibstat.estimators.tally import ratio
 from calibstat.lenses.base import Lens
 from calibstat.nulls.consistency import Consistency
 
-_STRIP_CELLS = 48
+_STRIP_CELLS, _FINER = 48, 10
 _TINY = 1e-4  # numbers below are written in powers of ten
 
 
@@ -95,26 +95,43 @@ def histograms(probabilities: Floats, weights: Floats) -> dict[str, tuple[Floats
     return {"linear": histogram(probabilities, weights, "linear"), "logit": histogram(probabilities, weights, "logit")}
 
 
-def histogram(
-    values: Floats, weights: Floats, scale: Scale, outer: tuple[float, float] | None = None
-) -> tuple[Floats, Floats]:
-    """Return edges and weights of equally wide cells along a scale; 0 and 1 count in the last cell on either side.
+def histogram(values: Floats, weights: Floats, scale: Scale) -> tuple[Floats, Floats]:
+    """Return edges and weights of equally wide cells along a scale; on a logit scale `strip` makes fewer of them.
 
-    On a logit scale they lie at the ends of the axis, `outer`.
+    On a logit scale the first cell holds the rows at 0, and the last those at 1: where these lie depends on the axis.
     """
-    held = weights > 0
+    inside = weights > 0
     if scale == "logit":
-        values = np.clip(values, *(outer or ends([values[held]], "logit", len(values))))
-        low, high = np.quantile(values[held], [0.002, 0.998])
+        at_ends = [weights[values <= NEAREST].sum(), weights[values >= 1 - NEAREST].sum()]
+        inside &= (values > NEAREST) & (values < 1 - NEAREST)
+        kept = values[inside] if inside.any() else np.array([0.5])
+        low, high = np.quantile(kept, [0.002, 0.998])
         values = np.clip(values, low, high)
     else:
-        low, high = values[held].min(), values[held].max()
-    places = on_scale(values, scale)
+        low, high = values[inside].min(), values[inside].max()
+    places = on_scale(values[inside], scale)
     first, last = on_scale(np.array([low, high]), scale)
     if not last > first:
         first, last = first - 0.01, last + 0.01
-    counts, edges = np.histogram(places[held], _STRIP_CELLS, (first, last), weights=weights[held])
-    return off_scale(edges, scale), counts
+    n_cells = _STRIP_CELLS * (_FINER if scale == "logit" else 1)
+    counts, edges = np.histogram(places, n_cells, (first, last), weights=weights[inside])
+    if scale == "linear":
+        return edges, counts
+    return np.array([0.0, *off_scale(edges, scale), 1.0]), np.array([at_ends[0], *counts, at_ends[1]])
+
+
+def strip(rows: tuple[Floats, Floats], scale: Scale, ends: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return the edges and weights that are drawn of a histogram: rows at 0 and 1 lie at the ends of a logit axis."""
+    edges, counts = rows
+    if scale == "linear" or len(counts) < _STRIP_CELLS:
+        return rows
+    low, high = on_scale(np.array(ends), scale)
+    inner = on_scale(edges[1:-1], scale)
+    places = np.clip([low, *(inner[1:] + inner[:-1]) / 2, high], low, high)
+    taken = places[counts > 0]
+    span = (taken.min(), taken.max()) if len(taken) and np.ptp(taken) > 0 else (low, high)
+    shown, drawn = np.histogram(places, _STRIP_CELLS, span, weights=counts)
+    return off_scale(drawn, scale), shown
 
 
 # What noise alone gives.

@@ -17,7 +17,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator
 from calibstat._text import percent, shown
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import LEVEL
-from calibstat.displays._cells import CellAxis, histogram, shown_through
+from calibstat.displays._cells import CellAxis, shown_through, strip
 from calibstat.displays._overlays import Overlay
 from calibstat.displays._probability_axis import (
     Scale,
@@ -29,7 +29,6 @@ from calibstat.displays._probability_axis import (
     widened,
 )
 from calibstat.displays._style import BEYOND, CURVE, FAINT, INK, MARKERS, MODELS, NOISE, OURS, magnified, shortened
-from calibstat.estimators.base import all_weights
 
 if TYPE_CHECKING:
     from calibstat.displays.reliability import ReliabilityDisplay
@@ -331,23 +330,20 @@ def draw_models(
 
 def draw_rows(ax: Axes, displays: Sequence[ReliabilityDisplay], frame: Frame) -> Axes:
     """Draw how rows spread along the axis, at the foot of the axes."""
-    strip = ax.inset_axes((0, 0, 1, _STRIP), sharex=ax, zorder=0, label=OURS)
+    foot = ax.inset_axes((0, 0, 1, _STRIP), sharex=ax, zorder=0, label=OURS)
     top = 0.0
     for display, colour in zip(displays, MODELS, strict=False):
-        edges, counts = display.axis.rows[frame.x_scale]
-        if frame.x_scale == "logit" and display.seen is not None:  # where points at 0 and 1 are
-            seen = display.seen.predictions
-            edges, counts = histogram(seen.event, all_weights(seen, None), "logit", frame.x_ends)
+        edges, counts = strip(display.axis.rows[frame.x_scale], frame.x_scale, frame.x_ends)
         share = counts / max(counts.sum(), 1e-300)
         if len(displays) == 1:
-            strip.stairs(share, edges, fill=True, color=FAINT)
+            foot.stairs(share, edges, fill=True, color=FAINT)
         else:
-            strip.stairs(share, edges, color=colour, linewidth=0.9)
+            foot.stairs(share, edges, color=colour, linewidth=0.9)
         top = max(top, float(share.max()))
-    strip.set_xlim(ax.get_xlim())
-    strip.set_ylim(0, 1.05 * top or 1)
-    strip.axis("off")
-    return strip
+    foot.set_xlim(ax.get_xlim())
+    foot.set_ylim(0, 1.05 * top or 1)
+    foot.axis("off")
+    return foot
 
 
 # The caption.

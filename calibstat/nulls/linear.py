@@ -371,8 +371,11 @@ class SaddlepointSum(SumLaw):
         reach = _FAR * self.deviation
         if not low < -reach or not reach < high:
             return math.inf
-        tails = (self._tail(sign * reach) for sign in (-1.0, 1.0))
-        orders = (abs(second) / min(tail, 1 - tail) for tail, second in tails)
+        orders = []
+        for tail, second in (self._tail(-reach), self._tail(reach)):
+            if not 0 < tail < 1:  # the formula fails, as where one row has most of the weight
+                return math.inf
+            orders.append(abs(second) / min(tail, 1 - tail))
         return max(orders) + 2 * math.sqrt(2 * math.pi) * self.sums.waves()
 
     @property

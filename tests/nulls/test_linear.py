@@ -181,3 +181,14 @@ def test_several_classes_agree_with_draws(estimator):
     assert computed.null == Saddlepoint()
     low, high = drawn.pvalue_interval
     assert low - 0.005 <= computed.pvalue <= high + 0.005
+
+
+@pytest.mark.parametrize("seed", [106, 107, 136])
+@pytest.mark.parametrize("statistic", [cs.MeanCalibration(), cs.BrierScore(), cs.ObservedToExpected()], ids=repr)
+def test_a_row_with_much_of_the_weight_leaves_labels_to_be_drawn(statistic, seed):
+    """The formula of the saddlepoint may reach 0 or 1 two standard deviations from the mean."""
+    rng = np.random.default_rng(seed)
+    weights = (1 - rng.random(300)) ** (-1 / 0.6) if seed % 2 == 0 else rng.pareto(1.0, 300) + 0.01
+    p = rng.random(300)
+    result = cs.calibration_test(cs.Sample(rng.random(300) < p, p, sample_weight=weights), statistic, rng=0)
+    assert 0 < result.pvalue <= 1
