@@ -35,7 +35,7 @@ from calibstat.inference.differences import (
     with_large_cells,
     wrapped_pvalue,
 )
-from calibstat.inference.equal_errors import Difference, Erring, Rows, means_of_cells
+from calibstat.inference.equal_errors import Common, Difference, Erring, Rows, means_of_cells
 from calibstat.inference.forest import Forest, ForestRow
 from calibstat.inference.intervals import ConfidenceInterval, NoInterval, normal_pvalue, standardized
 from calibstat.inference.multiplicity import cannot_reject, enough_redraws
@@ -73,13 +73,14 @@ def comparison_test(
 
     The difference of two debiased squared errors, each in the cells of its own model, is compared with its noise where
     both errors are equal: labels are redrawn at the chances nearest to those seen at which they are (`equal_errors`),
-    so that few events and heavy weights keep the noise that they have. If both models are calibrated, the difference is
-    noise of a smaller order. Therefore the p-value is wrapped: it is the larger of that of the difference and of twice
-    the smaller exact p-value of "this model is calibrated" (intersection-union of the two cases; Dimitriadis & Puke
-    2026). It rejects only where the models differ and not both are calibrated. The ends of the interval are the
-    differences that the noise there hardly reaches. Scores, the area under the ROC curve (DeLong et al. 1988) and the
-    slope have a normal p-value, from the influence of each row; with weights one of Student's law, with a correction
-    for rows with a large share of the weight (CR2, Bell & McCaffrey 2002).
+    so that few events and heavy weights keep the noise that they have. Two models of the same rows read the same drawn
+    label, also where each asks something else about it, as behind `TopLabel`. If both models are calibrated, the
+    difference is noise of a smaller order. Therefore the p-value is wrapped: it is the larger of that of the difference
+    and of twice the smaller exact p-value of "this model is calibrated" (intersection-union of the two cases;
+    Dimitriadis & Puke 2026). It rejects only where the models differ and not both are calibrated. The ends of the
+    interval are the differences that the noise there hardly reaches. Scores, the area under the ROC curve (DeLong et
+    al. 1988) and the slope have a normal p-value, from the influence of each row; with weights one of Student's law,
+    with a correction for rows with a large share of the weight (CR2, Bell & McCaffrey 2002).
 
     For two outcomes the result also has the difference of what a linear recalibration would gain each model: more
     powerful against errors that a straight line removes, blind to others. It is a second test of the same rows: choose
@@ -160,7 +161,8 @@ def comparison_test(
         pairs = [*zip(seen, evaluators, strict=True)]
         one, other = (own_null(estimator, *each, n_resamples, generator)[0] for each in pairs)
         own = one, other
-        rows = both_rows(values, seen, evaluators, paired)
+        common = Common.of((a, b), estimator.lens) if paired else None
+        rows = both_rows(values, seen, evaluators, paired, common)
         gains = recalibration_difference(rows, seen, evaluators, paired, n_resamples, generator)
     return _compared(
         estimator,
@@ -203,7 +205,7 @@ def compare_tested(
         estimator,
         values,
         evaluators,
-        both_rows(values, seen, evaluators, paired=True),
+        both_rows(values, seen, evaluators, paired=True, common=Common.of(samples, estimator.lens)),
         (tested[0].pvalue, tested[1].pvalue),
         rng,
         recalibration_difference=None,
@@ -267,17 +269,24 @@ def _compared(
 
 
 def both_rows(
-    values: tuple[Expanded, Expanded], seen: tuple[Sample, Sample], evaluators: Sequence[Evaluator], paired: bool
+    values: tuple[Expanded, Expanded],
+    seen: tuple[Sample, Sample],
+    evaluators: Sequence[Evaluator],
+    paired: bool,
+    common: Common | None = None,
 ) -> tuple[Rows, Rows]:
-    """Return the rows of two models, those that are alike together: in both models where their rows are the same."""
+    """Return the rows of two models, those that are alike together: in both models where their rows are the same.
+
+    `common` are the outcomes of both models, where they read different ones.
+    """
     if paired:
-        both = AlikeRows.of(evaluators, seen[0].outcomes)
+        both = AlikeRows.of(evaluators, seen[0].outcomes) if common is None else None
         groups = [both, both]
     else:
         pairs = zip(evaluators, seen, strict=True)
         groups = [AlikeRows.of([evaluator], each.outcomes) for evaluator, each in pairs]
     each = zip(seen, values, groups, (0, int(paired)), strict=True)
-    first, second = (Rows.of(sample, value.index, alike, model) for sample, value, alike, model in each)
+    first, second = (Rows.of(sample, value.index, alike, model, common) for sample, value, alike, model in each)
     return first, second
 
 
@@ -293,15 +302,16 @@ def erring(value: Expanded, rows: Rows, evaluator: Evaluator) -> Erring:
         scale = (np.bincount(pairs.index, scale) / np.maximum(np.bincount(pairs.index), 1))[rows.cells]
 
     def truth(chances: Floats) -> float:
-        moved = scale[:, None] * (chances - rows.announced)[:, -columns:]
+        moved = scale[:, None] * rows.own(chances - rows.announced)[:, -columns:]
         sums = [np.bincount(rows.cells, rows.counts * column) for column in moved.T]
         return float(np.square(sums).sum() - rows.counts @ ((moved**2).sum(axis=1) + scale**2 * rows.spread))
 
     def residual(chances: Floats) -> Floats:
-        return means_of_cells(rows.cells, rows.weights * rows.counts, chances - rows.announced)[rows.cells]
+        apart = rows.own(chances - rows.announced)
+        return means_of_cells(rows.cells, rows.weights * rows.counts, apart)[rows.cells]
 
     error = evaluator if rows.alike is None else rows.alike.evaluated(evaluator, rows.model)
-    return Erring(rows, error, truth, residual)
+    return Erring(rows, lambda drawn: error(rows.outcomes(drawn)), truth, residual)
 
 
 def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: bool = True) -> float:
@@ -719,11 +729,11 @@ class _Line:
 
 def _gaining(line: _Line, rows: Rows) -> Erring:
     """Return a model with its gain."""
-    share, event = rows.share, rows.announced[:, 1]
+    share, event = rows.share, rows.own(rows.announced)[:, 1]
     apart = event - line.mean
 
     def means(chances: Floats) -> tuple[float, float]:
-        residual = chances[:, 1] - event
+        residual = rows.own(chances)[:, 1] - event
         return float(share @ residual), float(share @ (residual * apart - rows.spread))
 
     def truth(chances: Floats) -> float:
@@ -737,7 +747,8 @@ def _gaining(line: _Line, rows: Rows) -> Erring:
     def of_groups(sums: Floats) -> Floats:
         return line.gain_of_sums(sums[:, 0].sum(axis=1), sums[:, 1 + rows.model].sum(axis=1))
 
-    return Erring(rows, line.gain if rows.alike is None else of_groups, truth, along)
+    gain = line.gain if rows.alike is None else of_groups
+    return Erring(rows, lambda drawn: gain(rows.outcomes(drawn)), truth, along)
 
 
 def _exact(

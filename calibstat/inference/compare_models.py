@@ -36,7 +36,7 @@ from calibstat.inference.differences import (
     with_large_cells,
     wrapped_pvalue,
 )
-from calibstat.inference.equal_errors import Difference
+from calibstat.inference.equal_errors import Common, Difference
 from calibstat.inference.estimate import interval_or_none
 from calibstat.inference.forest import Forest, ForestRow, best_and_apart, in_words, model_row, models_caption
 from calibstat.inference.intervals import ConfidenceInterval, normal_pvalue, standardized
@@ -143,7 +143,8 @@ def compare_models(
         own = np.array([pvalue for pvalue, _ in laws])
         limits = np.array([float(law.quantile(1 - level)) for _, law in laws])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
-    errors, single = _each_pair(evaluators, values, seen, pairs, n_resamples, generator)
+    samples = [models[name] for name in names]
+    errors, single = _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
     sizes = [max(values[a].size, values[b].size) for a, b in pairs]
     z = np.array([standardized(*each) for each in zip(differences, errors, sizes, strict=True)])
     wrapped = np.array([wrapped_pvalue(p, (own[a], own[b])) for p, (a, b) in zip(single, pairs, strict=True)])
@@ -184,6 +185,8 @@ def _each_pair(
     pairs: list[tuple[int, int]],
     n_resamples: int,
     rng: np.random.Generator,
+    samples: Sequence[Sample],
+    lens: Lens,
 ) -> tuple[Floats, Floats]:
     """Return the standard error and the p-value (P,) of each difference by itself, as `comparison_test` does."""
     found = []
@@ -191,7 +194,8 @@ def _each_pair(
         difference, size = values[a].value - values[b].value, max(values[a].size, values[b].size)
         if values[0].squared:
             both, chosen = (values[a], values[b]), (evaluators[a], evaluators[b])
-            rows = both_rows(both, (seen[a], seen[b]), chosen, paired=True)
+            common = Common.of((samples[a], samples[b]), lens)
+            rows = both_rows(both, (seen[a], seen[b]), chosen, paired=True, common=common)
             models = erring(both[0], rows[0], chosen[0]), erring(both[1], rows[1], chosen[1])
             noise = Difference(models, True).noise(n_resamples, rng)
             found.append((root_mean_square(noise), pvalue_of_difference(difference, noise, size)))

@@ -2,10 +2,11 @@ r"""The noise of the difference of two errors, at chances near those seen at whi
 
 A standard error at the observed labels is too small just where few events, or none of the heavy rows, show their noise,
 and then the difference looks large. So labels are redrawn under the hypothesis (as Storer & Kim 1990 do for two
-shares): first chances are fitted to the labels, then they are moved until both models are equally wrong. Rows count by
-their weights, labels of heavy rows are drawn one by one, and so the noise has the lumps that it has. Of many rows of
-two outcomes, without weights, those that are alike share their chances, and their labels are drawn together
-(`AlikeRows`).
+shares): first chances are fitted to the labels, then they are moved until both models are equally wrong. Models of the
+same rows read the same drawn label: behind `TopLabel` each asks whether its own class happened, and chances are those
+of pairs of answers (`Common`). Rows count by their weights, labels of heavy rows are drawn one by one, and so the noise
+has the lumps that it has. Of many rows of two outcomes, without weights, those that are alike share their chances, and
+their labels are drawn together (`AlikeRows`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.draws.whole_cells import AlikeRows
 from calibstat.estimators.base import all_weights
+from calibstat.lenses.base import Lens, Listed, pushforward
 
 # The smallest chance that is fitted: chances of zero could not be moved.
 _SMALLEST = 1e-9
@@ -37,12 +39,44 @@ _Evaluate: TypeAlias = Callable[[Array], Floats]
 
 
 @dataclass(frozen=True, eq=False)
+class Common:
+    """Pairs of what two models read in the same rows, where a lens such as `TopLabel` shows them different outcomes.
+
+    For each model, `announced` (n, J) are the chances of the pairs by its prediction, above zero for possible ones, and
+    `reads` (J, K) is one in the column of the outcome that it reads; `outcomes` (n,) are the pairs that happened.
+    """
+
+    announced: tuple[Floats, Floats]
+    reads: tuple[Floats, Floats]
+    outcomes: Ints
+
+    @classmethod
+    def of(cls, samples: tuple[Sample, Sample], lens: Lens) -> Common | None:
+        """Look at the same rows of two models; return None if both read the same outcomes."""
+        views = [lens.look(each.predictions) for each in samples]
+        first, second = (each.codes for each in views)
+        if first is None or second is None or np.array_equal(first, second):
+            return None
+        sizes = [each.predictions.n_classes for each in views]
+        pairs = first.astype(np.min_scalar_type(sizes[0] * sizes[1])) * sizes[1] + second
+        rows = slice(None) if views[0].rows is None else views[0].rows
+        chances = (np.maximum(each.predictions.chances[rows], np.finfo(float).tiny) for each in samples)
+        announced = [pushforward(pairs, each, sizes[0] * sizes[1]) for each in chances]
+        known = np.flatnonzero(announced[0].any(axis=0))
+        outcomes = np.searchsorted(known, Listed(pairs).of(samples[0].outcomes[rows]))
+        reads = (np.eye(size)[each] for size, each in zip(sizes, np.divmod(known, sizes[1]), strict=True))
+        return cls((announced[0][:, known], announced[1][:, known]), (next(reads), next(reads)), outcomes)
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """The rows of a model, or groups of rows that are `alike`: n of either.
 
-    `announced` (n, K) are the predictions, `cells` (n,) those in which chances are fitted, `weights` (n,) those of each
-    row, `counts` (n,) how many rows each stands for, and `happened` (n, K) one in the column of the outcome. Groups
+    `announced` (n, J) are the predictions, `cells` (n,) those in which chances are fitted, `weights` (n,) those of each
+    row, `counts` (n,) how many rows each stands for, and `happened` (n, J) one in the column of the outcome. Groups
     have means of these, and `spread` (n,) is the variance of their predictions; `model` is which of theirs this is.
+    Where a lens shows each of two models an outcome of its own, the J outcomes are pairs of theirs, and `reads` (J, K)
+    is one in the column of what this model reads.
     """
 
     announced: Floats
@@ -53,17 +87,36 @@ class Rows:
     spread: Floats
     alike: AlikeRows | None = None
     model: int = 0
+    reads: Floats | None = None
 
     @classmethod
-    def of(cls, seen: Sample, cells: Ints, alike: AlikeRows | None = None, model: int = 0) -> Rows:
+    def of(
+        cls, seen: Sample, cells: Ints, alike: AlikeRows | None = None, model: int = 0, common: Common | None = None
+    ) -> Rows:
         """Take the rows of a sample, which are in these cells, or its groups."""
         if alike is not None:
             ones, homes = np.ones(len(alike.rows)), alike.homes[model]
             announced, happened = (two_columns(each) for each in (alike.mean[:, model], alike.events / alike.rows))
             return cls(announced, homes, ones, alike.rows, happened, alike.covariance[:, model, model], alike, model)
-        predictions, ones = seen.predictions, np.ones(len(seen))
-        happened = np.eye(predictions.n_classes)[seen.outcomes]
-        return cls(predictions.chances, cells, all_weights(predictions, None), ones, happened, 0 * ones)
+        weights, ones = all_weights(seen.predictions, None), np.ones(len(seen))
+        if common is not None:
+            announced, reads = common.announced[model], common.reads[model]
+            happened = np.eye(len(reads))[common.outcomes]
+            return cls(announced, cells, weights, ones, happened, 0 * ones, model=model, reads=reads)
+        happened = np.eye(seen.predictions.n_classes)[seen.outcomes]
+        return cls(seen.predictions.chances, cells, weights, ones, happened, 0 * ones)
+
+    def own(self, columns: Floats) -> Floats:
+        """Add up (n, J) over what the model reads alike: (n, K)."""
+        return columns if self.reads is None else columns @ self.reads
+
+    def along(self, residual: Floats) -> Floats:
+        """Return numbers of what the model reads (n, K) for each outcome (n, J)."""
+        return residual if self.reads is None else residual @ self.reads.T
+
+    def outcomes(self, drawn: Array) -> Array:
+        """Return what the model reads of drawn labels (R, n), or of sums of groups, which it reads as they are."""
+        return drawn if self.reads is None else self.reads.argmax(axis=1).take(drawn)
 
     @property
     def mass(self) -> Floats:
@@ -84,7 +137,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Erring:
-    """One model, and its error as a function of labels or chances.
+    """One model, and its error as a function of what it reads, of labels or chances.
 
     `error` takes labels (R, n), or the sums that are drawn of groups, to values (R,), and `truth` chances (n, K) to
     their expectation without the part that noise adds; the latter moves with the chance of row i at the rate of its
@@ -102,7 +155,7 @@ class Erring:
         For several rows it is the root of the sum of their squares.
         """
         mean, share = self.residual(chances), self.rows.share
-        row = ((2 * (chances - self.rows.announced) - mean) * mean).sum(axis=1)
+        row = ((2 * self.rows.own(chances - self.rows.announced) - mean) * mean).sum(axis=1)
         if mean.shape[1] == 2:  # both columns tell the same
             row = row / 2
         return share / np.sqrt(self.rows.counts) * (row - share @ row)
@@ -166,7 +219,8 @@ def _seen(models: Sequence[Rows]) -> Floats:
     happened, n = models[0].happened, len(models[0].weights)
     weights = models[0].mass
     squares = weights * models[0].weights
-    start = np.clip(np.mean([each.announced for each in models], axis=0), _SMALLEST, None)
+    start = np.mean([each.announced for each in models], axis=0)
+    start = np.where((start > 0) | (models[0].reads is None), np.maximum(start, _SMALLEST), 0.0)
     start = start / start.sum(axis=1, keepdims=True)
     whole = np.zeros(n, dtype=np.intp)
     share = (
@@ -174,8 +228,11 @@ def _seen(models: Sequence[Rows]) -> Floats:
         if len(models) > 1
         else (weights @ happened / weights.sum())[None]
     )
-    start = _raked(start, weights, [(whole, share)])
-    targets = [(each.cells, _shrunken(each.cells, weights, squares, start, happened)) for each in models]
+    start = _raked(start, weights, [(whole, share, None)])
+    targets = [
+        (each.cells, _shrunken(each.cells, weights, squares, *map(each.own, (start, happened))), each)
+        for each in models
+    ]
     return _raked(start, weights, targets)
 
 
@@ -201,12 +258,16 @@ def _shrunken(cells: Ints, weights: Floats, squares: Floats, chances: Floats, ha
     return now + np.sqrt(kept) * (seen - now)
 
 
-def _raked(chances: Floats, weights: Floats, targets: Sequence[tuple[Ints, Floats]]) -> Floats:
-    """Multiply odds by a factor for each cell, in turn, until means in cells are near their targets (L, K)."""
+def _raked(chances: Floats, weights: Floats, targets: Sequence[tuple[Ints, Floats, Rows | None]]) -> Floats:
+    """Multiply odds by a factor for each cell, in turn, until means in cells are near their targets (L, K).
+
+    Targets are those of what a model reads, or of all outcomes.
+    """
     for _ in range(6):
-        for cells, target in targets:
-            now = np.maximum(means_of_cells(cells, weights, chances), _SMALLEST)
-            chances = chances * (np.maximum(target, _SMALLEST) / now)[cells]
+        for cells, target, model in targets:
+            own = chances if model is None else model.own(chances)
+            factor = np.maximum(target, _SMALLEST) / np.maximum(means_of_cells(cells, weights, own), _SMALLEST)
+            chances = chances * (factor[cells] if model is None else model.along(factor[cells]))
             chances = chances / chances.sum(axis=1, keepdims=True)
     return chances
 
@@ -233,10 +294,10 @@ def _moved(models: tuple[Erring, Erring], chances: Floats, difference: float) ->
         return first.truth(known) - second.truth(known) - difference
 
     for _ in range(3):
-        direction = first.residual(chances) - second.residual(chances)
+        direction = first.rows.along(first.residual(chances)) - second.rows.along(second.residual(chances))
         length = np.abs(direction).max(initial=0.0)
-        logs, steps = _logs(chances), [0.0]
-        gaps = [gap(_tilted(logs, 0 * logs))]
+        logs, steps = np.where(chances > 0, _logs(chances), -np.inf), [0.0]
+        gaps = [gap(_tilted(logs, 0 * direction))]
         if length <= ROUNDING or gaps[0] == 0:
             break
         direction = -np.sign(gaps[0]) * direction / length

@@ -11,7 +11,7 @@ from calibstat.draws import whole_cells as bin_level
 from calibstat.estimators.base import Headline
 from calibstat.inference.compare import both_rows, comparison_test, erring, pvalue_of_difference
 from calibstat.inference.differences import Expanded
-from calibstat.inference.equal_errors import Difference, Rows
+from calibstat.inference.equal_errors import Common, Difference, Rows
 
 L2 = cs.DebiasedL2(cs.EqualMass(3))
 
@@ -181,3 +181,63 @@ def test_what_varies_in_groups_adds_to_the_noise_of_rows(monkeypatch):
     assert found == pytest.approx(rows, rel=0.02)
     moves = [each.moves(known) for each, known in zip(grouped.models, grouped.chances(), strict=True)]
     assert float(((moves[0] - moves[1]) ** 2).sum()) < 0.9 * rows  # the negative control: groups alone
+
+
+def two_of_three(n, seed, power=1.0):
+    """Two models of three classes, from what each knows of a row, with predictions to a power."""
+    rng = np.random.default_rng(seed)
+    y, found = rng.integers(0, 3, n), []
+    for _ in range(2):
+        odds = np.exp(power * (rng.normal(size=(n, 3)) + np.eye(3)[y]))
+        found.append(cs.Sample(y, odds / odds.sum(axis=1, keepdims=True), labels=range(3)))
+    return tuple(found)
+
+
+@pytest.mark.parametrize("lens", [cs.TopLabel(), cs.TopK(2), cs.Region.between("age", 0.2, 0.9) | cs.TopK(2)], ids=repr)
+def test_pairs_of_outcomes_tell_what_each_model_reads(lens):
+    samples, age = two_of_three(200, 1), np.random.default_rng(2).random(200)
+    samples = tuple(cs.Sample(s.y_true, s.y_prob, labels=range(3), variables={"age": age}) for s in samples)
+    common = Common.of(samples, lens)
+    kept = lens.look(samples[0].predictions).rows
+    assert kept is None or len(common.outcomes) == len(kept) < 200
+    rows = [Rows.of(lens(s), None, model=k, common=common) for k, s in enumerate(samples)]
+    for sample, each in zip(samples, rows, strict=True):
+        np.testing.assert_array_equal(each.outcomes(common.outcomes), lens(sample).outcomes)
+        np.testing.assert_array_equal(each.own(each.happened).argmax(axis=1), lens(sample).outcomes)
+        np.testing.assert_allclose(each.own(each.announced), lens(sample).predictions.chances, atol=1e-12)
+    if lens == cs.TopLabel():  # (0, 0), (0, 1), (1, 0), (1, 1): both right only where both name one class
+        agree = samples[0].y_prob.argmax(axis=1) == samples[1].y_prob.argmax(axis=1)
+        assert 0 < agree.mean() < 1
+        np.testing.assert_array_equal(rows[0].announced > 0, np.stack([0 * agree < 1, ~agree, ~agree, agree], axis=1))
+
+
+def test_models_that_read_the_same_need_no_pairs():
+    first, second = two_of_three(50, 1)
+    for lens in (cs.Canonical(), cs.ClassWise(1), cs.Partition([[0, 1], 2])):
+        assert Common.of((first, second), lens) is None
+    bold = cs.Sample(first.y_true, first.y_prob**2 / (first.y_prob**2).sum(axis=1, keepdims=True), labels=range(3))
+    assert Common.of((first, bold), cs.TopLabel()) is None
+
+
+def test_errors_of_different_top_labels_are_equal_at_possible_chances():
+    lens, samples = cs.TopLabel(), two_of_three(300, 3, 2.0)
+    common, seen = Common.of(samples, lens), [lens(each) for each in samples]
+    evaluators = [Headline(L2).prepare(each.predictions) for each in seen]
+    values = tuple(Expanded.of(L2, each) for each in seen)
+    rows = both_rows(values, seen, evaluators, True, common)
+    both = tuple(erring(*each) for each in zip(values, rows, evaluators, strict=True))
+    chances = Difference(both, True).chances(0.01)[0]
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert (chances[common.announced[0] == 0] == 0).all()
+    assert both[0].truth(chances) - both[1].truth(chances) == pytest.approx(0.01, abs=1e-6)
+    alone_ones = (alone(L2, each) for each in seen)
+    found = [truth_by_loops(model, each.own(chances)) for model, each in zip(alone_ones, rows, strict=True)]
+    assert found[0] - found[1] == pytest.approx(0.01, abs=1e-6)
+
+
+def test_noise_of_different_top_labels_is_that_of_rows():
+    """Both models are far too bold, so that influences show the noise; it was two thirds of that before."""
+    samples = two_of_three(900, 0, 2.5)
+    found = cs.comparison_test(*samples, cs.TopLabel() | L2, n_resamples=999, rng=0)
+    one, other = (Expanded.of(L2, cs.TopLabel()(each)).influence for each in samples)
+    assert found.standard_error == pytest.approx(np.sqrt(((one - other) ** 2).sum()), rel=0.1)
