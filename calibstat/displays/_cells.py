@@ -128,8 +128,7 @@ def strip(rows: tuple[Floats, Floats], scale: Scale, ends: tuple[float, float]) 
     low, high = on_scale(np.array(ends), scale)
     inner = on_scale(edges[1:-1], scale)
     places = np.clip([low, *(inner[1:] + inner[:-1]) / 2, high], low, high)
-    taken = places[counts > 0]
-    span = (taken.min(), taken.max()) if len(taken) and np.ptp(taken) > 0 else (low, high)
+    span = low if counts[0] else max(inner[0], low), high if counts[-1] else min(inner[-1], high)
     shown, drawn = np.histogram(places, _STRIP_CELLS, span, weights=counts)
     return off_scale(drawn, scale), shown
 
