@@ -15,7 +15,7 @@ import numpy as np
 
 from calibstat.auditing.groups import Group, rows_by_code
 from calibstat.binnings.base import first_of_ties
-from calibstat.data.arrays import Floats, Ints, Variable
+from calibstat.data.arrays import Floats, Ints, Variable, effective_number
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import ENOUGH, Draw, Layout, Partition, label_sums, sign_sums
 from calibstat.draws.streams import replicate
@@ -194,7 +194,7 @@ class _Member:
             predictions,
             rows=np.stack([1 - event, event], axis=1),
             weights=mass,
-            counts=mass**2 / square,  # as many rows of equal weights would be as good
+            counts=np.maximum(effective_number(mass, square), 1.0),  # as many rows of equal weights would be as good
             variables=variables,
         )
         return cls(filled, mass, predicted, Headline(core).prepare(pooled))

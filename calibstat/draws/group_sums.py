@@ -88,7 +88,7 @@ class Layout:
     def shares(self, values: Floats) -> Floats:
         """Return the share (n,) that each row has in the total of values (n,) of its group, summed over its groups."""
         total = self.totals(values)
-        each = np.divide(1, total, out=np.zeros(self.size), where=total > 0)
+        each = np.divide(1, total, out=np.zeros(self.size), where=total >= np.finfo(float).tiny)
         codes = zip(self.places, self.keys[1:], strict=True)
         factor = np.sum([np.append(each[place], 0.0)[own] for place, own in codes], axis=0)
         return values * (factor if self.unit is None else factor[self.unit])

@@ -352,32 +352,42 @@ class SquaresOfLabels:
 
     .. math:: \sum c p + m (Y - \sum c), \qquad \sum v (p - m)^2, \qquad v = c (1 - c),\; m = \sum v p / \sum v
 
-    and is drawn from the normal law of these. In a cell of equal predictions the variance is zero.
+    and is drawn from the normal law of these. In a cell of equal predictions the variance is zero. Where no row of a
+    cell is an event, or every row is one, nothing is left to chance, and the sum is exact.
     """
 
     start: Floats  # (L,), the mean of the sum of squares where no event is drawn, by the regression
     slope: Floats  # (L,), by how much an event moves it
     deviation: Floats  # (L,), standard deviation given the number of events
     largest: Floats  # (L,), number of rows
+    without: Floats  # (L,), the sum of squares where no row is an event
+    every: Floats  # (L,), the sum of squares where every row is one
 
     @classmethod
     def of(cls, cells: Cells, prediction: Floats, chance: Floats, by_prediction: bool) -> SquaresOfLabels | None:
         """Add up the rows; None where the predictions of a cell range too far for a normal law."""
         rows = np.bincount(cells.index, minlength=cells.size).astype(float)
-        power, events, along, variance, first, second = add_up_columns(
-            cells, prediction, chance, lambda p, c: [p * p, c, c * p, c * (1 - c), c * (1 - c) * p, c * (1 - c) * p * p]
+        power, every, events, along, variance, first, second = add_up_columns(
+            cells,
+            prediction,
+            chance,
+            lambda p, c: [p * p, (1 - p) ** 2, c, c * p, c * (1 - c), c * (1 - c) * p, c * (1 - c) * p * p],
         )
         if not sums_are_near_normal(cells, rows, events, prediction, chance, by_prediction=by_prediction):
             return None
         middle = ratio(first, variance)
         spread = above_rounding(second - middle * first, second)
         slope = 1 - 2 * middle
-        return cls(power + events - 2 * along - slope * events, slope, 2 * np.sqrt(spread), rows)
+        start = power + events - 2 * along - slope * events
+        return cls(start, slope, 2 * np.sqrt(spread), rows, power, every)
 
     def draw(self, events: Array, stream: np.random.Generator) -> Floats:
         """Draw the sums of squared residuals (R, L), given numbers of events (R, L)."""
         noise = self.deviation * stream.standard_normal(events.shape)
-        return (self.start + self.slope * events + noise).clip(0, self.largest)
+        squares = (self.start + self.slope * events + noise).clip(0, self.largest)
+        np.copyto(squares, self.without, where=events == 0)
+        np.copyto(squares, self.every, where=events == self.largest)
+        return squares
 
 
 def add_up_columns(

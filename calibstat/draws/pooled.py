@@ -98,10 +98,15 @@ class PooledEvaluator(Evaluator):
 
 
 def _joined(ties: Ints, chances: Floats, n_cells: int) -> Ints:
-    """Return where each cell begins: the first tie in each equal share of rows and variance, taken by halves."""
+    """Return where each cell begins: the first tie in each equal share of rows and variance, taken by halves.
+
+    Ties that are larger than a cell count as one cell only, so that many remain for the other rows.
+    """
     variance = chances * (1 - chances)
     variance += variance.mean() or 1.0
-    share = variance.cumsum()
+    large = np.add.reduceat(variance, ties)
+    factor = np.minimum(1, large.sum() / n_cells / large)
+    share = (variance * np.repeat(factor, np.diff(ties, append=len(chances)))).cumsum()
     reached = np.searchsorted(share, np.arange(n_cells) * (share[-1] / n_cells))
     return ties[np.unique(np.searchsorted(ties, reached).clip(0, len(ties) - 1))]
 

@@ -146,7 +146,7 @@ many rows.
         question=with_counts(question, seen, offers, null.groups),
         level=level,
         remark="" if remark is None else remark(seen.outcomes),
-        standardized=None if scale is None else value / scale,
+        standardized=value / scale if scale else None,
         notes=notes
         + undecided_note(null, distribution, value, level)
         + ((distribution.pooled.note,) if distribution.pooled and distribution.pooled.note else ())

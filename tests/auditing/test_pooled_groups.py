@@ -155,3 +155,23 @@ def test_noise_that_a_group_hides_widens_its_interval():
     assert few[1] == pytest.approx(many[1], rel=0.2)
     assert any("hide" in each for each in found.notes)
     assert any("hide" in each for each in by_rows.notes)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_weights_and_predictions_whose_squares_underflow_are_audited_without_a_warning():
+    """A step of weights of 1e-300 counted as 0 / 0 rows."""
+    sample = world()
+    small = np.where(np.arange(6000) % 2, 1e-300, 1.0)
+    small[sample.predictions.event < 0.1] = 1e-300
+    predictions, variables = sample.predictions.event, {"sex": np.arange(6000) % 3}
+    weighted = cs.Sample(sample.outcomes, predictions, variables=variables, sample_weight=small, labels=[0, 1])
+    kept = small == 1
+    alone = cs.Sample(
+        sample.outcomes[kept], predictions[kept], variables={"sex": variables["sex"][kept]}, labels=[0, 1]
+    )
+    found, other = (cs.subgroup_audit(each, "sex", n_resamples=99, rng=0) for each in (weighted, alone))
+    np.testing.assert_allclose(
+        [each.statistic for each in found.groups], [each.statistic for each in other.groups], rtol=1e-9
+    )
+    rare = cs.Sample(np.zeros(6000, dtype=int), 5e-324 * (np.arange(6000) % 4), variables=variables, labels=[0, 1])
+    assert cs.subgroup_audit(rare, "sex", n_resamples=19, rng=0).pvalue == 1

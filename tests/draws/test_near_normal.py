@@ -102,3 +102,16 @@ def test_bootstraps_of_surprises_weigh_rows():
     sample = cs.Sample(wrong, p, labels=[0, 1])
     both = [cs.Bootstrap(20, shortcuts=way).paired_replicates(error, sample, blunt, rng=1) for way in (True, False)]
     assert np.array_equal(*both)
+
+
+@pytest.mark.parametrize("certain", [False, True], ids=["no event", "every row an event"])
+def test_a_cell_in_which_nothing_surprising_is_drawn_has_the_squares_of_its_rows(certain):
+    """They had normal noise, so that no event among 4000 rows of chances up to 1e-7 had a p-value of .03 for 1."""
+    rng = np.random.default_rng(0)
+    p, y = 1e-7 * rng.random(N), np.zeros(N, dtype=int)
+    sample = cs.Sample(1 - y if certain else y, 1 - p if certain else p, labels=[0, 1])
+    for estimator in (cs.DebiasedL2(cs.EqualMass(10)), cs.DebiasedL2(cs.EqualWidth(10))):
+        found = cs.calibration_test(sample, estimator, null=cs.Consistency(199), rng=1)
+        assert found.null_distribution.whole_cells
+        np.testing.assert_allclose(np.median(found.null_distribution.samples), found.statistic, rtol=1e-9)
+        assert found.pvalue > 0.95

@@ -133,3 +133,22 @@ def test_no_cell_holds_more_than_its_share(n):
     assert variance.max() <= 2 / 256 * variance.sum() + 0.25
     low, high = (np.array([f(prediction[cells.plan.cells.index == c]) for c in range(9)]) for f in (np.min, np.max))
     assert (low[1:] > high[:-1]).all()
+
+
+def test_rows_beside_a_gigantic_tie_keep_their_cells():
+    """They had as many cells as their share of the rows: 7 of 256."""
+    rng = np.random.default_rng(4)
+    prediction = np.where(rng.random(20_000) < 0.97, 0.5, rng.random(20_000))
+    cells = PooledEvaluator(cs.Kuiper(), cs.Sample(rng.random(20_000) < prediction, prediction).predictions)
+    counts = np.sort(cells.counts)
+    assert counts[-1] > 19_000
+    assert 128 < cells.n_cells <= 256
+    assert counts[-2] < 12
+
+
+def test_a_walk_whose_scale_is_below_every_number_has_no_standardized_value():
+    prediction = np.full(50, 5e-324)
+    sample = cs.Sample(np.zeros(50, dtype=int), prediction, labels=[0, 1])
+    found = cs.calibration_test(sample, cs.CramerVonMises(), null=cs.Consistency(19), rng=0)
+    assert found.standardized is None
+    assert found.pvalue == 1
