@@ -116,7 +116,9 @@ class Rows:
 
     def outcomes(self, drawn: Array) -> Array:
         """Return what the model reads of drawn labels (R, n), or of sums of groups, which it reads as they are."""
-        return drawn if self.reads is None else self.reads.argmax(axis=1).take(drawn)
+        if self.reads is None:
+            return drawn
+        return self.reads.argmax(axis=1).astype(np.min_scalar_type(self.reads.shape[1])).take(drawn)
 
     @property
     def mass(self) -> Floats:
