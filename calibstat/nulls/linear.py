@@ -27,8 +27,9 @@ _COMBINATIONS, _ROWS_TO_ENUMERATE = 2**17, 64
 # More rows of two classes are pooled to cells by their chance (its root, so that cells are finer near 0 and 1) and by
 # their number; each cell keeps its variance.
 _ROWS_TO_POOL, _CHANCES, _SIZES = 4096, 192, 32
-# A saddlepoint is used up to this relative error, estimated so many standard deviations from the mean.
-_LARGEST_ERROR, _FAR = 0.01, 2.0
+# A saddlepoint is used up to this relative error, the largest of those so many standard deviations from the mean: the
+# terms of second order may cancel at any one of them, and where few rows have most of the variance they do.
+_LARGEST_ERROR, _LOOKED_AT = 0.01, (0.5, 1.0, 2.0)
 # Below so many standard deviations digits of the formula cancel, and it is straight between both ends.
 _CENTRE = 0.03
 _STEPS_OF_NEWTON, _SOLVED = 60, 1e-7
@@ -366,13 +367,13 @@ class SaddlepointSum(SumLaw):
 
     @cached_property
     def error(self) -> float:
-        """The relative error, two standard deviations from the mean: the second-order term, and that of a lattice."""
+        """The relative error up to two standard deviations from the mean: of the second order, and of a lattice."""
         low, high = self.sums.ends
-        reach = _FAR * self.deviation
+        reach = max(_LOOKED_AT) * self.deviation
         if not low < -reach or not reach < high:
             return math.inf
         orders = []
-        for tail, second in (self._tail(-reach), self._tail(reach)):
+        for tail, second in (self._tail(sign * each * self.deviation) for each in _LOOKED_AT for sign in (-1, 1)):
             if not 0 < tail < 1:  # the formula fails, as where one row has most of the weight
                 return math.inf
             orders.append(abs(second) / min(tail, 1 - tail))
