@@ -41,7 +41,7 @@ _WAVE_NUMBERS, _WAVES, _TURNS, _WAVE_PAIRS = 2**10, 2**14, 128, 2**18
 _LATTICE, _DIFFERENT = 2**14, 256
 # A sum of rare events is rounded to so many points; where more rows than these are not rare, or the variance of their
 # number is larger, it is not.
-_POINTS, _ODDS, _NOT_RARE, _EVENTS = 2**20, 1 / 3, 64, 200.0
+_POINTS, _ODDS, _NOT_RARE, _EVENTS = 2**18, 1 / 3, 16, 200.0
 # exp(-37) = 1e-16 of the mass may lie outside; roundings reach so many of their standard deviations.
 _BEYOND, _ROUNDED, _SMALLEST_OF_ROUNDED = 37.0, 4.0, 1e-10
 # Powers of odds up to 1/3 are added until they are negligible.

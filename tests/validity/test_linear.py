@@ -33,7 +33,11 @@ def test_pvalues_agree_with_a_million_draws(world, n, weighted):
     sample = cs.Sample(y.astype(int), p, labels=[0, 1], sample_weight=weights)
     core = Headline(cs.Spiegelhalter())
     evaluator = core.prepare(sample.predictions)
-    law = linear_null(core, sample, evaluator)[1]
+    computed = linear_null(core, sample, evaluator)
+    if computed is None:
+        assert (world, n, weighted) == ("sharp", 100, True)  # rows differ in weight, and too many are not rare
+        pytest.skip("labels are drawn")
+    law = computed[1]
     step = evaluator.capabilities.linear()
     size, constant = step[1] - step[0], step[0].sum()
     draws = N_DRAWS if n < 1000 else N_DRAWS // 4
