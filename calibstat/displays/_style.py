@@ -151,8 +151,8 @@ class PlotDisplay(Display):
             Itself.
         """
         ax = new_axes(ax, self.size)
-        answer(ax, self.name if name is None else name, self._answer, self.letters)
         self._fill(ax, kwargs)
+        answer(ax, self.name if name is None else name, self._answer, self.letters)  # it has room beside the labels
         return self._drawn(ax)
 
 

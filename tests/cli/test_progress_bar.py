@@ -92,6 +92,15 @@ def test_python_shows_it_at_the_prompt_alone(monkeypatch, quick, prompt):
     assert calibstat._progress.listener_of_this_thread() is None
 
 
+def test_a_loop_that_is_left_early_sets_no_listener_when_it_ends():
+    heard = []
+    with calibstat._progress.listening(heard.append):
+        left = track([1, 2, 3], 3)
+        next(left)
+    left.close()
+    assert calibstat._progress.listener_of_this_thread() is None
+
+
 def test_short_work_has_none(monkeypatch):
     assert progress_bar.PATIENCE >= 1
     monkeypatch.setattr(progress_bar, "PATIENCE", 600.0)  # short on any machine
