@@ -156,7 +156,6 @@ def _conjugate_gradients(design: Design, chances: Floats, mass: Floats, penalty:
 Slope: TypeAlias = Callable[[float], tuple[float, float]]
 
 
-@np.errstate(over="ignore")
 def fit_factor(logs: Floats, shares: Floats, weights: Floats) -> float:
     """Return the factor of logarithms (n, K), an inverse temperature, for which their softmax has the least mean loss.
 
@@ -165,15 +164,16 @@ def fit_factor(logs: Floats, shares: Floats, weights: Floats) -> float:
     mass = weights / weights.sum()
     slope, size = (_slope_of_two if logs.shape[1] == 2 else _slope_of_many)(logs, shares, mass)
     low, high, factor = 0.0, np.inf, min(1.0, 50 / size) if size else 0.0
-    for _ in range(200):
-        value, curvature = slope(factor)
-        low, high = (factor, high) if value < 0 else (low, factor)
-        step = min(-value / curvature, 50 / size) if curvature > 0 else -factor
-        if abs(step) <= 1e-9 * factor:  # the error that is left is its square
-            return factor + step
-        if low == 0 >= factor + step and (at_zero := slope(0.0)[0]) >= 0:
-            return -fit_factor(-logs, shares, weights) if at_zero > 0 else 0.0
-        factor = factor + step if low < factor + step < high else (low + high) / 2
+    with np.errstate(over="ignore"):
+        for _ in range(200):
+            value, curvature = slope(factor)
+            low, high = (factor, high) if value < 0 else (low, factor)
+            step = min(-value / curvature, 50 / size) if curvature > 0 else -factor
+            if abs(step) <= 1e-9 * factor:  # the error that is left is its square
+                return factor + step
+            if low == 0 >= factor + step and (at_zero := slope(0.0)[0]) >= 0:
+                return -fit_factor(-logs, shares, weights) if at_zero > 0 else 0.0
+            factor = factor + step if low < factor + step < high else (low + high) / 2
     return factor
 
 
