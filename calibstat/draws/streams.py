@@ -65,20 +65,22 @@ def draw_blocks(
     come replicate after replicate; what asks it twice must draw the full block first. Several threads draw, unless
     blocks are drawn `one_by_one` because one learns from another.
     """
-    size = _block_size(n_rows)
+    block, numbers, _ = _blocks(draw, n_resamples, n_rows, rng)
+    yield from track(map(block, numbers) if one_by_one else in_order(block, numbers), len(numbers))
+
+
+def _blocks(
+    draw: Callable[[np.random.Generator, int, int], _Block], n_resamples: int, n_rows: int, rng: np.random.Generator
+) -> tuple[Callable[[int], _Block], range, int]:
+    """Return what draws the block of a number, the numbers of all blocks, and how many replicates a full one has."""
+    size = max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
     streams = Streams(rng)
     starts = range(0, n_resamples, size)
 
     def block(number: int) -> _Block:
         return draw(streams[number], size, min(size, n_resamples - starts[number]))
 
-    numbers = range(len(starts))
-    yield from track(map(block, numbers) if one_by_one else in_order(block, numbers), len(starts))
-
-
-def _block_size(n_rows: int) -> int:
-    """Return how many replicates of so many random numbers are drawn at once."""
-    return max(1, _DRAWS_IN_A_BLOCK // max(n_rows, 1))
+    return block, range(len(starts)), size
 
 
 def replicate(
@@ -100,17 +102,14 @@ def replicate(
     batch_size : int
         The smallest number of replicates to pass at once; what is drawn does not depend on it.
     """
-    size = _block_size(n_rows)
-    streams = Streams(rng)
-    starts = range(0, n_resamples, size)
+    block, numbers, size = _blocks(draw, n_resamples, n_rows, rng)
     together = max(1, -(-batch_size // size))  # blocks that are evaluated at once
 
     def values(first: int) -> Floats:
-        blocks = range(first, min(first + together, len(starts)))
-        drawn = [draw(streams[each], size, min(size, n_resamples - starts[each])) for each in blocks]
+        drawn = [block(number) for number in numbers[first : first + together]]
         return evaluate(drawn[0] if len(drawn) == 1 else np.concatenate(drawn))
 
-    batches = range(0, len(starts), together)
+    batches = range(0, len(numbers), together)
     return np.concatenate(list(track(in_order(values, batches), len(batches))))
 
 
