@@ -13,12 +13,11 @@ from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.intervals import EqualMass
-from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, effective_number
+from calibstat.data.arrays import Array, Bools, Floats, Ints, Variable, effective_number, numbered_codes
 from calibstat.data.checks import as_variable, named_columns
 from calibstat.data.parameters import check_kind
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.group_sums import Layout, Partition
-from calibstat.draws.whole_cells import numbered_codes
 from calibstat.estimators.base import all_weights
 from calibstat.estimators.walks import WorstInterval
 from calibstat.inference.arguments import check_sample

@@ -106,6 +106,15 @@ def effective_number(total: Array, squares: Array) -> Floats:
     return np.asarray(total**2 / np.where(squares > 0, squares, 1.0))
 
 
+def numbered_codes(codes: Ints) -> tuple[Ints, Ints]:
+    """Return the codes that occur and the place of each row's among them, without a sort where codes are small."""
+    if codes.max() > len(codes):
+        found, place = np.unique(codes, return_inverse=True)
+        return found, place
+    occurs = np.bincount(codes) > 0
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
+
+
 def two_columns(event: Array) -> Floats:
     """Write chances of the event (n,) out as both columns (n, 2), columns together in memory; keep (n, K)."""
     if event.ndim == 2:

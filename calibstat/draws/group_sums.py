@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from calibstat._lazy import sparse
-from calibstat.data.arrays import Bools, Floats, Ints, effective_number
-from calibstat.draws.whole_cells import numbered_codes
+from calibstat.data.arrays import Bools, Floats, Ints, effective_number, numbered_codes
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -163,13 +163,19 @@ def _add_narrow_laws(found: list[tuple[int, Floats] | None], chances: Floats, ce
 
 
 def _windows(mean: Floats, variance: Array, n_rows: Floats) -> tuple[Ints, Ints]:
-    """Return the first and the last count that are kept of each cell.
+    """Return the first and the last count that are kept of each cell."""
+    reach = reach_of_sum(1.0, variance)
+    first, last = np.maximum(0, np.floor(mean - reach)), np.minimum(n_rows, np.ceil(mean + reach))
+    return first.astype(np.intp), last.astype(np.intp)
+
+
+def reach_of_sum(largest: float, variance: Array | float) -> Array:
+    """Return how far from its mean a sum of independent numbers up to `largest` reaches.
 
     By Bernstein's inequality at most exp(-37) of the mass lies further out on either side.
     """
-    reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * variance)
-    first, last = np.maximum(0, np.floor(mean - reach)), np.minimum(n_rows, np.ceil(mean + reach))
-    return first.astype(np.intp), last.astype(np.intp)
+    step = _NEGLIGIBLE / 3 * largest
+    return np.asarray(step + np.sqrt(step**2 + 2 * _NEGLIGIBLE * variance))
 
 
 def _window_laws(points: PooledRows, variance: Array) -> list[tuple[int, Floats]]:

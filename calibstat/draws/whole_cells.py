@@ -10,7 +10,7 @@ from typing import final
 import numpy as np
 
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, numbered_codes
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws._recut_cells import draw_recut
 from calibstat.draws.labels import LabelLaw
@@ -186,15 +186,6 @@ class Pairs:
             return one, other
 
         return draw_blocks(both, n_resamples, numbers_for_cells(len(self.rows)), rng)
-
-
-def numbered_codes(codes: Ints) -> tuple[Ints, Ints]:
-    """Return the codes that occur and the place of each row's among them, without a sort where codes are small."""
-    if codes.max() > len(codes):
-        found, place = np.unique(codes, return_inverse=True)
-        return found, place
-    occurs = np.bincount(codes) > 0
-    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[codes]
 
 
 # Models on the same rows whose labels are drawn with other chances than the predictions: rows that are alike, together.

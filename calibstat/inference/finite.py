@@ -17,12 +17,11 @@ import numpy as np
 
 from calibstat._lazy import optimize, special
 from calibstat._text import counted
-from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows, numbered_codes
 from calibstat.data.rounding import ROUNDING, above_rounding, rounded_up
 from calibstat.data.sample import Predictions, Sample
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.draws.whole_cells import numbered_codes
 from calibstat.estimators.base import Estimator, Evaluator, Expansion, PairsInCells, all_weights
 from calibstat.inference.intervals import SPENT, ConfidenceInterval, Interval, NoInterval
 from calibstat.nulls.base import monte_carlo_pvalue, tie_slack, typical_size

@@ -16,7 +16,7 @@ from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE
 from calibstat.data.sample import GivenNames, Sample
-from calibstat.draws.poisson_binomial import CellCounts, fast_length
+from calibstat.draws.poisson_binomial import CellCounts, fast_length, reach_of_sum
 from calibstat.estimators.base import Estimator, Evaluator, Extreme
 from calibstat.lenses.base import Lens
 from calibstat.nulls._exact_sums import CERTAINLY_ZERO, Atoms, common_divisor, enumerate_sum, pooled
@@ -42,8 +42,8 @@ _LATTICE, _DIFFERENT = 2**14, 256
 # A sum of rare events is rounded to so many points; where more rows than these are not rare, or the variance of their
 # number is larger, it is not.
 _POINTS, _ODDS, _NOT_RARE, _EVENTS = 2**18, 1 / 3, 16, 200.0
-# exp(-37) = 1e-16 of the mass may lie outside; roundings reach so many of their standard deviations.
-_BEYOND, _ROUNDED, _SMALLEST_OF_ROUNDED = 37.0, 4.0, 1e-10
+# Roundings reach so many of their standard deviations.
+_ROUNDED, _SMALLEST_OF_ROUNDED = 4.0, 1e-10
 # Powers of odds up to 1/3 are added until they are negligible.
 _TERMS, _NEGLIGIBLE = 40, 1e-19
 
@@ -602,7 +602,7 @@ def _lattice_sum(found: LinearSum) -> AtomSum | None:
         return None
     step = common_divisor([Atoms(np.array([0.0, length]), np.full(2, 0.5)) for length in lengths])
     spread = float(counts @ (size**2 * chance * (1 - chance)))
-    n_points = _reach(float(lengths[-1]), spread) * 2 / step if step else math.inf
+    n_points = float(reach_of_sum(float(lengths[-1]), spread)) * 2 / step if step else math.inf
     if n_points > _LATTICE:
         return None
     place = np.rint(size / step).astype(np.intp)
@@ -610,11 +610,6 @@ def _lattice_sum(found: LinearSum) -> AtomSum | None:
     angles = 2 * np.pi / length * np.arange(length // 2 + 1)
     waves = 1 - chance + chance * np.exp(-1j * np.outer(angles, place))
     return _moved(found.mean, np.prod(waves**counts, axis=1), length, step, float(counts @ (place * chance)))
-
-
-def _reach(largest: float, variance: float) -> float:
-    """Return how far from its mean a sum of numbers up to `largest` reaches, 1e-16 of the mass aside (Bernstein)."""
-    return _BEYOND / 3 * largest + math.sqrt((_BEYOND / 3 * largest) ** 2 + 2 * _BEYOND * variance)
 
 
 def _moved(mean: float, wave: Array, length: int, step: float, middle: float, rounding: float = 0.0) -> AtomSum:
@@ -644,7 +639,7 @@ def _rounded_sum(found: LinearSum) -> AtomSum | None:
     if often.sum() > _NOT_RARE or variance.sum() > _EVENTS:
         return None
     largest, spread = float(np.abs(size).max()), float(size**2 @ variance)
-    step = 2 * _reach(largest, spread) / _POINTS
+    step = 2 * float(reach_of_sum(largest, spread)) / _POINTS
     place = np.rint(size / step).astype(np.intp)
     rounding = _ROUNDED * math.sqrt(float((size - place * step) ** 2 @ variance))
     wave = _wave_of_rare(place[~often], rarer[~often])
