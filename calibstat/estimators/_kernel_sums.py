@@ -23,6 +23,9 @@ from calibstat.estimators.kernels import Kernel, scipy_gains
 
 # Within a segment exponents stay below this: exp(300) squared times any realistic sum is below the largest float.
 _LONGEST_SEGMENT = 300.0
+# So many vectors, on lines of at most so many rows, are multiplied by matrices, in blocks of so many rows: a cumulative
+# sum takes longer, for each of its additions waits for the one before.
+_MANY_VECTORS, _SHORT_LINE, _IN_A_BLOCK = 16, 4096, 16
 _TILE = 512  # rows and columns of a tile: two megabytes, which stay in the cache of most processors
 _KEPT_NUMBERS = 2**25  # kernel values kept between batches of replicates: a quarter of a gigabyte
 _BLOCK_NUMBERS = 2**20
@@ -71,7 +74,8 @@ class LineSums(PairSums):
     r"""The Laplace kernel along a line: sorted, :math:`s_i = e^{-(x_i - x_{i-1})/\gamma} (s_{i-1} + a_{i-1})`.
 
     The recursion is a cumulative sum of :math:`a_i e^{x_i/\gamma}`; the line is cut into segments in which the
-    exponential does not overflow.
+    exponential does not overflow. Many vectors on a short line are multiplied by matrices in its place: one for the
+    pairs inside each block of rows, and one for the pairs of blocks.
     """
 
     moved = True
@@ -83,10 +87,39 @@ class LineSums(PairSums):
         self.bandwidths = bandwidths
         self.n_bandwidths = len(bandwidths)
         self._prepared: dict[float, tuple[Ints, Floats, Floats, Floats]] = {}
+        self._blocks: dict[float, tuple[Floats, Floats]] = {}
 
     def __call__(self, vectors: Floats, power: int = 1) -> Floats:
         """Return the sums along the line: (J, C)."""
-        return np.stack([self._one(vectors, bandwidth / power) for bandwidth in self.bandwidths])
+        if len(vectors) < _MANY_VECTORS or not 0 < len(self.values) <= _SHORT_LINE:
+            return np.stack([self._one(vectors, bandwidth / power) for bandwidth in self.bandwidths])
+        n_blocks = -(-len(self.values) // _IN_A_BLOCK)
+        padded = np.zeros((len(vectors), n_blocks * _IN_A_BLOCK))
+        padded[:, : len(self.values)] = vectors
+        blocks = padded.reshape(len(vectors), n_blocks, _IN_A_BLOCK).swapaxes(0, 1)
+        return np.stack([self._of_blocks(blocks, bandwidth / power) for bandwidth in self.bandwidths])
+
+    def _of_blocks(self, blocks: Floats, bandwidth: float) -> Floats:
+        """Return the sums of vectors that are cut into m blocks of b rows, (m, C, b): (C,)."""
+        if bandwidth not in self._blocks:
+            self._blocks[bandwidth] = self._matrices(bandwidth, len(blocks))
+        inside, between = self._blocks[bandwidth]
+        products = blocks @ inside
+        total = np.einsum("mcb,mcb->c", products[..., :_IN_A_BLOCK], blocks)
+        total += np.einsum("mc,mc->c", between @ products[..., -2], products[..., -1])
+        return 2 * total
+
+    def _matrices(self, bandwidth: float, n_blocks: int) -> tuple[Floats, Floats]:
+        """Return the kernel in each block, (m, b, b + 2), with that to its end and from its start; and between blocks.
+
+        Both are zero unless the first row, or block, comes before the second; the latter is transposed.
+        """
+        values = np.full((n_blocks, _IN_A_BLOCK), self.values[-1])
+        values.flat[: len(self.values)] = self.values
+        starts, ends = values[:, :1], values[:, -1:]
+        within = np.triu(np.exp(-np.abs(values[:, :, None] - values[:, None, :]) / bandwidth), k=1)
+        edges = np.exp(-np.stack([ends - values, values - starts], axis=-1) / bandwidth)
+        return np.concatenate([within, edges], axis=-1), np.tril(np.exp(-np.abs(starts - ends.T) / bandwidth), k=-1)
 
     def _segments(self, bandwidth: float) -> tuple[Ints, Floats, Floats, Floats]:
         """Return borders of segments, exponentials inside them, and the decay of a sum from segment to segment."""

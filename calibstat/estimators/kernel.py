@@ -292,7 +292,8 @@ class KernelEvaluator(Evaluator):
         """Evaluate replicates (R, n) or (R, n, K): (R, *shape)."""
         masses = self._masses(weights)
         chances, weighted = is_chances(outcomes), weights is not None or self.predictions.weights is not None
-        placed = np.take(outcomes, self.sums.rows, axis=1) if chances else self._placed(outcomes)
+        rows = self.sums.rows
+        placed = np.take(outcomes, rows, axis=1) if self.sums.moved else outcomes[:, : len(rows)]
         vectors = residual_vectors(self.predictions, placed)  # for two classes those of the event: half of the products
         if weighted:
             vectors *= masses[:, None, :]
@@ -316,15 +317,6 @@ class KernelEvaluator(Evaluator):
         mean, deviation = self._moments if weights is None else self._null(masses)
         standardized = (values - mean) / np.where(deviation > 0, deviation, 1.0)
         return np.stack([values, standardized], axis=-1)
-
-    def _placed(self, outcomes: Array) -> Array:
-        """Put outcomes (R, n) into the order of the sums, row by row, which is faster in numpy."""
-        if not self.sums.moved:
-            return outcomes[:, : len(self.sums.rows)]
-        found = np.empty((len(outcomes), len(self.sums.rows)), dtype=outcomes.dtype)
-        for row, outcome in zip(found, outcomes, strict=True):
-            np.take(outcome, self.sums.rows, out=row)
-        return found
 
     def _sums(self, vectors: Floats, power: int = 1) -> Floats:
         """Sums over pairs of vectors (R, c, n), for each bandwidth: (J, R, c)."""

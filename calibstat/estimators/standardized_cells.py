@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
@@ -20,6 +21,7 @@ from calibstat.estimators.base import (
     ResidualForm,
     all_weights,
     in_batches,
+    is_chances,
     numeric_column,
     residual_vectors,
     squared_residuals,
@@ -116,9 +118,11 @@ class ScalesEvaluator(Evaluator):
         return np.atleast_2d(all_weights(self.predictions, placed))
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
+        placed, unweighted = np.take(outcomes, self.order, axis=1), weights is None and self.predictions.weights is None
+        if unweighted and self.predictions.n_classes == 2 and not is_chances(outcomes):
+            return self._of_labels(placed)
         masses = self._masses(weights)
         scales = self.fixed if weights is None else self._scales(masses)
-        placed = np.take(outcomes, self.order, axis=1)
         vectors = residual_vectors(self.predictions, placed) * masses[:, None, :]
         counts = self.predictions.counts
         alone = (
@@ -132,6 +136,28 @@ class ScalesEvaluator(Evaluator):
             products = (_sums_of_cells(sums, starts) ** 2).sum(axis=1) - _sums_of_cells(squares, starts)
             best = np.maximum(best, (factor * products).sum(axis=-1) / deviation)
         return np.where(masses.sum(axis=-1) > 0, best, np.nan)
+
+    def _of_labels(self, placed: Array) -> Floats:
+        """Evaluate labels of two classes without weights (R, n) from counts: whole numbers are added up faster."""
+        sums, best = _prefix(placed, np.intp), np.full(len(placed), -np.inf)
+        singles = placed @ self._linear[0] + self._linear[1]
+        for scale, (starts, (factor, deviation)) in enumerate(zip(self.scales, self.fixed, strict=True)):
+            residual = _sums_of_cells(sums, starts) - _sums_of_cells(self._expected, starts)
+            best = np.maximum(best, (residual**2 @ factor[0] - singles[:, scale]) / deviation)
+        return best if len(self.order) else np.full(len(placed), np.nan)
+
+    @cached_property
+    def _expected(self) -> Floats:
+        """The sums of the first 0, 1, ..., n predictions."""
+        return _prefix(self.predictions.event)
+
+    @cached_property
+    def _linear(self) -> tuple[Floats, Floats]:
+        """The coefficients (n, scales) and constants of sums of squares (y - p)^2, linear in y, with their factors."""
+        each = zip(self.fixed, self.scales, strict=True)
+        factors = np.stack([np.repeat(factor[0], np.diff(starts)) for (factor, _), starts in each], axis=1)
+        event = self.predictions.event
+        return (1 - 2 * event)[:, None] * factors, event**2 @ factors
 
     def _scales(self, masses: Floats) -> list[tuple[Floats, Floats]]:
         """For each scale the factor of each cell's products (R, L) and the standard deviation (R,)."""
@@ -168,9 +194,9 @@ class ScalesEvaluator(Evaluator):
         return spreads, _prefix(single)
 
 
-def _prefix(values: Floats) -> Floats:
+def _prefix(values: Array, dtype: type = float) -> Array:
     """Sums of the first 0, 1, ..., n values on the last axis."""
-    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
+    sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1), dtype)
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums
 

@@ -41,6 +41,19 @@ def test_line_sums_are_those_of_loops(bandwidth):
     assert sums.triangles(np.abs(VECTORS[0])) == pytest.approx(triple, rel=1e-10, abs=1e-15)
 
 
+@pytest.mark.parametrize("n", [1, 16, 17, 250])
+@pytest.mark.parametrize("bandwidth", [0.5, 0.01, 1e-7])
+def test_many_vectors_have_the_sums_of_single_ones(n, bandwidth, monkeypatch):
+    """By matrices of blocks, and by the recursion."""
+    rng = np.random.default_rng(2)
+    sums, vectors = line(rng.random(n).round(2), bandwidth), rng.normal(size=(kernel_sums._MANY_VECTORS, n))
+    monkeypatch.setattr(LineSums, "_one", None)
+    together = sums(vectors, 2)
+    monkeypatch.undo()
+    alone = np.concatenate([sums(each[None], 2) for each in vectors], axis=1)
+    np.testing.assert_allclose(together, alone, rtol=1e-11, atol=1e-12)
+
+
 @pytest.mark.parametrize("tile", [5, 23, 512])
 @pytest.mark.parametrize("kernel", [cs.LaplaceKernel(), cs.GaussianKernel()], ids=repr)
 def test_tiles_are_those_of_loops(monkeypatch, kernel, tile):
