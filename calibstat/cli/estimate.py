@@ -85,7 +85,8 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     """Write the table, and what its numbers mean."""
     first = answers[0].found
     level = f"{percent(first.confidence_level)} interval"
-    rows = [["lens", "class", "given", "value", "expected", level], *map(_cells_of_answer, answers)]
+    rows = [["lens", "class", "given", "value", "expected", level]]
+    rows += [row for each in answers for row in _rows_of_answer(each)]
     drawn = f"computed where that is possible, else {counted(n_resamples, 'resample')}, seed {seed}"
     cores = [(each.question.name, each.question.core) for each in answers]
     notes = [f"{each.question.name}: {note}" for each in answers for note in each.found.notes]
@@ -103,15 +104,17 @@ def _report(answers: Sequence[Answer], n_resamples: int, seed: int) -> str:
     return "\n".join(lines)
 
 
-def _cells_of_answer(answer: Answer) -> list[str]:
+def _rows_of_answer(answer: Answer) -> list[list[str]]:
+    """Return the cells of the headline, and below it those of the numbers that are beside it in a record."""
     found = answer.found
     interval = found.confidence_interval
-    return [
+    first = [
         *answer.question.cells,
         _number_or_none(found.headline, found.headline_null_mean),
         _number_or_none(found.headline_null_mean, found.headline),
         "none" if interval is None else f"{number(*interval)} to {number(*reversed(interval))}",
     ]
+    return [first, *([f"  {name}", "", "", value, "", ends] for name, value, ends in found.numbers_beside())]
 
 
 def _number_or_none(value: float | None, beside: float | None) -> str:

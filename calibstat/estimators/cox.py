@@ -137,7 +137,6 @@ class Cox(Estimator):
 
     confidence_level: Share = CONFIDENCE_LEVEL
     statistic: Statistic = "score"
-    quantity: ClassVar[str] = "calibration intercept and slope on the logit scale"
     undefined: ClassVar[str] = (
         "a fit has no maximum where all outcomes are alike, or the prediction separates them, and no slope where all "
         "predictions are equal"
@@ -145,6 +144,14 @@ class Cox(Estimator):
     two_outcomes: ClassVar[bool] = True
     unconditional: ClassVar[bool] = True
     no_interval: ClassVar[str] = "Cox(statistic='slope') and Cox(statistic='intercept_in_the_large') have one"
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """Which of the numbers the value is."""
+        words = self.statistic.replace("_", " ")
+        if self.test_statistic:
+            return f"{words}{' statistic' if self.statistic == 'score' else ''} of calibration intercept 0 and slope 1"
+        return f"calibration {words}, on the logit scale"
 
     @property
     def test_statistic(self) -> bool:  # type: ignore[override]

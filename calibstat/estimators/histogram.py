@@ -192,7 +192,7 @@ class BrierDecomposition(_Decomposition):
     """
 
     binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "Brier score and its parts: uncertainty, sharpness, calibration, residual"
+    quantity: ClassVar[str] = "calibration part of the Brier score (with uncertainty, sharpness, residual)"
 
 
 @final
@@ -222,7 +222,7 @@ class FerroFricker(_Decomposition):
     """
 
     binning: Binning = EqualMass(15)
-    quantity: ClassVar[str] = "Brier score and its parts, debiased: uncertainty, sharpness, calibration, residual"
+    quantity: ClassVar[str] = "calibration part of the Brier score, debiased (with uncertainty, sharpness, residual)"
     corrected: ClassVar[bool] = True
 
 

@@ -80,7 +80,7 @@ class CORP(Estimator):
     """
 
     score: Score = BrierScore()
-    quantity: ClassVar[str] = "score and its parts: miscalibration (isotonic), discrimination, uncertainty"
+    quantity: ClassVar[str] = "miscalibration part of a score, isotonic (with discrimination and uncertainty)"
     headline_place: ClassVar[int | None] = 1
     two_outcomes: ClassVar[bool] = True
     takes_counts: ClassVar[bool] = True

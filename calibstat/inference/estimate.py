@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -192,7 +192,8 @@ def _interval(
         if asked is not None:
             raise
         remark = evaluator.capabilities.remark
-        said = "" if remark is None else remark(seen.outcomes)
+        record = is_dataclass(evaluator.present(value))  # it shows its numbers itself
+        said = "" if remark is None or record else remark(seen.outcomes)
         return None, str(reason), (said,) if said else ()
 
 

@@ -513,12 +513,38 @@ class Estimate(Result):
         else:
             both = self.headline, self.headline_null_mean
             shown = self.question.details(number(*both), number(*reversed(both)))
+        beside = self.numbers_beside()
+        level = percent(getattr(self.question.estimator.core, "confidence_level", self.confidence_level))
+        lines = [f"{name}: {each}" + (f" ({level}: {ends})" if ends else "") for name, each, ends in beside]
         whole = " ".join(repr(self.estimate).split())
-        several = not isinstance(self.estimate, float) and len(whole) <= _LONGEST
+        if not (_names_numbers(self.estimate) or isinstance(self.estimate, float) or len(whole) > _LONGEST):
+            lines = [whole]
+        named = [("" if number else "beside it", line) for number, line in enumerate(lines)]
         interval = f"none: {self.interval_note}"
         if self.confidence_interval is not None:
             interval = f"{interval_text(self.confidence_interval, self.confidence_level)}, {self.interval_note}"
-        return [*shown, *([("all", whole)] if several else []), ("interval", interval), *noted(self.notes)]
+        return [*shown, *named, ("interval", interval), *noted(self.notes)]
+
+    def numbers_beside(self) -> list[tuple[str, str, str]]:
+        """Return names and texts of the numbers that a record has beside the headline, with intervals of their own."""
+        if not _names_numbers(self.estimate):
+            return []
+        found = {each.name: getattr(self.estimate, each.name) for each in fields(self.estimate)}
+        ends = {name: found.get(f"{name}_interval", (np.nan, np.nan)) for name in found}
+        return [
+            (
+                name.replace("_", " "),
+                number(value) if isfinite(value) else "not defined" if value != value else f"{value:g}",
+                _ends(ends[name]) if all(map(isfinite, ends[name])) else "",
+            )
+            for name, value in found.items()
+            if isinstance(value, (int, float)) and value != self.headline and not name.endswith("_error")
+        ]
+
+
+def _names_numbers(shown: Any) -> bool:
+    """Whether this is a record whose fields say what their numbers are."""
+    return is_dataclass(shown) and not hasattr(shown, "headline")
 
 
 @dataclass(frozen=True, eq=False)
@@ -616,7 +642,11 @@ def number(value: float, *beside: float) -> str:
 
 def interval_text(interval: tuple[float, float], level: float) -> str:
     """Write an interval out with its level: "95 %: 0 to 0.071"."""
-    return f"{percent(level)}: {number(*interval)} to {number(*reversed(interval))}"
+    return f"{percent(level)}: {_ends(interval)}"
+
+
+def _ends(interval: tuple[float, float]) -> str:
+    return f"{number(*interval)} to {number(*reversed(interval))}"
 
 
 def at_floor(pvalue: float, null: NullDistribution) -> bool:

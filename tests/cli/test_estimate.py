@@ -164,3 +164,18 @@ def test_what_limits_an_interval_is_said(run, folder):
     assert code == 0
     assert f"note canonical: {notes[0]}" in " ".join(out.split())
     assert json.loads(run(*options, "--format", "json")[1])[0]["notes"] == list(notes)
+
+
+def test_numbers_of_a_record_are_rows_below_the_headline(run, folder):
+    path = folder / "ten.csv"
+    labels, p = [0, 0, 1, 0, 1, 1, 0, 1, 1, 1], [k / 10 + 0.05 for k in range(10)]
+    path.write_text("y,p\n" + "".join(f"{y},{each:.2f}\n" for y, each in zip(labels, p, strict=True)))
+    _, out, _ = run("estimate", path, "--label", "y", "--probs", "p", "--estimator", "Cox", "--n-resamples", "9")
+    assert out.splitlines()[:6] == [
+        "lens                       value  expected  95 % interval",
+        "canonical                 0.5986     1.612  none",
+        "  intercept in the large   0.604            -0.9373 to 2.145",
+        "  intercept               0.6374            -1.011 to 2.286",
+        "  slope                    1.106            -0.3267 to 2.538",
+        "  likelihood ratio        0.6226",
+    ]

@@ -56,9 +56,24 @@ def test_what_has_no_headline(small, estimator):
     assert "several numbers, see .estimate" in str(found)
 
 
-def test_the_record_is_printed_if_it_is_short(small):
-    assert "  all       ObservedToExpected" not in str(cs.estimate(small, cs.ECE(), rng=0))
-    assert "  all       Ratio(ratio=" in str(cs.estimate(small, cs.ObservedToExpected(), n_resamples=9, rng=0))
+def test_a_record_shows_each_number_beside_the_headline_with_its_own_interval(small):
+    fit, text = cs.Cox()(small), str(cs.estimate(small, cs.Cox(), n_resamples=9, rng=0))
+    assert f"value     {fit.score:.4g}: score statistic of calibration intercept 0 and slope 1" in text
+    assert f"beside it intercept in the large: {fit.intercept_in_the_large:.4g} (95 %: " in text
+    low, high = fit.slope_interval
+    assert f"            slope: {fit.slope:.4g} (95 %: {low:.4g} to {high:.4g})" in text
+    assert "CoxFit(" not in text
+    assert "beside it" not in str(cs.estimate(small, cs.ObservedToExpected(), n_resamples=9, rng=0))
+    parts = str(cs.estimate(small, cs.BrierDecomposition(), n_resamples=9, rng=0))
+    assert "calibration part of the Brier score" in parts
+    assert f"beside it score: {cs.BrierScore()(small):.4g}" in parts
+
+
+def test_numbers_that_are_not_defined_are_said_so():
+    apart = cs.Sample([0, 0, 0, 1], [0.0, 0.0, 0.2, 0.0])
+    text = str(cs.estimate(apart, cs.Cox(), n_resamples=9, rng=0))
+    assert "value     inf: score statistic" in text
+    assert "slope: not defined" in text
 
 
 def test_a_statistic_that_is_infinite():
