@@ -1,6 +1,7 @@
 """Work that is handed out to threads in pieces, and taken back in order: no value depends on how many there are.
 
-Numpy releases the lock of the interpreter, so that pieces of a millisecond or more run side by side.
+Numpy releases the lock of the interpreter in arithmetic, sorting and random numbers, but not in `bincount`, `ufunc.at`
+and whatever is short. So some work gains by threads and some loses; threads go on only while they are seen to gain.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, TypeVar
+from time import perf_counter
+from typing import Final, TypeVar
 
 from calibstat._progress import silent
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
+# Fewer items for each thread are computed alone. Threads stop where an item takes nearly as many times longer beside
+# others as there are threads.
+_FEWEST, _NO_GAIN = 4, 0.9
 T = TypeVar("T")
 Item = TypeVar("Item")
 
@@ -55,24 +57,43 @@ def threads() -> int:
 
 
 def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """Yield ``work(item)`` of each item, computed on threads a few items ahead of what is asked for."""
+    """Yield ``work(item)`` of each item, computed on threads a few items ahead of what is asked for.
+
+    Two items are computed alone first, and say how long one takes; where items take so much longer beside each other
+    that threads gain nothing, the rest is computed alone too.
+    """
+    context = copy_context()
+
+    def apart(item: Item) -> T:
+        return context.copy().run(silent, work, item)
+
     several, following = threads(), iter(items)
-    first = list(islice(following, 2 * several))
-    if several < 2 or len(first) < 2:
-        yield from map(work, chain(first, following))
+    first = list(islice(following, _FEWEST * several))
+    waiting = chain(first, following)
+    if several < 2 or len(first) < _FEWEST * several:
+        yield from map(apart, waiting)
         return
     from concurrent.futures import ThreadPoolExecutor  # it imports much, which one thread does without
 
+    def timed(item: Item) -> tuple[T, float]:
+        begun = perf_counter()
+        return apart(item), perf_counter() - begun
+
     pool = ThreadPoolExecutor(several, "calibstat")
-
-    def start(item: Item) -> Future[T]:
-        return pool.submit(copy_context().run, silent, work, item)
-
+    alone: list[float] = []
+    beside: list[float] = []
     try:
-        started = deque(map(start, first))
+        for item in islice(waiting, 2):
+            done, seconds = timed(item)
+            alone.append(seconds)
+            yield done
+        started = deque(pool.submit(timed, item) for item in islice(waiting, 2 * several))
         while started:
-            done = started.popleft().result()
-            started.extend(map(start, islice(following, 1)))
+            done, seconds = started.popleft().result()
+            beside.append(seconds)
+            if len(beside) < 2 * several or min(beside[: 2 * several]) < _NO_GAIN * several * min(alone):
+                started.extend(pool.submit(timed, item) for item in islice(waiting, 1))
             yield done
     finally:
         pool.shutdown(cancel_futures=True)
+    yield from map(apart, waiting)

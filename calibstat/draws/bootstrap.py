@@ -57,7 +57,7 @@ class Resampler(HasParameters, ABC):
         weights = self.weights(how_many(codes), generator)
 
         def values(block: Floats) -> Floats:
-            return evaluator(sample.outcomes, np.take(block, codes, axis=-1))
+            return evaluator(sample.outcomes, block if self.groups is None else np.take(block, codes, axis=-1))
 
         return np.concatenate(list(in_order(values, weights)))
 
@@ -112,8 +112,10 @@ class Bootstrap(Resampler):
         """Yield blocks of counts that sum to n."""
 
         def counts(stream: np.random.Generator, _size: int, kept: int) -> Floats:
-            rows = stream.integers(0, n, size=(kept, n))
-            return np.stack([np.bincount(row, minlength=n) for row in rows]).astype(float)
+            drawn = np.empty((kept, n))
+            for row, found in zip(stream.integers(0, n, size=(kept, n)), drawn, strict=True):
+                found[:] = np.bincount(row, minlength=n)
+            return drawn
 
         return draw_blocks(counts, self.n_resamples, n, rng)
 
