@@ -6,11 +6,11 @@ they take 2 to 17 times as long (docs/dependencies.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import interpolate, special
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.rounding import SAME, SMALLEST_PROBABILITY

@@ -31,15 +31,16 @@ def layer(path: Path) -> str:
 in_every_file = pytest.mark.parametrize("path", FILES, ids=relative)
 
 # A layer is a folder, or a file beside the folders. It may import itself and the layers named here.
-BELOW = {"_compiled", "_progress", "_threads", "_text", "_files", "_lazy", "_logistic"}
+BELOW = {"_compiled", "_dataclass", "_progress", "_threads", "_text", "_files", "_lazy", "_logistic"}
 MEASURED = BELOW | {"data", "lenses", "binnings", "estimators"}
 DRAWN = MEASURED | {"draws", "nulls"}
 JUDGED = DRAWN | {"inference"}
 WORLDS = JUDGED | {"generators", "calibrators"}
 LAYERS = {
     "__init__": {"_lazy"},
+    "_dataclass": set(),
     "_lazy": set(),
-    "_logistic": {"data", "_lazy"},
+    "_logistic": {"data", "_dataclass", "_lazy"},
     "__main__": {"cli"},
     "_progress": set(),
     "_text": set(),
@@ -47,7 +48,7 @@ LAYERS = {
     "_compiled": {"_threads"},
     "_files": set(),
     "_fast": {"data", "_compiled", "_threads", "binnings"},
-    "data": {"_compiled", "_files", "_text"},
+    "data": {"_compiled", "_dataclass", "_files", "_text"},
     "lenses": BELOW | {"data"},
     "binnings": BELOW | {"data"},
     "estimators": BELOW | {"data", "lenses", "binnings"},

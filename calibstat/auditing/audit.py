@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import percent
 from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text
 from calibstat.auditing.groups import (

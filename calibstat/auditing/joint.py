@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.auditing.groups import Group
 from calibstat.auditing.pooled_groups import PooledGroups, can_pool, in_order

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, PartlyKnown, is_top_label, look_with

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from textwrap import wrap
 from typing import Any, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import percent
 from calibstat.auditing.groups import ALL, FEW_VALUES, MISSING, Means, PartlyKnown, sign_words
 from calibstat.binnings.tree_leaves import Box

@@ -7,12 +7,13 @@ about the value of rows has the noise of steps and what these miss of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.auditing.groups import Group, rows_by_code
 from calibstat.binnings.base import first_of_ties
 from calibstat.data.arrays import Floats, Ints, Variable, effective_number

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
 from calibstat._text import counted, percent
 from calibstat.auditing.findings import Findings, found_in, interval_cell, means_text

@@ -8,12 +8,12 @@ are exact: the same numbers as from sorted values.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from calibstat._compiled import has_twin
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import closed_right
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells, closed_right, occupied, warn_of_small_cells
 from calibstat.data.arrays import Bools, Floats, Ints
 from calibstat.data.parameters import Count, without_defaults

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from types import EllipsisType
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, shown
 from calibstat.binnings.base import Binning, Cells, occupied, warn_of_small_cells
 from calibstat.data.arrays import Array, Floats, Ints

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells, Moves, first_of_ties, occupied
 from calibstat.data.arrays import Floats, Ints, increasing_order
 from calibstat.data.parameters import NotNegative

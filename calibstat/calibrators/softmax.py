@@ -8,12 +8,12 @@ stops at 1e-12.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from scipy.special import log_softmax, softmax
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat.calibrators.base import Calibrator, folds_of_equal_rows, simplest
 from calibstat.calibrators.scaling import SMALLEST, logarithms

@@ -21,7 +21,7 @@ import lzma
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, count
 from pathlib import Path
@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import calibstat as cs
+from calibstat._dataclass import dataclass
 from calibstat._files import written_whole
 from calibstat._text import counted, guarded, unguarded
 from calibstat.cli import options

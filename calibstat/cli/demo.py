@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 
 import calibstat as cs
+from calibstat._dataclass import dataclass
 from calibstat._files import written_whole
 from calibstat.cli import options
 from calibstat.cli.questions import Measure, panel

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import calibstat as cs
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw

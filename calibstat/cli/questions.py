@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import reduce
 from operator import mul
@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import calibstat as cs
+from calibstat._dataclass import dataclass
 from calibstat.cli.estimators import TWO, default_cells, estimator_name, for_two_outcomes, needs, takes, variables_of
 from calibstat.cli.options import column_names, is_expression, made, read_labels
 from calibstat.cli.text import ProgressBar

@@ -18,12 +18,13 @@ import argparse
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from textwrap import fill
 from typing import Any
 
 import calibstat as cs
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.cli import options
 from calibstat.cli.pictures import reliability, reliability_questions, show_and_draw

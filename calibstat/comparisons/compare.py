@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import comb
 from typing import Any, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import part, track
 from calibstat.binnings.intervals import EqualMass
 from calibstat.comparisons.results import (

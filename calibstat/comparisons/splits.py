@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats, Ints

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.binnings.intervals import EqualMass

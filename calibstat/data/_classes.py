@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import lgamma, log
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.columns import Column, as_text, shortened

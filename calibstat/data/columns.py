@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import shown
 from calibstat.data.arrays import Array, Bools, Ints
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, is_number, shown
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.columns import as_array, as_text, column, names_of, refuse_lazy

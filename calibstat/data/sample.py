@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import EllipsisType
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import safe
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, effective_rows, increasing_order
 from calibstat.data.checks import examine, locked

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 from scipy.special import ndtri
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import Array, Bools, Floats
 from calibstat.data.parameters import LEVEL

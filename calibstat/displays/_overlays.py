@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Bools, Floats
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar, Self, TypeAlias, final
 
 import numpy as np
@@ -15,6 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Polygon
 from matplotlib.quiver import Quiver
 
+from calibstat._dataclass import dataclass
 from calibstat._text import percent, shown
 from calibstat.binnings.base import Binning, closed_right
 from calibstat.binnings.simplex import SimplexGrid

@@ -9,12 +9,12 @@ in this way are exact.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.draws.moments import (

@@ -10,13 +10,13 @@ every group that they belong to. So each group has its noise, and the dependence
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import sparse
 from calibstat.data.arrays import Bools, Floats, Ints, effective_number, numbered_codes
 

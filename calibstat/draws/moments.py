@@ -8,11 +8,12 @@ from the normal law that has both. The sum of squared residuals is drawn with it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.data.rounding import above_rounding

@@ -8,12 +8,12 @@ rows that are almost certain have a way of their own (`rare_laws`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.estimators.tally import TallyPlan

@@ -7,11 +7,11 @@ suffice: they are exact if each cell is one value, and have a small error if nei
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
 from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.rounding import RANK, ROUNDING, SAME

@@ -10,13 +10,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats, Ints

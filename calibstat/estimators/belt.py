@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtr, chdtrc, chdtri
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import (
     clipped_logit,
     expit,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, nan, prod
 from typing import Any, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 from scipy.special import gammaincc
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import exp
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, TypeAlias, final
@@ -10,6 +9,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, final
 import numpy as np
 from scipy.special import stdtrit
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import (
     LogisticFits,
     clipped_logit,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells, borders
 from calibstat.binnings.intervals import EqualMass
 from calibstat.binnings.values import UniqueValues

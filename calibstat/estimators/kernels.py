@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import distances
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Floats, Ints
 from calibstat.data.parameters import HasParameters

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.data.arrays import Floats
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import clipped_logit, expit, fit_logistic, linear_predictor, natural_spline, orthonormal
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import HasParameters

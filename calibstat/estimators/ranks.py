@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, first_of_ties
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints, increasing_order, order_of_bytes

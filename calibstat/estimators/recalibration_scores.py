@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import clipped_logit, inverse_roots
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import Count

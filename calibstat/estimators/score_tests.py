@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats
 from calibstat.data.rounding import ROUNDING, SMALLEST_PROBABILITY

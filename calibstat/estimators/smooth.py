@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, final
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy.fft import dct
 from scipy.sparse import csc_array, csr_array
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.parameters import Positive
 from calibstat.data.sample import Predictions

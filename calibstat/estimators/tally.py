@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import cached_property
 from typing import ClassVar, Literal, final
 
 import numpy as np
 
 from calibstat._compiled import has_twin
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Array, Floats, Ints, effective_number

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar, final
 
 import numpy as np
 from scipy.special import bdtr, bdtrc, gammaln, xlog1py, xlogy
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.parameters import LEVEL, Count, Share

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import ClassVar, Self, TypeAlias, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.binnings.base import borders, first_of_ties
 from calibstat.data.arrays import Array, Floats

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import RLock
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.sample import Predictions, Sample
 from calibstat.estimators.base import Estimator, Evaluator, Forwarding, Headline, ResidualForm, all_weights, is_chances

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import expit, logit
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass

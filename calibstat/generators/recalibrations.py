@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import expit, logit
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Count, Finite, HasParameters, Positive, Tail

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 from scipy import special
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import HasParameters, Positive, Proportion, keep, numbers
 from calibstat.data.rounding import SAME

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._logistic import expit
 from calibstat._text import counted
 from calibstat.binnings.base import Binning, Cells

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._progress import track
 from calibstat._text import percent

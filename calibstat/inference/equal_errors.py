@@ -12,13 +12,13 @@ their labels are drawn together (`AlikeRows`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from scipy.optimize import brentq
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Array, Floats, Ints, effective_number, two_columns
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample

@@ -10,11 +10,11 @@ are taken together where their weights differ by less than a factor of two.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import optimize, special
 from calibstat._text import counted
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, effective_rows, numbered_codes

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import NamedTuple, Protocol, final, runtime_checkable
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.data.rounding import ROUNDING
 from calibstat.estimators.base import Extreme

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, TypeVar, final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import LEVEL, MOST_DRAWS

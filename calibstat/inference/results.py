@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from math import isfinite
 from textwrap import wrap
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import LazyModule
 from calibstat._text import percent, safe, shown
 from calibstat.data.arrays import Array, Floats

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.values import UniqueValues
 from calibstat.data.arrays import Floats, Ints, Variable
 from calibstat.data.parameters import check_kind, numbers

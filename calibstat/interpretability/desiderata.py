@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.auditing.groups import By, is_top_label, look_with
 from calibstat.auditing.leaves import Feature, LeafFinding, encoded, leaf_forest, rounded, table_of_leaves

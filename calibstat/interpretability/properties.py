@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted, percent
 from calibstat.data.rounding import ROUNDING
 from calibstat.generators.base import SyntheticModel

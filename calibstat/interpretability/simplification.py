@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.stats import binom
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, FixedEdges

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Floats, Ints, two_columns
 from calibstat.data.parameters import Count, check_kind, keep
 from calibstat.data.sample import Predictions

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import EllipsisType
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats
 from calibstat.data.parameters import keep

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, final
 from zlib import crc32
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Bools, Floats, Ints
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import log, log1p
 from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Array, Floats, Ints
 from calibstat.data.parameters import Count, Positive
 from calibstat.estimators.kernels import GaussianKernel, Kernel

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
 from typing import NamedTuple, Protocol, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat._text import counted
 from calibstat.data.arrays import Array, Floats, Ints

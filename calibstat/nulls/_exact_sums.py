@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 from math import prod
@@ -11,6 +10,7 @@ from typing import final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Array, Floats
 from calibstat.draws.poisson_binomial import fast_length
 

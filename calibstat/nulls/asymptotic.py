@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._lazy import special
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import GivenNames, Sample

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Count, Draws
 from calibstat.data.sample import GivenNames, Sample

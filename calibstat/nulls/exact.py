@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats
 from calibstat.data.parameters import Share
 from calibstat.data.rounding import ROUNDING, SMALLEST_PVALUE, TIE_SHARE

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning, Cells
 from calibstat.data.arrays import NUMBERS_IN_MEMORY, Array, Floats, Ints, effective_number
 from calibstat.data.parameters import Draws, NotNegative

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Literal, final
 
 import numpy as np
 from scipy.optimize import brentq
 
+from calibstat._dataclass import dataclass
 from calibstat.data.parameters import HasParameters, numbers
 from calibstat.data.sample import Sample
 from calibstat.estimators.base import Estimator

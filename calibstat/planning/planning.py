@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
 from numbers import Real
 from typing import Any, ClassVar, TypeAlias, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import track
 from calibstat._text import counted
 from calibstat.data.arrays import RNG, as_generator

@@ -10,13 +10,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 import threadpoolctl
 
+from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Floats
 from calibstat.data.sample import Sample

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from itertools import product
 from types import CodeType, FunctionType, MethodType
 from typing import Annotated, Any, TypeAlias
@@ -15,6 +15,7 @@ from zlib import crc32
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat.data.arrays import Floats, Ints
 from calibstat.data.parameters import keep
 from calibstat.data.sample import Sample

@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from multiprocessing import resource_tracker
 from typing import Any, TypeAlias
@@ -19,6 +18,7 @@ import distributed
 import numpy as np
 from distributed import Client
 
+from calibstat._dataclass import dataclass
 from calibstat.sweeps._compute import LANES, BlockValues, Estimates, compute, one_blas_thread, small_cells_ignored, work
 from calibstat.sweeps._grid import Study, Unit, repeats_of
 

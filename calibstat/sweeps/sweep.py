@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, final
 
 import numpy as np
 
+from calibstat._dataclass import dataclass
 from calibstat._progress import TerminalBar, listener_of_this_thread
 from calibstat._text import counted
 from calibstat.data.arrays import RNG, as_generator
