@@ -10,7 +10,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
-from calibstat.data.arrays import Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
 from calibstat.data.parameters import HasParameters, SmallCellsWarning, warn
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import GivenNames, Predictions
@@ -226,11 +226,12 @@ def first_of_ties(ordered: Floats, tolerance: float = 0.0) -> Ints:
     >>> first_of_ties(np.array([0.10, 0.14, 0.18]), tolerance=0.05)
     array([0, 2])
     """
-    if not len(ordered):
-        return np.zeros(0, dtype=np.intp)
-    far = ordered[1:] > _limits(ordered[:-1], tolerance)
-    starts = np.append(0, np.flatnonzero(far) + 1)
-    if (far[1:] | far[:-1]).all():  # no group has three values, so nothing can chain
+    far = np.ones(len(ordered), dtype=bool)
+    for start in range(1, len(ordered), ROWS_IN_CACHE):
+        some = ordered[start - 1 : start + ROWS_IN_CACHE]
+        np.greater(some[1:], _limits(some[:-1], tolerance), out=far[start : start + ROWS_IN_CACHE])
+    starts = np.flatnonzero(far)
+    if (far[2:] | far[1:-1]).all():  # no group has three values, so nothing can chain
         return starts
     lasts = np.append(starts[1:], len(ordered)) - 1
     chained = np.flatnonzero(ordered[lasts] > _limits(ordered[starts], tolerance))

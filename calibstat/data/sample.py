@@ -409,6 +409,11 @@ class Predictions:
         """(n,) the rows in increasing order of the one conditioned column."""
         return increasing_order(np.ascontiguousarray(self.conditioned[:, 0]))
 
+    @cached_property
+    def increasing(self) -> Floats:
+        """(n,) the one conditioned column in that order, read-only."""
+        return locked(np.ascontiguousarray(self.conditioned[:, 0])[self.order])
+
     def conditioning_on(self, given: GivenNames) -> Predictions:
         """Return the same predictions, conditioned on other columns."""
         return self if given == self.given else replace(self, given=given)

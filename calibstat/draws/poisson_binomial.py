@@ -3,7 +3,7 @@
 Given the predictions, the number of events among the rows of a cell is Poisson-binomial. Its probabilities are computed
 by a discrete Fourier transform of the characteristic function on a window that holds all but 1e-16 of the mass (Hong
 2013, with the window and the pooling below added), so a replicate costs one table look-up a cell, whatever n. Cells of
-rows that are almost certain have a way of their own (`rare_laws`).
+rows that are almost certain have a way of their own (`_rare_laws`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat.binnings.base import Cells
-from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.estimators.tally import TallyPlan
 
 # exp(-37) = 1e-16: what is left out of the window and of the frequencies.
@@ -23,19 +23,23 @@ _NEGLIGIBLE = 37.0
 
 
 class CellCounts:
-    """The law of the number of events in each cell, from the chances (n,) of rows; cells are independent."""
+    """The law of the number of events in each cell, from the chances (n,) of rows; cells are independent.
 
-    def __init__(self, chances: Floats, cells: Cells) -> None:
+    Cells are given as such or, where they are runs of rows, by the first row (L,) of each.
+    """
+
+    def __init__(self, chances: Floats, cells: Cells | Ints) -> None:
         chances = np.ascontiguousarray(chances)
-        variance = np.bincount(cells.index, chances * (1 - chances), minlength=cells.size)
-        found = rare_laws(chances, cells, variance)
-        if cells.size >= _MANY_CELLS:
-            _add_narrow_laws(found, chances, cells, variance)
+        rows = _InCells(chances, cells) if isinstance(cells, Cells) else _InRuns(chances, cells)
+        variance = rows.total(chances * (1 - chances))
+        found = _rare_laws(rows, variance)
+        if len(found) >= _MANY_CELLS:
+            _add_narrow_laws(found, rows, variance)
         wide = np.array([law is None for law in found])
         if wide.any():
             # frequencies are kept up to this abs(exp(i angle) - 1)
             largest = np.sqrt(2 * _NEGLIGIBLE / np.maximum(variance[wide], _NEGLIGIBLE / 2))
-            each = zip(np.flatnonzero(wide), pool(*_rows_of(wide, chances, cells), largest), strict=True)
+            each = zip(np.flatnonzero(wide), pool(*rows.only(wide), largest), strict=True)
             for cell, points in each:
                 found[cell] = _window_laws(points, variance[[cell]])[0]
         self.laws = [law for law in found if law is not None]
@@ -63,17 +67,63 @@ def counts_of(plan: TallyPlan) -> CellCounts:
     return plan.label_law
 
 
-def _rows_of(wanted: Bools, chances: Floats, cells: Cells) -> tuple[Floats, Cells]:
-    """Return the chances of the rows of wanted cells (L,), and these cells."""
-    if wanted.all():
-        return chances, cells
-    rows = np.flatnonzero(wanted[cells.index])
-    index = (np.cumsum(wanted) - 1)[cells.index[rows]]
-    return chances[rows], Cells(int(wanted.sum()), index, cells.moves)
+@final
+@dataclass(frozen=True, eq=False)
+class _InCells:
+    """Rows with their cells."""
+
+    chances: Floats
+    cells: Cells
+
+    @property
+    def counts(self) -> Ints:
+        """(L,) the number of rows of each cell."""
+        return np.bincount(self.cells.index, minlength=self.cells.size)
+
+    def total(self, values: Floats) -> Floats:
+        """Add up values (n,) over cells: (L,)."""
+        return np.bincount(self.cells.index, values, minlength=self.cells.size).astype(float, copy=False)
+
+    def spread(self, values: Floats) -> Floats:
+        """Return the value (L,) of the cell of each row: (n,)."""
+        return values.take(self.cells.index)
+
+    def only(self, wanted: Bools) -> tuple[Floats, Cells]:
+        """Return the chances of the rows of wanted cells (L,), and these cells."""
+        if wanted.all():
+            return self.chances, self.cells
+        rows = np.flatnonzero(wanted[self.cells.index])
+        index = (np.cumsum(wanted) - 1)[self.cells.index[rows]]
+        return self.chances[rows], Cells(int(wanted.sum()), index, self.cells.moves)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _InRuns:
+    """Rows whose cells are runs that begin at `starts`."""
+
+    chances: Floats
+    starts: Ints
+
+    @cached_property
+    def counts(self) -> Ints:
+        return np.diff(self.starts, append=len(self.chances))
+
+    def total(self, values: Floats) -> Floats:
+        return np.add.reduceat(values, self.starts)
+
+    def spread(self, values: Floats) -> Floats:
+        return np.repeat(values, self.counts)
+
+    def only(self, wanted: Bools) -> tuple[Floats, Cells]:
+        index = np.repeat(np.arange(wanted.sum()), self.counts[wanted])
+        return self.chances[np.repeat(wanted, self.counts)], Cells(int(wanted.sum()), index, "data")
 
 
 # Steps of the guide of one cell, in most of which no count begins, and of all cells together.
 _STEPS_OF_A_GUIDE, _FEWEST_STEPS, _ALL_STEPS = 256, 4, 2**20
+# Tables of few cells stay in the cache while the counts of so many replicates are found.
+_ROWS_AT_ONCE = 1024
 
 
 @final
@@ -81,11 +131,13 @@ _STEPS_OF_A_GUIDE, _FEWEST_STEPS, _ALL_STEPS = 256, 4, 2**20
 class Guide:
     """Inverts several cumulative distributions (L of them) by a table of equal steps of uniforms (Chen & Asau 1974).
 
-    `first` (L * steps,) is the smallest count c that uniforms of a step may mean, or -1 - c if there are several, up to
-    `last`; `cumulative` has the cumulative masses of all cells, those of a cell from `begin` (L,) on.
+    `first` (L * steps,) is the smallest count c that uniforms of a step may mean. From `cut` on they mean the next one,
+    if these are all; if there are more, up to `last`, `first` has -1 - c. `cumulative` has the cumulative masses of all
+    cells, those of a cell from `begin` (L,) on.
     """
 
     first: Array
+    cut: Floats
     last: Array
     cumulative: Floats
     begin: Ints
@@ -102,33 +154,45 @@ class Guide:
         # a count begins where the one before it ends; the last ends at one, which no uniform reaches
         step = (cumulative * steps).astype(np.intp)
         step += np.repeat(np.arange(len(laws)) * steps, lengths)
-        begins = np.bincount(step[cumulative < 1], minlength=len(laws) * steps)
+        reached = cumulative < 1
+        begins = np.bincount(step[reached], minlength=len(laws) * steps)
+        cut = np.full(len(begins), np.inf)
+        cut[step[reached]] = cumulative[reached]
+        cut[begins > 1] = np.inf
         last = np.cumsum(begins.reshape(len(laws), -1), axis=1, dtype=np.int32).ravel()
         first = last - begins.astype(np.int32)
-        return cls(np.where(begins > 0, -1 - first, first), last, cumulative, begin, steps)
+        return cls(np.where(begins > 1, -1 - first, first), cut, last, cumulative, begin, steps)
 
     def find(self, uniforms: Floats) -> Ints:
         """Return how many cumulative masses each uniform (R, L) reaches: (R, L)."""
         found = np.empty(uniforms.shape, dtype=np.intp)
-        size = max(1, ROWS_IN_CACHE // max(1, len(self.begin)))
-        for start in range(0, len(uniforms), size):
-            found[start : start + size] = self._find(uniforms[start : start + size])
+        rows = min(max(1, len(uniforms)), _ROWS_AT_ONCE)
+        cells = max(1, NUMBERS_IN_CACHE // rows)
+        for row in range(0, uniforms.shape[0], rows):
+            for cell in range(0, uniforms.shape[1], cells):
+                tile = slice(row, row + rows), slice(cell, cell + cells)
+                found[tile] = self._find(uniforms[tile], cell)
         return found
 
-    def _find(self, uniforms: Floats) -> Array:
+    def _find(self, uniforms: Floats, first: int) -> Array:
+        """Find the counts of some cells, from the cell `first` on."""
         step = (uniforms * self.steps).astype(np.int32)
-        step += np.arange(len(self.begin), dtype=np.int32) * self.steps
+        step += np.arange(first, first + uniforms.shape[1], dtype=np.int32) * self.steps
         found = self.first.take(step).ravel()
-        places, sought = np.flatnonzero(found < 0), uniforms.ravel()
-        low, high = -1 - found[places], self.last.take(step.ravel()[places])
-        begin = self.begin.take(places % len(self.begin))
+        places = np.flatnonzero(found < 0)
+        found += (self.cut.take(step) <= uniforms).ravel()
+        if len(places):
+            sought = uniforms[np.unravel_index(places, uniforms.shape)]
+            low, high = -1 - found.take(places), self.last.take(step.ravel().take(places))
+            begin = self.begin.take(first + places % uniforms.shape[1])
         while len(places):  # bisection, of mostly two counts
             middle = (low + high) >> 1
-            reached = self.cumulative.take(begin + middle) <= sought[places]
+            reached = self.cumulative.take(begin + middle) <= sought
             low, high = np.where(reached, middle + 1, low), np.where(reached, high, middle)
             found[places] = low
             going = np.flatnonzero(low < high)
-            places, low, high, begin = places[going], low[going], high[going], begin[going]
+            places, low, high = places[going], low[going], high[going]
+            begin, sought = begin[going], sought[going]
         return found.reshape(uniforms.shape)
 
 
@@ -138,15 +202,15 @@ _MANY_CELLS = 64
 _LEFT_OUT = 1e-13
 
 
-def _add_narrow_laws(found: list[tuple[int, Floats] | None], chances: Floats, cells: Cells, variance: Array) -> None:
+def _add_narrow_laws(found: list[tuple[int, Floats] | None], rows: _InCells | _InRuns, variance: Array) -> None:
     """Add the laws of cells for which one expansion, about the mean chance of all their rows, is good enough."""
-    count = np.bincount(cells.index, minlength=cells.size).astype(float)
-    mean = np.bincount(cells.index, chances, minlength=cells.size) / np.maximum(count, 1)
-    distance = chances - mean.take(cells.index)
-    power, moments = distance, np.empty((cells.size, 3))
+    count = rows.counts.astype(float)
+    mean = rows.total(rows.chances) / np.maximum(count, 1)
+    distance = rows.chances - rows.spread(mean)
+    power, moments = distance * distance, np.empty((len(found), 3))
     for k in range(3):
-        power = power * distance
-        moments[:, k] = np.bincount(cells.index, power, minlength=cells.size)
+        moments[:, k] = rows.total(power)
+        power *= distance
     # the fifth term of the logarithm, times the bound of the characteristic function itself
     chord = np.linspace(0.0, np.minimum(4.0, 2 * _NEGLIGIBLE / np.maximum(variance, 1e-300)), 17)
     slope = chord / np.maximum(1 - chord * mean * (1 - mean), 1e-6)
@@ -336,18 +400,19 @@ _RARE = 1e-3
 _FLIPS = 5
 
 
-def rare_laws(chances: Floats, cells: Cells, variance: Array) -> list[tuple[int, Floats] | None]:
+def _rare_laws(rows: _InCells | _InRuns, variance: Array) -> list[tuple[int, Floats] | None]:
     """Return the first count of each cell and the probabilities from there on; None for cells that are less certain.
 
     The `variance` (L,) of each count, the sum of p (1 - p), is at most the sum of min(p, 1 - p).
     """
+    found: list[tuple[int, Floats] | None] = [None] * len(variance)
     if (variance > _RARE).all():
-        return [None] * cells.size
-    rare = np.bincount(cells.index, np.minimum(chances, 1 - chances), minlength=cells.size) <= _RARE
-    rows = np.flatnonzero(rare[cells.index])
-    rows = rows[np.argsort(cells.index[rows], kind="stable")]
-    bounds = np.searchsorted(cells.index[rows], np.arange(cells.size + 1)).tolist()
-    return [_rare_law(chances[rows[bounds[b] : bounds[b + 1]]]) if rare[b] else None for b in range(cells.size)]
+        return found
+    rare = rows.total(np.minimum(rows.chances, 1 - rows.chances)) <= _RARE
+    chances, cells = rows.only(rare)
+    for cell, start, end in zip(np.flatnonzero(rare), cells.starts, cells.starts[1:], strict=False):
+        found[cell] = _rare_law(chances[cells.order[start:end]])
+    return found
 
 
 def _rare_law(chances: Floats) -> tuple[int, Floats]:

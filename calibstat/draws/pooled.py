@@ -21,15 +21,23 @@ from typing import final
 import numpy as np
 
 from calibstat.binnings.base import Cells, first_of_ties
-from calibstat.data.arrays import Array, Floats, Ints, Variable
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable
 from calibstat.data.sample import Predictions
-from calibstat.estimators.base import NUMBERS_IN_A_SMALL_BATCH, Capabilities, Estimator, Evaluator, in_batches
+from calibstat.draws.poisson_binomial import CellCounts
+from calibstat.estimators.base import (
+    NUMBERS_IN_A_SMALL_BATCH,
+    Capabilities,
+    Estimator,
+    Evaluator,
+    in_batches,
+    is_chances,
+)
 from calibstat.estimators.tally import TallyPlan
 
 # With fewer rows than this nothing is pooled.
 ROWS = 20_000
-# One cell for so many rows, but at least and at most so many cells.
-_ROWS_IN_A_CELL, _FEWEST, _MOST = 400, 256, 1024
+# One cell for so many rows, but at least and at most so many cells, whose borders are found among so many rows of each.
+_ROWS_IN_A_CELL, _FEWEST, _MOST, _LOOKED_AT = 400, 256, 1024, 64
 
 
 def most_cells(n: int) -> int:
@@ -56,19 +64,15 @@ class PooledEvaluator(Evaluator):
     """
 
     def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
-        order = predictions.order
-        column = predictions.column(predictions.keys[0]).values[order]
-        ties = first_of_ties(column)
-        most = most_cells(len(order))
-        self.exact = len(ties) <= most
-        event = column if predictions.keys == (1,) else predictions.event[order]
-        starts = ties if self.exact else _joined(ties, np.clip(event, 0.0, 1.0), most)
-        self.counts = np.diff(starts, append=len(order))
-        index = np.empty(len(order), dtype=np.intp)
-        index[order] = np.repeat(np.arange(len(starts)), self.counts)
-        self.plan = TallyPlan(predictions, Cells(len(starts), index, "data"), ("complement",))
-        self.inner = estimator.prepare(_pooled(predictions, self.plan, self.counts, column, starts))
+        rows = _RowsInOrder(predictions)
+        self.order, self.exact, self.starts = predictions.order, rows.exact, rows.starts
+        self.counts = np.diff(self.starts, append=len(predictions))
+        cells = rows.pooled(predictions, self.counts)
+        self.inner = estimator.prepare(cells)
         self.shape = self.inner.shape
+        index = np.arange(len(self.counts))
+        self.plan = TallyPlan(replace(cells, weights=None), Cells(len(index), index, "data"), ())
+        self.plan.label_law = CellCounts(rows.chances, self.starts)
 
     @property
     def n_cells(self) -> int:
@@ -79,7 +83,9 @@ class PooledEvaluator(Evaluator):
         """Evaluate replicates of the outcomes of all rows: (..., *shape)."""
         if weights is not None:
             raise ValueError("pooled rows have no weights of their own: evaluate all rows, with the estimator itself.")
-        return self._of_counts(self.plan(outcomes).outcome)
+        events = outcomes[..., 1] if is_chances(outcomes) else outcomes.astype(np.int8, copy=False)
+        placed = np.take(events, self.order, axis=-1)
+        return self._of_counts(np.add.reduceat(placed, self.starts, axis=-1, dtype=float)[..., None])
 
     @property
     def capabilities(self) -> Capabilities:
@@ -97,23 +103,49 @@ class PooledEvaluator(Evaluator):
         return self.inner(chances)
 
 
-def _joined(ties: Ints, chances: Floats, n_cells: int) -> Ints:
+class _RowsInOrder:
+    """The rows of two classes in the order of their column, and where the cells begin among them."""
+
+    def __init__(self, predictions: Predictions) -> None:
+        self.column, ties = predictions.increasing, first_of_ties(predictions.increasing)
+        most = most_cells(len(self.column))
+        self.event = self.column if predictions.keys == (1,) else predictions.event[predictions.order]
+        self.chances, self.other = self.event, 1 - self.event
+        if not _is_law(predictions):
+            self.other = predictions.probabilities[predictions.order, 0]
+            self.chances = predictions.chances[predictions.order, 1]
+        self.exact = len(ties) <= most
+        self.starts = ties if self.exact else _joined(self.column, ties, self.chances, most)
+
+    def pooled(self, predictions: Predictions, counts: Ints) -> Predictions:
+        """Return one row for each cell: the mean of its predictions, its number of rows as its weight."""
+        weights, key, columns = counts.astype(float), predictions.keys[0], (self.column, self.other, self.event)
+        column, *law = (np.add.reduceat(each, self.starts) / weights for each in columns)
+        variables = {key: Variable(column)} if isinstance(key, str) else {}
+        rows = np.column_stack(law)
+        return replace(predictions, rows=rows, weights=weights, counts=weights, variables=variables)
+
+
+def _is_law(predictions: Predictions) -> bool:
+    """Whether events have probabilities in [0, 1] and the other outcome one minus these, as they mostly have."""
+    for start in range(0, len(predictions), ROWS_IN_CACHE):
+        other, event = predictions.probabilities[start : start + ROWS_IN_CACHE].T
+        if event.min() < 0 or event.max() > 1 or (other != 1 - event).any():
+            return False
+    return True
+
+
+def _joined(column: Floats, ties: Ints, chances: Floats, n_cells: int) -> Ints:
     """Return where each cell begins: the first tie in each equal share of rows and variance, taken by halves.
 
-    Ties that are larger than a cell count as one cell only, so that many remain for the other rows.
+    Shares are those of about 64 rows for each cell, evenly spaced. Ties that are larger than a cell count as one cell
+    only, so that many remain for the other rows.
     """
-    variance = chances * (1 - chances)
+    some = slice(None, None, max(1, len(chances) // (_LOOKED_AT * n_cells)))
+    first = first_of_ties(column[some])
+    variance = chances[some] * (1 - chances[some])
     variance += variance.mean() or 1.0
-    large = np.add.reduceat(variance, ties)
-    factor = np.minimum(1, large.sum() / n_cells / large)
-    share = (variance * np.repeat(factor, np.diff(ties, append=len(chances)))).cumsum()
-    reached = np.searchsorted(share, np.arange(n_cells) * (share[-1] / n_cells))
-    return ties[np.unique(np.searchsorted(ties, reached).clip(0, len(ties) - 1))]
-
-
-def _pooled(predictions: Predictions, plan: TallyPlan, counts: Ints, column: Floats, starts: Ints) -> Predictions:
-    """Return one row for each cell: the mean of its predictions, its number of rows as its weight."""
-    weights, key = counts.astype(float), predictions.keys[0]
-    rows = np.column_stack([plan.complement / weights, plan.prediction[:, 0] / weights])
-    variables = {key: Variable(np.add.reduceat(column, starts) / weights)} if isinstance(key, str) else {}
-    return replace(predictions, rows=rows, weights=weights, counts=weights, variables=variables)
+    large = np.add.reduceat(variance, first)
+    share = np.minimum(large, large.sum() / n_cells).cumsum()
+    reached = first[np.searchsorted(share, np.arange(n_cells) * (share[-1] / n_cells)).clip(0, len(first) - 1)]
+    return ties[np.unique(np.searchsorted(ties, reached * (some.step), side="right") - 1)]

@@ -253,6 +253,7 @@ class Evaluator(ABC):
     """A prepared statistic: what ``prepare`` returns; `shape` is that of a single value, () for a number."""
 
     shape: tuple[int, ...] = ()
+    _known: tuple[Ints, Floats] | None = None
 
     @abstractmethod
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
@@ -269,6 +270,12 @@ class Evaluator(ABC):
         -------
         values : (..., *shape) floats
         """
+
+    def of(self, sample: Sample) -> Floats:
+        """Return the value of a sample, which several steps of a test ask for; that of the last one is kept."""
+        if self._known is None or self._known[0] is not sample.outcomes:
+            object.__setattr__(self, "_known", (sample.outcomes, self(sample.outcomes)))
+        return self._known[1]  # type: ignore[index]
 
     @property
     def capabilities(self) -> Capabilities:

@@ -41,7 +41,7 @@ class Member:
 
     def says(self, value: float, rows: Floats) -> str:
         """Say what an extreme value means for predictions (n, K)."""
-        if self.of_equal and (np.ptp(rows, axis=0) <= SAME).all():
+        if self.of_equal and all((np.ptp(some, axis=0) <= SAME).all() for some in (rows[:2], rows)):
             return self.of_equal
         if not self.negative:
             return self.kind

@@ -21,6 +21,7 @@ from calibstat.estimators.base import (
     all_weights,
     between,
     happened,
+    numeric_column,
     two_classes,
 )
 from calibstat.estimators.tally import ratio
@@ -69,7 +70,7 @@ class SmoothCE(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the gaps between predictions."""
         ordered = Ordered(self, predictions)
-        places = on_unit_interval(self, predictions)[ordered.order[ordered.stops[1:] - 1]]
+        places = on_unit_interval(predictions, ordered.values)
         return WalkEvaluator(ordered, partial(_flow_distance, gaps=np.diff(places)))
 
 
@@ -146,7 +147,8 @@ class SmoothECE(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Place the predictions on [0, 1]."""
         two_classes(self, predictions)
-        return _HeatEvaluator(predictions, on_unit_interval(self, predictions), self.bandwidth)
+        places = on_unit_interval(predictions, numeric_column(self, predictions))
+        return _HeatEvaluator(predictions, places, self.bandwidth)
 
 
 class _HeatEvaluator(Evaluator):

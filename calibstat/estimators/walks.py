@@ -230,7 +230,7 @@ class AverageTwoBin(Estimator):
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Sort, and measure the gaps between predictions."""
         ordered = Ordered(self, predictions)
-        places = on_unit_interval(self, predictions)[ordered.order[ordered.stops[1:] - 1]]
+        places = on_unit_interval(predictions, ordered.values)
         gaps = np.diff(places, prepend=0.0, append=1.0)
         return WalkEvaluator(ordered, lambda walk: ((walk**2 + (walk[..., -1:] - walk) ** 2) * gaps).sum(axis=-1))
 
@@ -725,9 +725,8 @@ def _mean_and_weighted_bridge(walk: Floats, clock: Clock, stretches: Floats) -> 
     return line.sum(axis=-1) + mean**2
 
 
-def on_unit_interval(estimator: Estimator, predictions: Predictions) -> Floats:
-    """Return the conditioned column as numbers in [0, 1]: a probability unchanged, a variable rescaled to its range."""
-    values = numeric_column(estimator, predictions)
+def on_unit_interval(predictions: Predictions, values: Floats) -> Floats:
+    """Return values of the conditioned column in [0, 1]: a probability unchanged, a variable rescaled to its range."""
     if not len(values):
         return values
     low, high = borders(predictions)
@@ -738,20 +737,24 @@ class Ordered:
     """The rows of a two-class sample in increasing order of the conditioned column; equal values are one block.
 
     `first_of_ties` decides which values are equal. `stops` (L + 1,) counts the rows in the first 0, 1, ..., L blocks,
-    `values` (L,) has the conditioned value of each block. `estimator` is named in messages.
+    `column` (n,) has the conditioned column in order. `estimator` is named in messages.
     """
 
     def __init__(self, estimator: Estimator, predictions: Predictions) -> None:
         two_classes(estimator, predictions)
-        column = numeric_column(estimator, predictions)
-        self.order = predictions.order
-        self.listed = bool((self.order[1:] > self.order[:-1]).all())
-        placed = column[self.order]
-        self.stops = np.append(first_of_ties(placed), len(placed))
-        self.values = placed[self.stops[1:] - 1]
-        self.event = placed if predictions.keys == (1,) else predictions.event[self.order]
+        numeric_column(estimator, predictions)
+        self.order, self.column = predictions.order, predictions.increasing
+        first = self.order[:64]
+        self.listed = bool((first == np.arange(len(first))).all() and (self.order[1:] > self.order[:-1]).all())
+        self.stops = np.append(first_of_ties(self.column), len(self.column))
+        self.event = self.column if predictions.keys == (1,) else predictions.event[self.order]
         self.own = None if predictions.weights is None else predictions.weights[self.order]
         self.counts = 1.0 if predictions.counts is None else predictions.counts[self.order]
+
+    @cached_property
+    def values(self) -> Floats:
+        """(L,) the conditioned value of each block."""
+        return self.column if len(self.stops) > len(self.column) else self.column[self.stops[1:] - 1]
 
     def clipped(self) -> Ordered:
         """Return the same rows with predictions clipped to [0, 1], from which a null draws labels."""
@@ -790,9 +793,9 @@ class Ordered:
         own = np.ones(len(self.order)) if self.own is None else self.own
         return own if weights is None else own * self.placed(weights)
 
-    def happened(self, outcomes: Array) -> Floats:
-        """Return the indicator of the event (..., n), or its chance, in order."""
-        return self.placed(outcomes[..., 1] if is_chances(outcomes) else outcomes).astype(float)
+    def happened(self, outcomes: Array) -> Array:
+        """Return the indicator of the event (..., n), of one byte, or its chance, in order."""
+        return self.placed(outcomes[..., 1] if is_chances(outcomes) else outcomes.astype(np.int8, copy=False))
 
     def placed(self, rows: Array) -> Array:
         """Return a number for each row (..., n) in order."""
@@ -814,8 +817,7 @@ class Ordered:
         in probability units and at the ends of blocks only, since the order inside a block is arbitrary. Residuals are
         multiplied by `signs` (..., n), if there are any. NaN without weight.
         """
-        residual = self.happened(outcomes)
-        residual -= self.event
+        residual = self.happened(outcomes) - self.event
         if signs is not None:
             residual = residual * self.placed(signs)
         if self.own is None and weights is None:

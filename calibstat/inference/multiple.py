@@ -123,7 +123,7 @@ def multiple_test(
             f"{estimator!r} gives no named numbers; take Family, Within or EachClass, or calibration_test for one."
         )
     evaluator = core.prepare(seen.predictions)
-    values = evaluator(seen.outcomes)
+    values = evaluator.of(seen)
     null, notes = with_enough(null, asked, len(values), adjust, level, len(seen))
     drawn = draw_together(null, core, seen, as_generator(rng), evaluator)
     compared, pooling = _as_drawn(values, drawn)
@@ -435,7 +435,7 @@ def _evaluated(family: Estimator, members: Sequence[Member], lens: Lens, seen: S
     """Prepare and evaluate the panel; an error names the member that does not fit, or is not a number."""
     try:
         evaluator = family.prepare(seen.predictions)
-        values = evaluator(seen.outcomes)
+        values = evaluator.of(seen)
     except ValueError:
         for member in members:
             try:

@@ -116,7 +116,7 @@ many rows.
     inner, note = null.restate(estimator.core, seen) if isinstance(null, Restating) else (estimator.core, "")
     core = Headline(inner)
     evaluator = core.prepare(seen.predictions)
-    statistic = evaluator(seen.outcomes)
+    statistic = evaluator.of(seen)
     if statistic.ndim:
         raise ValueError(
             f"{estimator!r} gives an array of shape {statistic.shape}, but a test needs one number; "

@@ -82,7 +82,7 @@ class Consistency(Null):
         values = redraw_labels(cells or evaluator, sample, self.n_resamples, rng, self.shortcuts)
         if cells is None:
             return EmpiricalNull(values, estimator.evidence)
-        data = PooledData(cells.n_cells, cells(sample.outcomes), evaluator(sample.outcomes), cells.exact)
+        data = PooledData(cells.n_cells, cells(sample.outcomes), evaluator.of(sample), cells.exact)
         return EmpiricalNull(values, estimator.evidence, pooled=data)
 
     def hypothesis(self, lens: Lens, given: GivenNames) -> str:
@@ -204,7 +204,7 @@ class Sequential(Null):
     ) -> StoppedNull:
         """Draw four times as many replicates each time, from the same streams, until there are enough exceedances."""
         evaluator = evaluator or estimator.prepare(sample.predictions)
-        value = float(evaluator(sample.outcomes))
+        value = float(evaluator.of(sample))
         most, size = self.n_resamples, min(_FIRST, self.n_resamples)
         start = deepcopy(rng)
         Streams(rng)  # moves the caller's generator on, as a single draw would
