@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import final
 
@@ -186,96 +186,6 @@ class Pairs:
             return one, other
 
         return draw_blocks(both, n_resamples, numbers_for_cells(len(self.rows)), rng)
-
-
-# Models on the same rows whose labels are drawn with other chances than the predictions: rows that are alike, together.
-
-# Steps of the mean prediction, in units of its standard deviation, that rows of a group share; labels of one chance for
-# a group then vary by a share of 2e-4 more than those of the chances of the rows.
-_ALIKE = 64
-# More groups than this are not drawn whole, nor more than one for sixteen rows.
-_GROUPS, _GROUPS_FOR_A_ROW = 2**14, 1 / 16
-
-
-@final
-@dataclass(frozen=True, eq=False)
-class AlikeRows:
-    """Rows in the same cells of each of m models, with nearly the same mean of their predictions (G groups)."""
-
-    plans: Sequence[TallyPlan]
-    rows: Floats  # (G,), their number
-    events: Floats  # (G,), how many happened
-    homes: tuple[Ints, ...]  # (G,) for each model, the cell
-    mean: Floats  # (G, m), of the predictions
-    covariance: Floats  # (G, m, m), of the predictions of a row that is drawn from the group
-
-    @classmethod
-    def of(cls, evaluators: Sequence[Evaluator], outcomes: Ints) -> AlikeRows | None:
-        """Count the rows; None where they are few, or have more than two outcomes, or weights."""
-        plans = [each.capabilities.tally for each in evaluators if sums_suffice(each, squares=True)]
-        known = [plan for plan in plans if plan is not None and not has_few_rows(plan.predictions)]
-        if len(known) < len(evaluators):
-            return None
-        columns = [plan.predictions.event for plan in known]
-        middle = np.clip(np.mean(columns, axis=0), 0, 1)
-        code = np.zeros(len(middle), dtype=np.intp)
-        for plan in known:
-            code = code * plan.cells.size + plan.cells.index
-        step = (np.arcsin(np.sqrt(middle)) * (2 * _ALIKE / np.pi)).astype(np.intp)
-        found, group = numbered_codes(code * (_ALIKE + 1) + step)
-        if len(found) > min(_GROUPS, _GROUPS_FOR_A_ROW * len(middle)):
-            return None
-        size, rest, homes = len(found), found // (_ALIKE + 1), []
-        for plan in reversed(known):
-            rest, home = np.divmod(rest, plan.cells.size)
-            homes.append(home)
-        rows, events = (np.bincount(group, each, size).astype(float) for each in (None, outcomes))
-        mean = np.stack([np.bincount(group, each, size) for each in columns], axis=-1) / rows[:, None]
-        apart = np.stack(columns, axis=-1) - mean[group]
-        return cls(known, rows, events, tuple(homes[::-1]), mean, _products(group, apart, size) / rows[:, None, None])
-
-    def draw(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
-        """Return a function that draws labels of chances (G,): events and sums of their predictions (R, 1 + m, G).
-
-        Given how many events there are, these are any rows of the group (a simple random sample), and the sums of their
-        predictions are drawn from the normal law with the same means and covariances.
-        """
-        rows = self.rows.astype(np.intp)
-        root = _root(self.covariance * ratio(np.ones(len(rows)), self.rows - 1)[:, None, None])
-
-        def sums(stream: np.random.Generator, size: int, kept: int) -> Floats:
-            drawn = np.array([stream.binomial(n, c, size) for n, c in zip(rows, chances, strict=True)], dtype=float).T
-            noise = np.sqrt(drawn * (self.rows - drawn)) * stream.standard_normal((self.mean.shape[1], *drawn.shape))
-            along = [
-                drawn * mean + sum(factor * each for factor, each in zip(factors.T, noise, strict=True))
-                for mean, factors in zip(self.mean.T, np.moveaxis(root, 1, 0), strict=True)
-            ]
-            return np.stack([drawn, *along], axis=1)[:kept]
-
-        return sums
-
-    @property
-    def numbers(self) -> int:
-        """How many numbers a replicate takes."""
-        return numbers_for_cells(self.mean.size + len(self.rows))
-
-    def variance_of_mean(self, pull: Floats) -> float:
-        """Return the part within groups of the variance of the mean over rows of pull (G, m) times predictions."""
-        spread = np.einsum("gi,gij,gj->g", pull, self.covariance, pull)
-        return float(self.rows @ spread) / float(self.rows.sum()) ** 2
-
-    def evaluated(self, evaluator: Evaluator, model: int) -> Callable[[Floats], Floats]:
-        """Return a function that evaluates one of the models on drawn sums (R, 1 + m, G), as on labels: (R,)."""
-        plan, from_tallies = self.plans[model], evaluator.capabilities.from_tallies
-        assert from_tallies is not None
-        fixed, power = plan.fixed, np.bincount(plan.cells.index, plan.predictions.event**2, plan.cells.size)
-
-        def values(sums: Floats) -> Floats:
-            events, along = (add_up_cells(sums[:, k], self.homes[model], plan.cells.size) for k in (0, 1 + model))
-            square = power + events - 2 * along
-            return from_tallies(Tally(fixed.weight, fixed.prediction, events[..., None], fixed.weight2, square))
-
-        return values
 
 
 # Rows drawn with replacement where there are few different rows: how often each occurs, exactly.

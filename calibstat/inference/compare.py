@@ -14,9 +14,10 @@ from calibstat.data.arrays import RNG, Array, Floats, as_generator
 from calibstat.data.parameters import CONFIDENCE_LEVEL, LEVEL, check_share, true_or_false
 from calibstat.data.rounding import SAME, rounded_up
 from calibstat.data.sample import Predictions, Sample
+from calibstat.draws.alike_rows import AlikeRows
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.draws.whole_cells import AlikeRows, redraw_squares
+from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.differences import (
@@ -280,7 +281,7 @@ def both_rows(
     `common` are the outcomes of both models, where they read different ones.
     """
     if paired:
-        both = AlikeRows.of(evaluators, seen[0].outcomes) if common is None else None
+        both = AlikeRows.of(evaluators, *((seen[0].outcomes,) if common is None else common.events))
         groups = [both, both]
     else:
         pairs = zip(evaluators, seen, strict=True)
@@ -744,8 +745,9 @@ def _gaining(line: _Line, rows: Rows) -> Erring:
         found = level + slope / line.variance * apart
         return np.column_stack([-found, found])
 
-    def of_groups(sums: Floats) -> Floats:
-        return line.gain_of_sums(sums[:, 0].sum(axis=1), sums[:, 1 + rows.model].sum(axis=1))
+    def of_groups(drawn: Floats) -> Floats:
+        assert rows.alike is not None
+        return line.gain_of_sums(*(each.sum(axis=1) for each in rows.alike.sums(drawn, rows.model)))
 
     gain = line.gain if rows.alike is None else of_groups
     return Erring(rows, lambda drawn: gain(rows.outcomes(drawn)), truth, along)

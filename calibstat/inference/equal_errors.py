@@ -19,12 +19,12 @@ import numpy as np
 from scipy.optimize import brentq
 
 from calibstat._dataclass import dataclass
-from calibstat.data.arrays import Array, Floats, Ints, effective_number, two_columns
+from calibstat.data.arrays import Array, Floats, Ints, effective_number
 from calibstat.data.rounding import ROUNDING
 from calibstat.data.sample import Sample
+from calibstat.draws.alike_rows import AlikeRows
 from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
-from calibstat.draws.whole_cells import AlikeRows
 from calibstat.estimators.base import all_weights
 from calibstat.lenses.base import Lens, Listed, pushforward
 
@@ -67,6 +67,11 @@ class Common:
         reads = (np.eye(size)[each] for size, each in zip(sizes, np.divmod(known, sizes[1]), strict=True))
         return cls((announced[0][:, known], announced[1][:, known]), (next(reads), next(reads)), outcomes)
 
+    @property
+    def events(self) -> tuple[Ints, tuple[Floats, Floats], Floats]:
+        """Return the pairs that happened, their chances by each model, and which (2, J) each reads as its event."""
+        return self.outcomes, self.announced, np.stack([each[:, 1] for each in self.reads])
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
@@ -94,15 +99,15 @@ class Rows:
         cls, seen: Sample, cells: Ints, alike: AlikeRows | None = None, model: int = 0, common: Common | None = None
     ) -> Rows:
         """Take the rows of a sample, which are in these cells, or its groups."""
+        reads = None if common is None else common.reads[model]
         if alike is not None:
-            ones, homes = np.ones(len(alike.rows)), alike.homes[model]
-            announced, happened = (two_columns(each) for each in (alike.mean[:, model], alike.events / alike.rows))
-            return cls(announced, homes, ones, alike.rows, happened, alike.covariance[:, model, model], alike, model)
+            ones, happened = np.ones(len(alike.rows)), alike.happened / alike.rows[:, None]
+            spread, announced = alike.covariance[:, model, model], alike.announced[model]
+            return cls(announced, alike.homes[model], ones, alike.rows, happened, spread, alike, model, reads)
         weights, ones = all_weights(seen.predictions, None), np.ones(len(seen))
         if common is not None:
-            announced, reads = common.announced[model], common.reads[model]
-            happened = np.eye(len(reads))[common.outcomes]
-            return cls(announced, cells, weights, ones, happened, 0 * ones, model=model, reads=reads)
+            happened = np.eye(common.reads[model].shape[0])[common.outcomes]
+            return cls(common.announced[model], cells, weights, ones, happened, 0 * ones, model=model, reads=reads)
         happened = np.eye(seen.predictions.n_classes)[seen.outcomes]
         return cls(seen.predictions.chances, cells, weights, ones, happened, 0 * ones)
 
@@ -116,7 +121,7 @@ class Rows:
 
     def outcomes(self, drawn: Array) -> Array:
         """Return what the model reads of drawn labels (R, n), or of sums of groups, which it reads as they are."""
-        if self.reads is None:
+        if self.reads is None or self.alike is not None:
             return drawn
         return self.reads.argmax(axis=1).astype(np.min_scalar_type(self.reads.shape[1])).take(drawn)
 
@@ -134,7 +139,7 @@ class Rows:
         """Evaluate labels (R, n), or the sums that are drawn of groups, with chances (n, K): (R,)."""
         if self.alike is None:
             return replicate(evaluate, LabelLaw(chances).draw, n_resamples, len(chances), rng)
-        return replicate(evaluate, self.alike.draw(chances[:, 1]), n_resamples, self.alike.numbers, rng)
+        return replicate(evaluate, self.alike.draw(chances), n_resamples, self.alike.numbers, rng)
 
 
 @dataclass(frozen=True, eq=False)

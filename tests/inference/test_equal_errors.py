@@ -12,8 +12,9 @@ from calibstat.estimators.base import Headline
 from calibstat.inference.compare import both_rows, compare_tested, comparison_test, erring, pvalue_of_difference
 from calibstat.inference.differences import Expanded
 from calibstat.inference.equal_errors import Common, Difference, Rows
+from suites import slow_but
 
-L2 = cs.DebiasedL2(cs.EqualMass(3))
+L2, CANONICAL = cs.DebiasedL2(cs.EqualMass(3)), cs.Canonical()
 
 
 def models(n=60, n_classes=2, seed=0, weighted=False, sizes=None):
@@ -138,13 +139,14 @@ def test_the_interval_of_different_rows_leaves_zero_out_only_where_it_is_rejecte
         assert low <= 0 <= high or found.difference_pvalue <= 0.05
 
 
-def noise(pair, paired, monkeypatch, few_rows, n_resamples, rng):
+def noise(pair, paired, monkeypatch, few_rows, n_resamples, rng, lens=CANONICAL):
     """The noise of the difference at equal errors, by groups of rows that are alike or by rows."""
     monkeypatch.setattr(bin_level, "FEW_ROWS", few_rows)
     estimator = cs.DebiasedL2(cs.EqualMass(6))
+    common, pair = Common.of(pair, lens) if paired else None, tuple(map(lens, pair))
     evaluators = [Headline(estimator).prepare(each.predictions) for each in pair]
     values = tuple(Expanded.of(estimator, each) for each in pair)
-    rows = both_rows(values, pair, evaluators, paired)
+    rows = both_rows(values, pair, evaluators, paired, common)
     law = Difference(tuple(erring(*each) for each in zip(values, rows, evaluators, strict=True)), paired)
     return law, law.noise(n_resamples, np.random.default_rng(rng))
 
@@ -209,6 +211,19 @@ def test_pairs_of_outcomes_tell_what_each_model_reads(lens):
         agree = samples[0].y_prob.argmax(axis=1) == samples[1].y_prob.argmax(axis=1)
         assert 0 < agree.mean() < 1
         np.testing.assert_array_equal(rows[0].announced > 0, np.stack([0 * agree < 1, ~agree, ~agree, agree], axis=1))
+
+
+@pytest.mark.parametrize(("n", "draws"), slow_but([(16_000, 1200)], [(16_000, 1200), (40_000, 4000)]))
+def test_groups_of_rows_with_different_top_labels_have_the_noise_of_rows(n, draws, monkeypatch):
+    """Some of the groups are large enough for a normal law."""
+    pair = two_of_three(n, 6, 1.5)
+    grouped, whole = noise(pair, True, monkeypatch, 0, 4 * draws, 1, cs.TopLabel())
+    single, plain = noise(pair, True, monkeypatch, 10**9, draws, 2, cs.TopLabel())
+    alike, chances = grouped.models[0].rows.alike, grouped.chances()[0]
+    assert len(alike.rows) < n / 16 < len(single.models[0].rows.counts)
+    assert 0 < alike._many(chances).sum() < len(alike.rows)
+    assert ks_2samp(whole, plain).pvalue > 1e-3
+    assert ks_2samp(whole * 1.3, plain).pvalue < 1e-3  # the negative control
 
 
 def test_models_that_read_the_same_need_no_pairs():

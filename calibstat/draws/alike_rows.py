@@ -1,0 +1,246 @@
+"""Models on the same rows, whose labels are drawn at other chances than the predictions, as cells of the models see it.
+
+A squared error of cells needs the events of each cell and the sum of their predictions, which are linear in the labels.
+Rows that are alike share their chances. Where all outcomes of the rows in the same cells of all models are expected
+often, these sums are normal together; other labels are drawn, of each row, or how many of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+
+from calibstat._dataclass import dataclass
+from calibstat.binnings.base import Cells
+from calibstat.data.arrays import Array, Bools, Floats, Ints, numbered_codes
+from calibstat.data.rounding import ROUNDING, above_rounding
+from calibstat.draws.labels import LabelLaw
+from calibstat.draws.moments import add_up_columns, numbers_for_cells
+from calibstat.draws.whole_cells import has_few_rows, sums_suffice
+from calibstat.estimators.base import Evaluator
+from calibstat.estimators.tally import Tally, TallyPlan
+
+# Steps of a mean chance, in units of its standard deviation, that rows of a group share; labels of one chance for a
+# group then vary by a share of 2e-4 more than those of the chances of the rows. Where models read different outcomes
+# there are two or three such chances, and fewer steps: the share is 3e-3 there.
+_ALIKE, _ALIKE_APART = 64, 16
+# Chances are looked up in a table of so many steps.
+_TABLE = 2**14
+# Of more groups than this, or than one for sixteen rows, each row is a group.
+_GROUPS, _GROUPS_FOR_A_ROW = 2**14, 1 / 16
+# Sums over rows of which every outcome is expected so often are drawn from the normal law; the smaller number is for
+# models that read different outcomes, where such rows are a small part of those of a cell.
+_MANY, _MANY_APART = 200, 20
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class AlikeRows:
+    """Rows in the same cells of each of m models, with nearly the same mean of their predictions (G groups)."""
+
+    plans: Sequence[TallyPlan]
+    rows: Floats  # (G,), their number
+    happened: Floats  # (G, J), how many rows had each outcome
+    reads: Floats  # (m, J), one for outcomes that are the event of a model
+    homes: tuple[Ints, ...]  # (G,) for each model, the cell
+    announced: Sequence[Floats]  # for each model, mean chances of outcomes (G, J) by its predictions
+    mean: Floats  # (G, m), of the predictions
+    covariance: Floats  # (G, m, m), of the predictions of a row that is drawn from the group
+
+    @classmethod
+    def of(
+        cls,
+        evaluators: Sequence[Evaluator],
+        outcomes: Array,
+        announced: Sequence[Floats] | None = None,
+        reads: Floats | None = None,
+    ) -> AlikeRows | None:
+        """Group the rows; None where they have weights, or models more than two outcomes.
+
+        Without chances (n, J) of outcomes, those of each model, all models read the same event.
+        """
+        plans = [each.capabilities.tally for each in evaluators if sums_suffice(each, squares=True)]
+        known = [plan for plan in plans if plan is not None]
+        if len(known) < len(evaluators):
+            return None
+        events = [plan.predictions.event for plan in known]
+        if announced is None or reads is None:
+            chances, reads = [[each] for each in events], np.tile([0.0, 1.0], (len(events), 1))
+        else:
+            chances = [list(each.T[1:]) for each in announced]
+        group = _groups(known, chances)
+        size = int(group.max()) + 1
+        some = np.empty(size, dtype=np.intp)  # a row of each group
+        some[group] = np.arange(len(group))
+        rows = np.bincount(group).astype(float)
+        happened = np.bincount(group * reads.shape[1] + outcomes, minlength=size * reads.shape[1])
+        means = [np.stack([np.bincount(group, each) / rows for each in model], axis=1) for model in chances]
+        mean, covariance = _moments(group, rows, events)
+        return cls(
+            known,
+            rows,
+            happened.reshape(size, -1).astype(float),
+            reads,
+            tuple(plan.cells.index[some] for plan in known),
+            [np.hstack([1 - each.sum(axis=1, keepdims=True), each]) for each in means],
+            mean,
+            covariance,
+        )
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each row is a group."""
+        return len(self.rows) == len(self.plans[0].cells.index)
+
+    @property
+    def numbers(self) -> int:
+        """How many numbers a replicate takes."""
+        return len(self.rows) if self.one_by_one else numbers_for_cells(len(self.rows))
+
+    def draw(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
+        """Return a function that draws labels of chances (G, J), and adds them up in the cells of all models (R, C)."""
+        if self.one_by_one:
+            law, terms = LabelLaw(chances), self._terms(np.arange(len(chances)))
+
+            def labels(stream: np.random.Generator, size: int, kept: int) -> Floats:
+                drawn = np.ascontiguousarray(law.draw(stream, size, kept).T)
+                return _transposed(sum(term @ (drawn if law.binary else read.take(drawn)) for read, term in terms))
+
+            return labels
+        many = self._many(chances)
+        few, members, root = np.flatnonzero(~many), self.rows.astype(np.intp), self._root(chances, many)
+        terms = self._terms(few)
+        mean = sum(term @ (self.rows * (chances @ read))[many] for read, term in self._terms(np.flatnonzero(many)))
+
+        def counts(stream: np.random.Generator, size: int, kept: int) -> Floats:
+            found = mean[:, None] + root @ stream.standard_normal((size, root.shape[1]))[:kept].T
+            if len(few):
+                drawn = np.array([stream.multinomial(members[g], chances[g], size)[:kept] for g in few])
+                found += sum(term @ (drawn @ read) for read, term in terms)
+            return _transposed(found)
+
+        return counts
+
+    def sums(self, drawn: Floats, model: int) -> tuple[Floats, Floats]:
+        """Return the numbers of events and the sums of their predictions, (R, L) each, in the cells of a model."""
+        start, size = self._starts[model], self.plans[model].cells.size
+        return drawn[:, start : start + size], drawn[:, start + size : start + 2 * size]
+
+    def evaluated(self, evaluator: Evaluator, model: int) -> Callable[[Floats], Floats]:
+        """Return a function that evaluates one of the models on what is drawn (R, C), as on labels: (R,)."""
+        plan, from_tallies = self.plans[model], evaluator.capabilities.from_tallies
+        assert from_tallies is not None
+        squares = self.rows * (self.mean[:, model] ** 2 + self.covariance[:, model, model])
+        fixed, power = plan.fixed, np.bincount(self.homes[model], squares, plan.cells.size)
+
+        def values(drawn: Floats) -> Floats:
+            events, along = self.sums(drawn, model)
+            square = power + events - 2 * along
+            return from_tallies(Tally(fixed.weight, fixed.prediction, events[..., None], fixed.weight2, square))
+
+        return values
+
+    def variance_of_mean(self, pull: Floats) -> float:
+        """Return the part within groups of the variance of the mean over rows of pull (G, m) times predictions."""
+        spread = np.einsum("gi,gij,gj->g", pull, self.covariance, pull)
+        return float(self.rows @ spread) / float(self.rows.sum()) ** 2
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """(m + 1,) where the sums of each model begin among the C of all; the last is C."""
+        return np.cumsum([0, *(2 * plan.cells.size for plan in self.plans)])
+
+    @cached_property
+    def _places(self) -> Ints:
+        """(G, 2 m) for each model the place of the events of the group's cell, and of the sum of their predictions."""
+        each = zip(self._starts, self.homes, self.plans, strict=False)
+        return np.column_stack([start + home + k * plan.cells.size for start, home, plan in each for k in (0, 1)])
+
+    @cached_property
+    def _units(self) -> Ints:
+        """(U,) the first group of those that are in the same cells and have the same possible outcomes."""
+        keys = np.column_stack([*self.homes, np.any([each > 0 for each in self.announced], axis=0)])
+        return np.flatnonzero(np.append(True, (np.diff(keys, axis=0) != 0).any(axis=1)))
+
+    def _many(self, chances: Floats) -> Bools:
+        """(G,) whether all outcomes that are possible in its unit are expected often there."""
+        expected = np.add.reduceat(self.rows[:, None] * chances, self._units, axis=0)
+        many = _MANY if expected.shape[1] == 2 else _MANY_APART
+        found = ((expected == 0) | (expected >= many)).all(axis=1)
+        return np.repeat(found, np.diff(self._units, append=len(self.rows)))
+
+    def _terms(self, groups: Ints) -> list[tuple[Floats, Any]]:
+        """Return, for each event that models read (J,), what one of these groups adds to the sums: (C, g), sparse."""
+        terms: dict[bytes, tuple[Floats, Any]] = {}
+        column, shape = np.arange(len(groups)), (self._starts[-1], len(groups))
+        for model, read in enumerate(self.reads):
+            events, along = self._places[groups, 2 * model : 2 * model + 2].T
+            values = np.concatenate([np.ones(len(groups)), self.mean[groups, model]])
+            rows = np.concatenate([events, along])
+            term = sparse.csr_array((values, (rows, np.tile(column, 2))), shape)
+            before = terms.get(read.tobytes())
+            terms[read.tobytes()] = (read, term if before is None else before[1] + term)
+        return list(terms.values())
+
+    def _root(self, chances: Floats, many: Bools) -> Any:
+        """Return a root (C, k), sparse, of the covariance of what is normal: of all sums in some groups, `many`.
+
+        In others it is that of sums of predictions, given how many labels of each outcome there are: these are any rows
+        of the group (a simple random sample), and their covariance is taken at the mean number of labels.
+        """
+        n, m = self.mean.shape
+        own = chances @ self.reads.T
+        labels = np.einsum("gj,aj,bj->gab", chances, self.reads, self.reads) - own[:, :, None] * own[:, None]
+        labels *= self.rows[:, None, None]
+        line = np.stack([np.ones((n, m)), self.mean], axis=-1) * many[:, None, None]
+        found = labels[:, :, None, :, None] * line[:, :, :, None, None] * line[:, None, None]
+        found[:, :, 1, :, 1] += labels * self.covariance
+        values, vectors = np.linalg.eigh(np.add.reduceat(found.reshape(n, 2 * m, 2 * m), self._units))
+        unit, number = np.nonzero(values > ROUNDING * values[:, -1:])  # others are zero but for rounding
+        each = vectors[unit, :, number] * np.sqrt(values[unit, number])[:, None]
+        columns = np.repeat(np.arange(len(unit)), 2 * m)
+        places = self._places[self._units[unit]]
+        return sparse.csr_array((each.ravel(), (places.ravel(), columns)), (self._starts[-1], len(unit)))
+
+
+def _groups(plans: Sequence[TallyPlan], chances: Sequence[Sequence[Floats]]) -> Ints:
+    """Return the group of each row (n,): those of the same cells of all models, and steps of their mean chances."""
+    n = len(chances[0][0])
+    if has_few_rows(plans[0].predictions):
+        return np.arange(n)
+    table, step = _steps(_ALIKE if len(chances[0]) == 1 else _ALIKE_APART), np.zeros(n, dtype=np.intp)
+    for same in zip(*chances, strict=True):
+        mean = np.clip(sum(same[1:], same[0]) / len(same), 0, 1)
+        step = step * (table[-1] + 2) + table[(mean * _TABLE).astype(np.intp)] + (mean > 0)
+    found, step = numbered_codes(step)
+    cell = np.zeros(n, dtype=np.intp)
+    for plan in plans:
+        cell = cell * plan.cells.size + plan.cells.index
+    found, group = numbered_codes(cell * len(found) + step)
+    return group if len(found) <= min(_GROUPS, _GROUPS_FOR_A_ROW * n) else np.arange(n)
+
+
+def _steps(n_steps: int) -> Ints:
+    """(_TABLE + 1,) the step of each chance: steps are of equal length where labels have equal variance."""
+    return (np.arcsin(np.sqrt(np.arange(_TABLE + 1) / _TABLE)) * (2 * n_steps / np.pi)).astype(np.intp)
+
+
+def _moments(group: Ints, rows: Floats, events: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return means (G, m) and covariances (G, m, m) of the predictions in each group."""
+    cells, one, other = Cells(len(rows), group, "fixed"), events[0], events[-1]
+    sums = add_up_columns(cells, one, other, lambda p, q: [p, q, p * p, p * q, q * q]) / rows
+    mean, m = sums[:2].T, len(events)
+    second = sums[[[2, 3], [3, 4]]].transpose(2, 0, 1)
+    covariance = second - mean[:, :, None] * mean[:, None]
+    varies = above_rounding(*(np.diagonal(each, axis1=1, axis2=2) for each in (covariance, second))) > 0
+    covariance = np.where(varies[:, :, None] & varies[:, None], covariance, 0.0)
+    return mean[:, :m], covariance[:, :m, :m]
+
+
+def _transposed(sums: Floats) -> Floats:
+    """Return sums (C, R) replicate by replicate in memory: (R, C)."""
+    return np.ascontiguousarray(sums.T)
