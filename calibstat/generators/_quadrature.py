@@ -56,7 +56,7 @@ def critical_points(function: Callable[[Floats], Floats], grid: Floats) -> Float
 
 def bisected(sign: Callable[[Floats], Floats], low: Floats, high: Floats, left: Floats) -> Floats:
     """Return where a sign changes between `low`, where it is `left`, and `high`."""
-    for _ in range(60):  # more than the 52 binary digits of a double
+    for _ in range(60 if len(low) else 0):  # more than the 52 binary digits of a double
         middle = (low + high) / 2
         same = sign(middle) == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
@@ -68,7 +68,7 @@ def _extrema(function: Callable[[Floats], Floats], grid: Floats, sizes: Floats) 
     inner = sizes[1:-1]
     peaks = 1 + np.flatnonzero((inner > sizes[:-2]) & (inner >= sizes[2:]) & (inner > ROUNDING))
     low, high = grid[peaks - 1], grid[peaks + 1]
-    for _ in range(60):
+    for _ in range(60 if len(low) else 0):
         third = (high - low) / 3
         rising = np.abs(function(low + third)) < np.abs(function(high - third))
         low, high = np.where(rising, low + third, low), np.where(rising, high, high - third)

@@ -134,11 +134,16 @@ class GaussianMixture(LineModel):
         """The labels -1 and 1."""
         return (-1, 1)
 
+    @property
+    def calibrated(self) -> bool:
+        """Whether P(Y = -1 | x) is announced, or one half to all."""
+        return (self.beta0, self.beta1) in ((0, -2), (0, 0))
+
     def rows(self, n: int, rng: np.random.Generator) -> Population:
         """Draw x, then P(Y = 1 | x)."""
         x = rng.standard_normal(n) + np.where(rng.random(n) < 0.5, -1.0, 1.0)
         event = expit(-(self.beta0 + self.beta1 * x))
-        if (self.beta0, self.beta1) == (0, -2):  # calibrated
+        if self.calibrated and self.beta1:
             return population_of(event, event, classes=self.classes)
         chance = expit(2 * x) if self.beta1 else np.full(n, 0.5)
         return population_of(event, chance, classes=self.classes)

@@ -158,6 +158,7 @@ class LineModel(SyntheticModel):
 # Quantiles of predictions that have a density: their distribution function by quadrature, inverted by Newton steps.
 
 _NODES = 4  # in each of 16 parts of a panel
+_CLOSE = 1e-11  # log-odds, relative to their size where this is above one
 
 
 def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: Floats) -> Floats:
@@ -176,10 +177,14 @@ def quantiles_of(density: Callable[[Floats], Floats], borders: Floats, levels: F
 
 def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, panel: Ints, asked: Floats) -> Floats:
     """Solve F(x) = asked within panels; a step that leaves the bracket is replaced by bisection."""
-    found = _start(density(fine), fine, below, panel, asked)
-    left, low, high, points = fine[panel], fine[panel], fine[panel + 1], found
-    beyond = asked - below[panel]
+    slopes = density(fine)
+    found = _start(slopes, fine, below, panel, asked)
     open_ = np.arange(len(asked))
+    if len(asked) > len(fine):
+        open_ = np.flatnonzero(_is_rough(density, slopes, fine, below)[panel])
+    panel, points = panel[open_], found[open_]
+    left, low, high = fine[panel], fine[panel], fine[panel + 1]
+    beyond = asked[open_] - below[panel]
     for _ in range(12):
         gap = _integral(density, left, points) - beyond
         low, high = np.where(gap < 0, points, low), np.where(gap > 0, points, high)
@@ -196,6 +201,14 @@ def _newton(density: Callable[[Floats], Floats], fine: Floats, below: Floats, pa
         open_, left, beyond = open_[still], left[still], beyond[still]
         low, high, points = low[still], high[still], moved[still]
     return found
+
+
+def _is_rough(density: Callable[[Floats], Floats], slopes: Floats, fine: Floats, below: Floats) -> Bools:
+    """Return of which panels the cubic of `_start` is off by more than rounding at its middle, where it is worst."""
+    panel, half = np.arange(len(fine) - 1), np.diff(below) / 2
+    middle = _start(slopes, fine, below, panel, below[:-1] + half)
+    off = ratio(_integral(density, fine[:-1], middle) - half, density(middle), empty=np.inf)
+    return ~(np.abs(off) <= _CLOSE * np.maximum(1, np.abs(middle)))
 
 
 def _start(slopes: Floats, fine: Floats, below: Floats, panel: Ints, asked: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -13,6 +13,7 @@ from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges, grou
 from calibstat.data.arrays import Array, Bools, Floats, Ints, increasing_order
 from calibstat.data.sample import Sample
 from calibstat.draws.moments import Moments, PowerSums, degree_for, power_terms
+from calibstat.estimators.base import all_weights
 from calibstat.estimators.tally import Tally, ratio
 from calibstat.generators.base import SyntheticModel, population_of
 from calibstat.generators.line import N_LEVELS, QuantileTable, quantile_table
@@ -62,13 +63,7 @@ class CellLaw:
         degree = degree_for(cuts.squares)
         key = cuts.edges.tobytes(), degree
         if key not in self._between:
-            binning = FixedEdges(np.concatenate([[0.0], cuts.edges, [1.0]]))
-            rows = self.model.population(Canonical(), binning)
-            index, event = binning.cut(rows.predictions).index, rows.predictions.event
-            mass = np.ones(len(rows)) if rows.predictions.weights is None else rows.predictions.weights
-            terms = [mass, *(mass * term for term in power_terms(event, rows.chances[:, 1], degree))]
-            sums = np.array([np.bincount(index, term, len(cuts.edges) + 1) for term in terms])
-            self._between[key] = Moments.from_sums(PowerSums(sums, same=False))
+            self._between[key] = Moments.from_sums(_population_between(self.model, cuts.edges, degree))
         return self._between[key]
 
     def _by_rank(self, cuts: Cuts, sums: Floats, rng: np.random.Generator) -> None:
@@ -106,6 +101,47 @@ class CellLaw:
         step += low
         between = np.diff(step, axis=1)
         return PowerSums(np.maximum(np.moveaxis(between, -1, 0), 0, order="C"), self.table.calibrated)
+
+
+def _population_between(model: SyntheticModel, edges: Floats, degree: int) -> PowerSums:
+    """Add up the population between 0, increasing edges (e,) and 1, by a quadrature whose panels end there."""
+    binning = FixedEdges(np.concatenate([[0.0], edges, [1.0]]))
+    rows = model.population(Canonical(), binning)
+    index, event = binning.cut(rows.predictions).index, rows.predictions.event
+    mass = all_weights(rows.predictions, None)
+    terms = [mass, *(mass * term for term in power_terms(event, rows.chances[:, 1], degree))]
+    return PowerSums(np.array([np.bincount(index, term, len(edges) + 1) for term in terms]), same=False)
+
+
+def tallies_of_population(model: SyntheticModel, binnings: Collection[Binning]) -> dict[Binning, Tally]:
+    """Return the tally of the whole population on cells of equal mass and width, all from one quadrature.
+
+    None are returned of a model that does not know its quantiles, or has equal ones.
+    """
+    levels = {each: np.arange(1, each.n_bins) / each.n_bins for each in binnings if isinstance(each, EqualMass)}
+    asked = np.unique(np.concatenate([[0.5], *levels.values()]))
+    try:
+        quantiles = model.quantiles(asked).predictions.event
+    except ValueError:
+        return {}
+    if not binnings or (np.diff(quantiles, prepend=0.0, append=1.0) <= 0).any():
+        return {}
+    ends: dict[Binning, Floats] = {each: quantiles[np.searchsorted(asked, own)] for each, own in levels.items()}
+    ends |= {each: _inner_edges(each) for each in binnings if isinstance(each, EqualWidth)}
+    edges = np.unique(np.concatenate([*ends.values()]))
+    sums = _population_between(model, edges, 1)
+    parts = np.stack([sums.total(0), sums.total(1), sums.of_events(0)])
+    below = np.concatenate([np.zeros((3, 1)), np.cumsum(parts, axis=1)], axis=1)
+    found = dict[Binning, Tally]()
+    for binning, inner in ends.items():
+        places = np.concatenate([[0], np.searchsorted(edges, inner) + 1, [len(edges) + 1]])
+        mass, predicted, happened = np.diff(below[:, places])
+        found[binning] = Tally(mass, predicted[:, None], happened[:, None])
+    return found
+
+
+def _inner_edges(binning: EqualWidth) -> Floats:
+    return np.linspace(0, 1, binning.n_bins + 1)[1:-1]
 
 
 def _integrals(table: QuantileTable, degree: int) -> Floats:
@@ -230,7 +266,7 @@ class Cuts:
             for binning in each
             if isinstance(binning, EqualMass)
         }
-        widths = {b: np.linspace(0, 1, b.n_bins + 1)[1:-1] for b in each if isinstance(b, EqualWidth)}
+        widths = {binning: _inner_edges(binning) for binning in each if isinstance(binning, EqualWidth)}
         self.n = n
         self.squares = squares
         self.ranks = np.unique(np.concatenate([[0, n], *groups.values()])).astype(np.intp)

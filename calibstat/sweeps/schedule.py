@@ -149,7 +149,7 @@ _SECONDS = 0.5
 _ROWS_OF_THE_TRIAL = 2000
 _SHORTEST = 0.25
 _LONGEST = 2.0
-_QUICK = 0.005
+_QUICK, _FEW = 0.05, 4
 _BUNDLES = 32
 
 
@@ -179,21 +179,24 @@ def measure_pace(study: Study) -> Pace:
 
 
 def _seconds(study: Study, n: int) -> float:
-    """Return the seconds of a repeat after a first one has filled caches, or of one in a group if it is quick."""
+    """Return the seconds of a repeat, with its share in what a group takes that is evaluated at once."""
     estimates = Estimates(study.estimators, n)
 
     def took(repeats: range) -> float:
         start = time.perf_counter()
         with suppress(Exception), small_cells_ignored:  # the sweep itself records errors
             compute(study, study.names[0], n, repeats, estimates)
-        return max((time.perf_counter() - start) / len(repeats), 1e-6)
+        return time.perf_counter() - start
 
     whole = range(estimates.lanes)
     if study.draws == "cells":
-        return took(whole)
-    took(range(1))
+        return max(took(whole) / len(whole), 1e-6)
+    took(range(1))  # fills caches
     alone = took(range(1))
-    return took(whole) if alone < _QUICK else alone
+    if alone > _QUICK:
+        return alone
+    each = max(took(range(1 + _FEW)) - alone, 0.0) / _FEW
+    return max(each + (alone - each) / len(whole), 1e-6)
 
 
 def repeats_in_a_block(study: Study, pace: Pace) -> int:

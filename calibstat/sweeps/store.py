@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +24,15 @@ from calibstat._files import alone
 from calibstat._text import counted
 from calibstat.binnings.base import Binning
 from calibstat.data.arrays import Array, Floats
+from calibstat.data.rounding import ROUNDING
 from calibstat.estimators.base import Estimator
 from calibstat.estimators.squared import ECE
-from calibstat.generators.base import Population, SyntheticModel, limit_of
+from calibstat.estimators.tally import BinnedEstimator, Tally
+from calibstat.generators.base import Population, SyntheticModel, limit_of, on_own_cells
 from calibstat.lenses.base import Lens
 from calibstat.sweeps._compute import BlockValues, small_cells_ignored
-from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes
+from calibstat.sweeps._draws import tallies_of_population
+from calibstat.sweeps._grid import UNTOLD, Items, NullTest, Study, Unit, repeats_of, shapes, shares_the_sort
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -68,8 +71,7 @@ class Blocks:
 
 def in_memory(study: Study, block: int) -> tuple[Blocks, xr.Dataset]:
     """Make a dataset in memory, and the blocks that fill it."""
-    # Dask loads equal lazy arrays as one object, but each variable needs an array of its own.
-    dataset = empty_dataset(study, block).load().copy(deep=True)
+    dataset = empty_dataset(study, block, lambda shape, _: np.full(shape, np.nan))
     return Blocks(study, block, {name: dataset[name].values for name in (*shapes(study), "status", "error")}), dataset
 
 
@@ -210,16 +212,21 @@ _LONG_NAMES = {
 }
 
 
-def empty_dataset(study: Study, block: int) -> xr.Dataset:
-    """Build the dataset that is filled block by block, each a chunk; its values are lazy NaN."""
+def _lazy_nan(shape: tuple[int, ...], chunks: tuple[int, ...]) -> Any:
+    return _lazy.full(shape, np.nan, chunks=chunks)
+
+
+def empty_dataset(
+    study: Study, block: int, nan: Callable[[tuple[int, ...], tuple[int, ...]], Any] = _lazy_nan
+) -> xr.Dataset:
+    """Build the dataset that is filled block by block, each a chunk; `nan` makes an array of a shape, in chunks."""
     import xarray as xr
 
     values, reasons = true_values(study)
     variables: dict[str, Any] = {name: ((*_head(name), "n_bins"), array) for name, array in values.items()}
     for name, (n_names, n_bins) in shapes(study).items():
         shape = (len(study.models), n_names, len(study.n), n_bins, study.n_repeats)
-        empty = _lazy.full(shape, np.nan, chunks=(1, n_names, 1, n_bins, block))
-        variables[name] = ((*_head(name), "n", "n_bins", "repeat"), empty)
+        variables[name] = ((*_head(name), "n", "n_bins", "repeat"), nan(shape, (1, n_names, 1, n_bins, block)))
     firsts = np.arange(0, study.n_repeats, block)
     cells = (len(study.models), len(study.n), len(firsts))
     variables["status"] = (("model", "n", "block"), np.zeros(cells, dtype=np.int64))
@@ -346,7 +353,7 @@ def _of_items(study: Study, items: Items, function: Callable[[_Remembering, Esti
     values = np.full((len(study.models), len(items)), np.nan)
     reasons: list[str] = []
     for row, model in enumerate(study.models.values()):
-        remembering = _Remembering(model)
+        remembering = _Remembering(model, items)
         for column, item in enumerate(items.each):
             thing = item.thing.estimator if isinstance(item.thing, NullTest) else item.thing
             try:
@@ -361,10 +368,11 @@ def _of_items(study: Study, items: Items, function: Callable[[_Remembering, Esti
 class _Remembering:
     """A model that computes each truth and each population once for all estimators of a study."""
 
-    def __init__(self, model: SyntheticModel) -> None:
+    def __init__(self, model: SyntheticModel, items: Items) -> None:
         self.model = model
         self.truths: dict[str, float] = {}
         self.populations: dict[str, Population] = {}
+        self.estimators = [item.thing for item in items.each]
 
     def truth(self, estimator: Estimator) -> float:
         refuse_other_units(estimator)
@@ -374,9 +382,21 @@ class _Remembering:
         return self.truths[key]
 
     def limit(self, estimator: Estimator) -> float:
-        """Return the limit of an estimator, from remembered populations."""
+        """Return the limit of an estimator, from remembered tallies or populations."""
         refuse_other_units(estimator)
+        fixed, binning = on_own_cells(estimator)
+        core: Any = fixed.core
+        if binning in self._tallies and not fixed.lens.parts and _is_of_means(core):
+            value = _headline_number(estimator, core.functional(self._tallies[binning]))
+            if not np.isnan(value):
+                return 0.0 if self.model.calibrated and abs(value) <= ROUNDING else value
         return _headline_number(estimator, limit_of(self.model, estimator, self.population).value)
+
+    @cached_property
+    def _tallies(self) -> dict[Binning, Tally]:
+        """Tallies of the population on cells of equal mass and width of all estimators."""
+        cores = [each.core for each in self.estimators if shares_the_sort(each) and not each.lens.parts]
+        return tallies_of_population(self.model, dict.fromkeys(core.binning for core in cores))
 
     def population(self, lens: Lens, binning: Binning | None) -> Population:
         """Return the population of the model that a lens and a binning ask for, once for each."""
@@ -384,6 +404,13 @@ class _Remembering:
         if key not in self.populations:
             self.populations[key] = self.model.population(lens, binning)
         return self.populations[key]
+
+
+def _is_of_means(core: Estimator) -> bool:
+    """Whether a limit is a function of the mass, the mean prediction and the mean outcome of each cell."""
+    if not isinstance(core, BinnedEstimator):
+        return False
+    return not (core.needs or core.compares_labels or core.test_statistic or core.by_rows)
 
 
 def _headline_number(estimator: Estimator, value: float | Array) -> float:

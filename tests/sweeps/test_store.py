@@ -20,7 +20,6 @@ import calibstat as cs
 from calibstat._files import alone
 from calibstat.generators import Empirical, GaussianMixture
 from calibstat.sweeps import schedule as pacing
-from calibstat.sweeps._compute import LANES
 from calibstat.sweeps._grid import all_units
 from calibstat.sweeps.schedule import on_threads
 from calibstat.sweeps.store import read
@@ -86,7 +85,7 @@ def test_a_finished_study_is_not_computed_again(whole, stored, log):
 
 
 def test_only_what_is_missing_is_computed(whole, tmp_path, log, monkeypatch):
-    monkeypatch.setattr(pacing, "_QUICK", np.inf)  # a group is timed, however busy the machine
+    monkeypatch.setattr(pacing, "_QUICK", np.inf)  # as many are timed, however busy the machine
     make().run(store=tmp_path / "study.zarr", progress=False, block=4)
     group = zarr.open_group(str(tmp_path / "study.zarr"), mode="r+")
     group["status"][1, 0, 2] = 0
@@ -97,9 +96,9 @@ def test_only_what_is_missing_is_computed(whole, tmp_path, log, monkeypatch):
     drawn = Counter(log()[before:])
     study = make().study
     wanted = [zlib.crc32(study.draw("off", 40, repeat).sample.predictions.event.tobytes()) for repeat in range(8, 12)]
-    # Once for each number of bins; and at each of two n two repeats and a group, which tell how long a repeat takes.
+    # Once for each number of bins; and at each of two n some repeats that tell how long one takes.
     assert all(drawn[str(each)] == 2 for each in wanted)
-    assert drawn.total() == 2 * (4 + 2 * (2 + LANES))
+    assert drawn.total() == 2 * (4 + 2 * (3 + pacing._FEW))
 
 
 def test_failed_blocks_are_tried_again(tmp_path, monkeypatch):
@@ -256,7 +255,7 @@ def test_a_stopped_run_goes_on_where_it_was(whole, tmp_path, log, monkeypatch, h
     assert_same_bits(whole, found)
     assert (found["status"] == 1).all()
     # Two repeats for each block that was not finished, and those that tell how long a repeat takes.
-    assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 2 * (2 + LANES))
+    assert len(log()) - before == 2 * (2 * (done.size - done.sum()) + 2 * (3 + pacing._FEW))
 
 
 def test_nothing_is_written_once_an_interrupted_call_has_ended(monkeypatch):

@@ -5,15 +5,17 @@ import re
 import sys
 import time
 import warnings
+from zlib import crc32
 
 import numpy as np
 import pytest
 import threadpoolctl
 
 import calibstat as cs
-from calibstat.generators import BetaPredictions, DirichletPredictions, FinitePredictions, GaussianMixture
+from calibstat.generators import BetaPredictions, ClippedTails, DirichletPredictions, FinitePredictions, GaussianMixture
 from calibstat.sweeps._draws import Cuts, RepeatData
 from calibstat.sweeps._grid import shares_the_sort
+from calibstat.sweeps.store import true_values
 from calibstat.sweeps.sweep import Sweep
 from sweeps.comparing import assert_same_bits
 from sweeps.slow_study import make
@@ -323,8 +325,41 @@ def test_limits_are_those_of_the_model():
         for n_bins in (2, 7):
             at = {"model": "m", "estimator": name, "n_bins": n_bins}
             estimator = kind(cs.EqualMass(n_bins))
-            assert found["limit"].sel(at).item() == model.limit(estimator).value
+            assert found["limit"].sel(at).item() == pytest.approx(model.limit(estimator).value, rel=1e-12)
             assert found["truth"].sel(at).item() == model.truth(estimator).value
+
+
+def test_one_quadrature_gives_the_limits_of_all_cells():
+    """Each as the model gives it alone, with unequal and with equal predictions; of pairs, through a lens, and zero."""
+    kinds = (cs.ECE, cs.DebiasedL2, cs.PDE)
+    estimators = {
+        f"{kind.__name__} {cut.__name__}": lambda b, kind=kind, cut=cut: kind(cut(b))
+        for kind in kinds
+        for cut in (cs.EqualMass, cs.EqualWidth)
+    }
+    estimators["top"] = lambda b: cs.TopLabel() | cs.ECE(cs.EqualWidth(b))
+    models = {
+        "off": GaussianMixture(1, 1),
+        "calibrated": GaussianMixture(0, -2),
+        "kinks": BetaPredictions(0.3, 0.2, ClippedTails(0.1)),
+        "constant": GaussianMixture(1, 0),
+    }
+    study = Sweep(models, n=[20], n_bins=[1, 15], estimators=estimators, n_repeats=1, rng=0).study
+    found, _ = true_values(study)
+    for model, of_model in zip(models.values(), found["limit"], strict=True):
+        for make_one, values in zip(estimators.values(), of_model, strict=True):
+            for n_bins, value in zip(study.n_bins, values, strict=True):
+                assert value == pytest.approx(float(model.limit(make_one(n_bins))), rel=1e-10, abs=1e-13)
+    assert not found["limit"][1, 0].any()
+    assert found["limit"][0].all()
+
+
+@pytest.mark.parametrize("n", [1000, 2**32 + 5])
+def test_streams_are_those_of_spawn_keys(n):
+    study = Sweep(GaussianMixture(0, -2), n=[n], estimators={"ECE": cs.ECE()}, n_repeats=1, rng=0).study
+    seeds = np.random.SeedSequence(study.entropy, spawn_key=(crc32(b"m"), n, 0, 3, 7))
+    expected = np.random.Generator(np.random.PCG64(seeds)).random(3)
+    assert np.array_equal(study.stream("m", n, 0, 3, 7).random(3), expected)
 
 
 def test_a_calibrated_world_has_limits_of_zero_where_its_population_is_not_known():
