@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
-from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.parameters import HasParameters, SmallCellsWarning, warn
 from calibstat.data.rounding import TIE_OF_PREDICTIONS
 from calibstat.data.sample import GivenNames, Predictions
@@ -58,6 +59,15 @@ class Cells:
     def index(self) -> Ints:
         """(n,) the cell of each row."""
         return self.placed if isinstance(self.placed, np.ndarray) else self.placed.index()
+
+    def in_blocks(self) -> Iterator[tuple[slice, Array]]:
+        """Yield rows, as many as stay in the cache, with their cells; an index that is not known yet is not kept."""
+        if hasattr(self.placed, "in_blocks") and "index" not in vars(self):
+            yield from self.placed.in_blocks()
+            return
+        for start in range(0, len(self.index), ROWS_IN_CACHE):
+            rows = slice(start, start + ROWS_IN_CACHE)
+            yield rows, self.index[rows]
 
     @cached_property
     def order(self) -> Ints:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, TypeAlias, final
@@ -24,7 +24,7 @@ from calibstat.binnings.base import (
     warn_of_small_cells,
 )
 from calibstat.binnings.selection import BySteps, Numbered
-from calibstat.data.arrays import ROWS_IN_CACHE, Floats, Ints
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints
 from calibstat.data.checks import locked
 from calibstat.data.parameters import Count, check_kind, keep, without_defaults
 from calibstat.data.rounding import ROUNDING
@@ -225,10 +225,17 @@ class ByArithmetic:
     bits: int
 
     def index(self) -> Ints:
+        """Return what `closed_left` returns."""
+        index = np.empty(len(self.values), dtype=np.intp)
+        for rows, cells in self.in_blocks():
+            index[rows] = cells
+        return index
+
+    def in_blocks(self) -> Iterator[tuple[slice, Array]]:
         """Multiply by the number of steps per unit; search, as `closed_left` does, only beside edges."""
         values, edges, bits = self.values, self.edges, self.bits
-        index, end, mask = np.empty(len(values), dtype=np.intp), (len(edges) - 1) << bits, (1 << bits) - 1
-        scale = end / (edges[-1] - edges[0])
+        end, mask = (len(edges) - 1) << bits, (1 << bits) - 1
+        scale = end / float(edges[-1] - edges[0])
         for start in range(0, len(values), ROWS_IN_CACHE):
             some = values[start : start + ROWS_IN_CACHE]
             step = ((some if edges[0] == 0 else some - edges[0]) * scale).astype(np.int32)
@@ -240,8 +247,7 @@ class ByArithmetic:
             step >>= bits
             if len(near):
                 step[near] = closed_left(some[near], edges)
-            index[start : start + ROWS_IN_CACHE] = step
-        return index
+            yield slice(start, start + ROWS_IN_CACHE), step
 
 
 def _placed(values: Floats, edges: Floats) -> Ints | ByArithmetic:

@@ -287,11 +287,7 @@ class Labels:
     values: Array  # the labels themselves, or their positions in `names`
     names: tuple[Hashable, ...] | None = None  # the distinct labels, sorted, of text or integers far apart
     boolean: bool = False  # whether 0 and 1 stand for False and True
-
-    @cached_property
-    def span(self) -> tuple[int, int]:
-        """The smallest and the largest of `values`."""
-        return int(self.values.min()), int(self.values.max())
+    span: tuple[int, int] = (0, 0)  # the smallest and the largest of `values`, of labels that have no names
 
     @cached_property
     def distinct(self) -> tuple[Hashable, ...]:
@@ -330,16 +326,15 @@ def as_labels(found: Column) -> Labels:
     """Take a column without missing values for labels; a ValueError if numbers are not whole."""
     if found.names is not None:
         return Labels(found.values, found.names)
-    if found.boolean:
-        return Labels(found.values.astype(np.intp), boolean=True)
     low, high = found.values.min(), found.values.max()
-    if np.isinf(low) or np.isinf(high):
+    if found.boolean:
+        return Labels(found.values.astype(np.intp), boolean=True, span=(int(low), int(high)))
+    if found.values.dtype.kind == "f" and (np.isinf(low) or np.isinf(high)):
         raise ValueError("y_true holds an infinite label: labels must be integers, booleans or strings")
     whole = _whole(found.values)
     # Python integers: the difference of two small machine integers may overflow.
-    if int(high) - int(low) > WIDEST_TABLE:
-        return _far_apart(whole)
-    return Labels(whole)
+    span = int(low), int(high)
+    return _far_apart(whole) if span[1] - span[0] > WIDEST_TABLE else Labels(whole, span=span)
 
 
 def _whole(values: Array) -> Array:

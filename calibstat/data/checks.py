@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +24,7 @@ class Examined:
     `rows` can be written to, because numpy's argmax copies read-only arrays; users only see read-only views of it.
     """
 
-    rows: Array  # (n, K) copied; columns are contiguous for K = 2, otherwise rows, which may be in single precision
+    rows: Array  # copied: (n,) of the last of two classes; (n, 2), column by column; or (n, K), perhaps in float32
     outcomes: Ints  # (n,), the column of each row's label
     classes: tuple[Hashable, ...]
     weights: Floats | None  # None if not given or all equal
@@ -33,7 +34,7 @@ class Examined:
     @property
     def probabilities(self) -> Array:
         """(n, K) the rows, read-only."""
-        return locked(self.rows.view())
+        return locked(two_columns(self.rows).view())
 
 
 def examine(
@@ -53,21 +54,21 @@ def examine(
     them. An error says what was found, what was expected and what to do.
     """
     raw, omitted = without_missing(gather(y_true, y_prob, variables, sample_weight), nan_policy)
-    check_range(raw.rows, raw.lowest)
-    probabilities = own(raw.rows, single=True)
-    names = names_of(y_prob) if columns is None and raw.rows.ndim == 2 else columns
-    if raw.rows.ndim == 2:  # otherwise the second column is made of the first
-        check_sums(probabilities, names)
+    rows, vector = raw.owned, raw.rows.ndim == 1
+    if not raw.extent.inside:
+        check_range(raw.rows)
+    names = names_of(y_prob) if columns is None and not vector else columns
+    if not raw.extent.sums_to_one:
+        check_sums(rows, names)
     found = as_labels(raw.truth)
-    classes, source = classes_of_columns(
-        found, probabilities.shape[1], vector=raw.rows.ndim == 1, labels=labels, columns=names
-    )
+    n_classes = 2 if vector else rows.shape[1]
+    classes, source = classes_of_columns(found, n_classes, vector=vector, labels=labels, columns=names)
     outcomes, weights = found.columns(classes), _weights(raw.weights)
     if prevalence is not None:
-        probabilities, moved = as_sampled(probabilities, outcomes, weights, classes, prevalence)
+        rows, moved = as_sampled(two_columns(rows), outcomes, weights, classes, prevalence)
         source += moved
     return Examined(
-        probabilities,
+        rows,
         locked(outcomes),
         classes,
         weights,
@@ -141,9 +142,14 @@ class Arguments:
     variables: dict[str, Column]
 
     @cached_property
-    def lowest(self) -> float:
-        """The smallest number among the probabilities; NaN if one is missing."""
-        return float(self.rows.min())
+    def owned(self) -> Array:
+        """A copy of the probabilities."""
+        return own(self.rows)
+
+    @cached_property
+    def extent(self) -> Extent:
+        """What a look at each of the probabilities finds."""
+        return Extent.of(self.owned)
 
     def columns(self) -> dict[str, Column]:
         """Everything but the probabilities, by the names that messages use."""
@@ -238,7 +244,7 @@ def without_missing(given: Arguments, nan_policy: str) -> tuple[Arguments, str]:
     if nan_policy not in NAN_POLICIES:
         raise ValueError(f"nan_policy is {nan_policy!r}, but it must be one of {', '.join(map(repr, NAN_POLICIES))}")
     holes = {name: each.missing() for name, each in given.columns().items()}
-    holes["y_prob"] = absent(given.rows) if np.isnan(given.lowest) else None
+    holes["y_prob"] = absent(given.rows) if math.isnan(given.extent.lowest) else None
     found = {name: rows for name, rows in holes.items() if rows is not None}
     if not found:
         return given, ""
@@ -291,23 +297,52 @@ def _from_objects(array: Array) -> Array:
     return found.values.astype(np.float64).reshape(array.shape)
 
 
-def own(rows: Array, single: bool = False) -> Array:
-    """Return (n, K) floats as a copy: columns are contiguous for two classes, rows otherwise.
-
-    A single dimension holds P(the last class). With `single`, rows of three or more classes stay in single precision.
-    """
-    if rows.ndim == 2 and rows.shape[1] > 2:
-        owned = np.array(rows, dtype=np.float32 if single and rows.dtype == np.float32 else np.float64, order="C")
-    elif rows.ndim == 2:
-        owned = np.array(rows, dtype=np.float64, order="F")
-    else:
-        owned = two_columns(rows)
-    return owned
+def own(rows: Array) -> Array:
+    """Return a copy, column by column for two classes; rows of more classes may stay in single precision."""
+    several = rows.ndim == 2 and rows.shape[1] > 2
+    kind = np.float32 if several and rows.dtype == np.float32 else np.float64
+    return np.array(rows, dtype=kind, order="C" if several else "F")
 
 
-def check_range(rows: Array, lowest: float | None = None) -> None:
-    """Raise if a value of (n,) or (n, K) numbers without NaN, the lowest of which may be known, is not in [0, 1]."""
-    low, high = float(rows.min()) if lowest is None else lowest, float(rows.max())
+class Extent(NamedTuple):
+    """The smallest and the largest of probabilities, and how far the sum of a row is from one."""
+
+    lowest: float  # NaN if one is missing
+    highest: float  # at least the largest; the largest if that is above one
+    off: float
+
+    @property
+    def inside(self) -> bool:
+        """Whether all lie in [0, 1]."""
+        return self.lowest >= -VALUE_TOLERANCE and self.highest <= 1 + VALUE_TOLERANCE
+
+    @property
+    def sums_to_one(self) -> bool:
+        """Whether every row does, even if the sums are a little off themselves."""
+        return self.off <= ROW_TOLERANCE - _OFF
+
+    @classmethod
+    def of(cls, rows: Array) -> Extent:
+        """Look at rows as `own` returns them; a single column has the sums that it is made to have."""
+        if rows.ndim == 1 or rows.shape[1] == 2:
+            off = 0.0 if rows.ndim == 1 else _farthest_from_one(rows[:, 0] + rows[:, 1])
+            return cls(float(rows.min()), float(rows.max()), off)
+        step = max(1, NUMBERS_IN_CACHE // rows.shape[1])
+        parts = np.array([cls._of_some(rows[start : start + step]) for start in range(0, len(rows), step)])
+        return cls(float(parts[:, 0].min()), *parts[:, 1:].max(axis=0).tolist())
+
+    @classmethod
+    def _of_some(cls, rows: Array) -> Extent:
+        sums = rows.sum(axis=1) if rows.shape[1] >= _LONG else _sums(rows)
+        lowest, highest = rows.min(), sums.max()  # no sum of numbers that are not negative is below one of them
+        if lowest < 0 or highest > 1 + VALUE_TOLERANCE:
+            highest = rows.max()
+        return cls(lowest, highest, _farthest_from_one(sums))
+
+
+def check_range(rows: Array) -> None:
+    """Raise if a value of (n,) or (n, K) numbers without NaN is not in [0, 1]."""
+    low, high = float(rows.min()), float(rows.max())
     if np.isinf(low) or np.isinf(high):
         raise ValueError(
             f"y_prob is infinite in row {_worst(np.isinf(rows))} (rows count from 0): probabilities lie between 0 and 1"
@@ -322,8 +357,6 @@ def check_range(rows: Array, lowest: float | None = None) -> None:
 
 def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
     """Raise if a row of (n, K) numbers does not sum to one; `columns` are the names of the columns, if known."""
-    if rows.shape[1] >= _LONG and _farthest_from_one(rows.sum(axis=1)) <= ROW_TOLERANCE - _OFF:
-        return
     sums = rows[:, 0] + rows[:, 1] if rows.shape[1] == 2 else _sums(rows)
     if _farthest_from_one(sums) <= ROW_TOLERANCE:
         return

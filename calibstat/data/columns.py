@@ -57,6 +57,8 @@ def refuse_lazy(name: str, given: Any) -> None:
 
 def as_array(name: str, given: Any) -> Array:
     """Return anything that numpy can read as an array of at least one dimension; masked entries become None."""
+    if type(given) is np.ndarray and given.ndim:
+        return given
     refuse_lazy(name, given)
     if "numpy.ma" in sys.modules and isinstance(given, np.ma.MaskedArray):  # numpy imports it when it is used
         return _unmasked(given)

@@ -12,7 +12,16 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import safe
-from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, effective_rows, increasing_order
+from calibstat.data.arrays import (
+    ROWS_IN_CACHE,
+    Array,
+    Floats,
+    Ints,
+    Variable,
+    effective_rows,
+    increasing_order,
+    two_columns,
+)
 from calibstat.data.checks import examine, locked
 from calibstat.data.frames import confidence_arguments, estimator_arguments, frame_arguments
 from calibstat.data.rounding import SAME
@@ -286,9 +295,10 @@ class Predictions:
 
     Parameters
     ----------
-    rows : (n, K) floats
+    rows : (n, K) floats, or (n,) floats
         Probabilities, one row for each prediction and one column for each class, as given: in single or double
-        precision, and summing to one up to 1e-4. Arithmetic is done with `probabilities`.
+        precision, and summing to one up to 1e-4. One dimension is P(the last of two classes), in double precision.
+        Arithmetic is done with `probabilities`, or with `event` alone.
     classes : tuple
         The label of each column.
     weights : (n,) floats, optional
@@ -321,7 +331,8 @@ class Predictions:
     @cached_property
     def probabilities(self) -> Floats:
         """(n, K) the rows in double precision, read-only; single precision is converted once, exactly."""
-        return locked(self.rows.view() if self.rows.dtype != np.float32 else self.rows.astype(np.float64))
+        rows = two_columns(self.rows)
+        return locked(rows.view() if rows.dtype != np.float32 else rows.astype(np.float64))
 
     @cached_property
     def effective_rows(self) -> float:
@@ -343,12 +354,18 @@ class Predictions:
     @property
     def event(self) -> Floats:
         """(n,) probability of the last class, "it happened" when there are two."""
-        return self.probabilities[:, -1]
+        return self.chance(self.n_classes - 1)
+
+    def chance(self, position: int) -> Floats:
+        """Return the probability of one class (n,), in double precision, read-only."""
+        if self.rows.ndim == 1:
+            return locked(self.rows.view()) if position == 1 else self.probabilities[:, 0]
+        return locked(np.asarray(self.rows[:, position], dtype=np.float64))
 
     @property
     def components(self) -> Floats:
         """(n, c) the columns on which errors are measured: the event for two classes, otherwise all of them."""
-        return self.probabilities[:, -1:] if self.n_classes == 2 else self.probabilities
+        return self.event[:, None] if self.n_classes == 2 else self.probabilities
 
     def happened(self, outcomes: Array) -> Floats:
         """Return 0 or 1 for each of the components, whether it is what happened: (n, c)."""
@@ -370,7 +387,7 @@ class Predictions:
     def is_law(self) -> bool:
         """Whether the rows equal `chances` up to 1e-9: they are nonnegative and sum to one."""
         for start in range(0, len(self), ROWS_IN_CACHE):
-            rows = self.probabilities[start : start + ROWS_IN_CACHE]
+            rows = two_columns(self.rows[start : start + ROWS_IN_CACHE]).astype(np.float64, copy=False)
             sums = rows[:, 0] + rows[:, 1] if self.n_classes == 2 else rows.sum(axis=1)
             if rows.min() < 0 or sums.min() < 1 - SAME or sums.max() > 1 + SAME:
                 return False
@@ -396,7 +413,7 @@ class Predictions:
         """Return the conditioned column of that key: a variable, or the probabilities of one class."""
         if isinstance(key, str):
             return self.variables[key]
-        return Variable(self.probabilities[:, -1 if key is ... else key])
+        return Variable(self.chance(self.n_classes - 1 if key is ... else key))
 
     @cached_property
     def conditioned(self) -> Floats:

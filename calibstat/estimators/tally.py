@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import field, fields
+from dataclasses import field
 from functools import cached_property
 from typing import ClassVar, Literal, final
 
@@ -54,8 +54,9 @@ class Tally:
     complement: Floats = field(default_factory=lambda: np.empty(0))
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, np.ascontiguousarray(getattr(self, each.name)))
+        for name, sums in tuple(vars(self).items()):
+            if not sums.flags.c_contiguous:
+                object.__setattr__(self, name, np.ascontiguousarray(sums))
 
     def of_cells(self, cells: slice) -> Tally:
         """Return the sums of some cells."""
@@ -63,14 +64,14 @@ class Tally:
         sums = (each[rows] for each in (self.weight2, self.square, self.complement))
         return Tally(self.weight[rows], self.prediction[vectors], self.outcome[vectors], *sums)
 
-    @property
+    @cached_property
     def total(self) -> Floats:
         """(...,) sum of all weights."""
         return self.weight.sum(axis=-1)
 
     def over_total(self, sums: Floats) -> Floats:
         """Divide sums of cells (..., L) by the sum of all weights; NaN when there are no rows."""
-        return ratio(sums, self.weight.sum(axis=-1)[..., None], empty=np.nan)
+        return ratio(sums, self.total[..., None], empty=np.nan)
 
     @property
     def share(self) -> Floats:
@@ -176,12 +177,14 @@ class TallyPlan:
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Tally:
         """Add up outcomes (..., n) or chances (..., n, K), with further weights (..., n)."""
         combined = _both_weights(self.predictions.weights, weights)
-        floating = np.issubdtype(outcomes.dtype, np.floating)
+        floating = outcomes.dtype.kind == "f"
         if floating:
             weight, outcome = self._sum_weights(combined), self._sum_chances(outcomes, combined)
         else:
             table = self._count(outcomes, combined)
             weight, outcome = table.sum(axis=-1), table[..., 1:] if table.shape[-1] == 2 else table
+            if combined is None and table.ndim == 2:
+                self.weight = weight
         prediction = self.prediction if weights is None else self._sum_predictions(combined)
         square = np.empty(0)
         if "square" in self.needs:
@@ -251,7 +254,7 @@ class TallyPlan:
         elif n_classes == 2 and outcomes.shape == (len(self.predictions),) and self._prediction is None:
             # what is asked for first, and most often alone: both sums in one pass
             sums, prediction = count_and_add_found(cells, outcomes, self.predictions.event)
-            self.weight, self._prediction = sums.sum(axis=-1), prediction[:, None]
+            self._prediction = prediction[:, None]
         else:
             sums = count_codes(cells.index, replicates(outcomes), cells.size, n_classes)
         return sums.reshape(*outcomes.shape[:-1], cells.size, n_classes)
@@ -425,29 +428,29 @@ def add_up(index: Ints, values: Array, size: int) -> Floats:
 
 @has_twin("calibstat._fast.rows:count_and_add_found")
 def count_and_add_found(cells: Cells, codes: Array, values: Floats) -> tuple[Floats, Floats]:
-    """Count and add up as `count_and_add` does; the compiled version also finds the cells if `index` is not known."""
-    return count_and_add(cells.index, codes, values, cells.size)
+    """Do as `count_and_add`, which the compiled version does too."""
+    return count_and_add(cells, codes, values)
 
 
-def count_and_add(index: Ints, codes: Array, values: Floats, size: int) -> tuple[Floats, Floats]:
-    """Count and add up in one pass, for one replicate of two codes: codes and values (n,) -> (L, 2) and (L,)."""
-    counts, sums = np.zeros(2 * size), np.zeros(size)
-    for rows in _some_rows(len(index), 2 * size):
-        cell = index[rows]
-        spots = cell + cell
-        spots += codes[rows]
-        counts += np.bincount(spots, minlength=2 * size)
-        _add_to(sums, cell, values[rows], len(index))
-    return counts.reshape(size, 2), sums
+def count_and_add(cells: Cells, codes: Array, values: Floats) -> tuple[Floats, Floats]:
+    """Count and add up in one pass, for one replicate of two codes: codes and values (n,) -> (L, 2) and (L,).
+
+    Cells that are not known yet are found in the same pass.
+    """
+    counts, sums = np.zeros(2 * cells.size), np.zeros(cells.size)
+    blocks = cells.in_blocks() if len(counts) <= _ROWS else [(slice(None), cells.index)]
+    for rows, found in blocks:
+        cell = found.astype(np.intp, copy=False)
+        counts += np.bincount(cell + cell + codes[rows], minlength=len(counts))
+        _add_to(sums, cell, values[rows], len(codes))
+    return counts.reshape(-1, 2), sums
 
 
 def _add_to(sums: Floats, spots: Ints, values: Array, n: int) -> None:
     """Add values to the sums at these spots; if there are many rows n, a block at a time in a table of its own."""
     step = _SUMMED if n > _FEW and len(sums) < _SUMMED else max(len(spots), 1)
     for rows in _slices(len(spots), step):
-        table = np.zeros(len(sums))
-        np.add.at(table, spots[rows], values[rows])
-        sums += table
+        sums += np.bincount(spots[rows], values[rows], len(sums))
 
 
 def _some_rows(n: int, length: int) -> Iterator[slice]:

@@ -64,15 +64,14 @@ def look_at_top(lens: Lens, k: int, predictions: Predictions) -> View:
         raise ValueError(
             f"{lens!r} needs more than {k} classes, found {predictions.n_classes}; take k < {predictions.n_classes}."
         )
-    # Only sums need double precision.
-    columns, largest = _largest_of_rows(predictions.rows if k == 1 else predictions.probabilities, k)
-    induced = np.empty((len(predictions), k + 1), order="F" if k == 1 else "C")
-    induced[:, 1:] = largest
-    total = 1.0 if k == 1 else predictions.probabilities.sum(axis=1)
-    induced[:, 0] = total - largest.sum(axis=1)
-    names = ("other", "top") if k == 1 else ("other", *(f"top {j}" for j in range(1, k + 1)))
+    rows = two_columns(predictions.rows) if k == 1 else predictions.probabilities  # only sums need double precision
+    columns, largest = _largest_of_rows(rows, k)
     codes = Ranked(columns, predictions.n_classes)
-    return View(replace(predictions, rows=induced, classes=names), codes)
+    if k == 1:
+        return View(replace(predictions, rows=largest[:, 0], classes=("other", "top")), codes)
+    others = rows.sum(axis=1) - largest.sum(axis=1)
+    names = ("other", *(f"top {j}" for j in range(1, k + 1)))
+    return View(replace(predictions, rows=np.column_stack([others, largest]), classes=names), codes)
 
 
 def _largest_of_rows(rows: Array, k: int) -> tuple[Ints, Floats]:
@@ -159,7 +158,7 @@ class ClassWise(Lens):
                 "name one of these (a label, not a position)."
             )
         position = predictions.classes.index(self.label)
-        induced = two_columns(predictions.rows[:, position])
+        induced = np.ascontiguousarray(predictions.chance(position))
         codes = np.zeros((1, predictions.n_classes), dtype=np.intp)
         codes[0, position] = 1
         names = (f"not {self.label}", self.label)

@@ -92,7 +92,7 @@ class _Between:
         if variable is not None and not variable.categorical:
             return variable.values
         if variable is None and self.column in predictions.classes:
-            return predictions.probabilities[:, predictions.classes.index(self.column)]
+            return predictions.chance(predictions.classes.index(self.column))
         raise ValueError(
             f"Region.between({self.column!r}, ...): this is neither a numeric variable nor a class; "
             f"the variables are {tuple(predictions.variables)!r}, the classes {predictions.classes!r}."

@@ -12,7 +12,7 @@ import numpy as np
 
 from calibstat._dataclass import dataclass
 from calibstat._text import counted
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import Array, Bools, Floats, Ints, two_columns
 from calibstat.data.checks import ROW_TOLERANCE, VALUE_TOLERANCE, as_rows, own
 from calibstat.data.columns import as_array
 from calibstat.data.sample import Predictions
@@ -227,7 +227,7 @@ def read_predictions(y_prob: Any, n_classes: int) -> tuple[Floats, list[Complain
     """
     array = as_array("y_prob", _as_list(y_prob))
     raw = as_rows(array[None] if array.ndim == 1 and n_classes > 2 else array)
-    rows = own(raw)
+    rows = two_columns(own(raw))
     if rows.shape[1] != n_classes:
         raise ValueError(
             f"y_prob has shape {raw.shape}, which is of {rows.shape[1]} classes, but the monitor watches {n_classes}: "

@@ -29,6 +29,17 @@ def test_probabilities_are_compared_with_the_edges(n_bins, seed):
     np.testing.assert_array_equal(index_of(values, edges), closed_left(values, edges))
 
 
+def test_cells_in_blocks_are_those_of_the_index():
+    edges, values = np.linspace(0, 1, 16), np.random.default_rng(0).random(70_000)
+    cells = cs.Cells(15, _placed(values, edges), "fixed")
+    blocks = list(cells.in_blocks())
+    assert "index" not in vars(cells)
+    np.testing.assert_array_equal(np.concatenate([found for _, found in blocks]), cells.index)
+    for (rows, found), (same, again) in zip(blocks, cells.in_blocks(), strict=True):
+        np.testing.assert_array_equal(values[rows], values[same])
+        np.testing.assert_array_equal(found, again)
+
+
 def test_a_hundred_thousand_cells():
     edges = np.linspace(0, 1, 100_001)
     values = around(edges, np.random.default_rng(0).random(1000))

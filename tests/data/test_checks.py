@@ -160,6 +160,20 @@ def test_one_row_or_one_class(y_true, y_prob):
     assert examine(y_true, y_prob).outcomes.tolist() == y_true
 
 
+@pytest.mark.parametrize("n_classes", [2, 3, 200])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("row", [0, 999])
+def test_one_value_out_of_many_is_found(n_classes, dtype, row):
+    rows = np.full((1000, n_classes), 1 / n_classes, dtype=dtype)
+    rows[row] = 0
+    for first, second, message in ((1 + 5e-6, 0, "outside"), (1, -5e-6, "outside"), (1 - 2e-4, 0, "sum to 1")):
+        rows[row, :2] = first, second
+        with refused(message, f"the worst row is {row} "):
+            examine(np.arange(1000) % 2, rows)
+    rows[row, :2] = 1 + 1e-7, 0
+    examine(np.arange(1000) % 2, rows)
+
+
 def test_tolerances():
     examine([0, 1], [-1e-6, 1 + 1e-6])
     found = examine([0, 1], [[0.5, 0.5001], [0.5, 0.4999]])

@@ -108,6 +108,18 @@ def single_and_double(n_classes=4, order="C"):
     return Sample(known.y_true, rows, **arguments), Sample(known.y_true, rows.astype(np.float64), **arguments)
 
 
+def test_one_column_of_two_classes_is_kept_until_both_are_needed():
+    p = np.linspace(0.1, 0.9, 5)
+    predictions = Sample([0, 1, 0, 1, 1], p).predictions
+    assert predictions.rows.shape == predictions.take(np.arange(5)).rows.shape == (5,)
+    assert predictions.rows.nbytes == p.nbytes
+    np.testing.assert_array_equal(predictions.event, p)
+    np.testing.assert_array_equal(predictions.chance(0), 1 - p)
+    np.testing.assert_array_equal(predictions.probabilities, np.column_stack([1 - p, p]))
+    for shown in (predictions.event, predictions.probabilities, predictions.components, predictions.chance(0)):
+        assert not shown.flags.writeable
+
+
 def kept_in(sample):
     return sample.predictions.rows.dtype
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import calibstat as cs
+from calibstat.binnings import base
+from calibstat.binnings.base import Cells
 from calibstat.estimators import tally as adding
 from calibstat.estimators.tally import TallyPlan, add_up, count_and_add, count_codes, weigh_codes
 
@@ -51,7 +53,8 @@ def test_both_sums_in_one_pass_are_those_of_two(table, rows):
     for code, weight in zip(codes % 2, weights, strict=True):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(adding, "_ROWS", rows)
-            counts, totals = count_and_add(index, code, weight, size)
+            patch.setattr(base, "ROWS_IN_CACHE", rows)
+            counts, totals = count_and_add(Cells(size, index, "fixed"), code, weight)
         np.testing.assert_array_equal(counts, count_codes(index, code[None], size, 2)[0])
         np.testing.assert_allclose(totals, add_up(index, weight[None], size)[0], rtol=1e-12, atol=1e-13)
 

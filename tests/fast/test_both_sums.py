@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,7 +52,7 @@ def test_equal_width_without_an_index(values, n_bins, kind):
     placed, index = Cells(n_bins, ByArithmetic(values, edges, 12), "fixed"), closed_left(values, edges)
     for column in (values, other, np.repeat(other, 2)[::2]):
         found = both_sums.count_and_add_found(placed, codes, column)
-        same(found, adding.count_and_add(index, codes, column, n_bins))
+        same(found, adding.count_and_add(Cells(n_bins, index, "fixed"), codes, column))
 
 
 @quick
@@ -66,7 +68,7 @@ def test_equal_mass_without_an_index(shape, data):
     if len(np.unique(home)) < len(home):
         assert found is NotImplemented  # several edges in one step
     else:
-        same(found, adding.count_and_add(closed_right(values, edges), codes, other, placed.size))
+        same(found, adding.count_and_add(replace(placed, placed=closed_right(values, edges)), codes, other))
 
 
 @pytest.mark.parametrize("binning", [cs.EqualWidth(15), cs.EqualMass(15)], ids=repr)
