@@ -27,6 +27,8 @@ from calibstat.estimators.base import (
 from calibstat.estimators.large_sample import chi_square_law
 
 _ROWS_IN_A_CHUNK = 2**13
+# Numbers of one such chunk that are held at once: a few megabytes, which are multiplied while they are in the cache.
+_NUMBERS = 2**19
 
 
 @final
@@ -177,7 +179,8 @@ class ScoreForm(Evaluator):
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         """Evaluate replicates: (...,) statistics."""
-        return in_batches(self._batch, outcomes, weights, 4)
+        n_chunks = 1 + len(self.predictions) // _ROWS_IN_A_CHUNK
+        return in_batches(self._batch, outcomes, weights, 4, _NUMBERS * n_chunks)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -220,11 +223,14 @@ class ScoreForm(Evaluator):
         sums = np.zeros((len(outcomes), len(self.codes)))
         of_code = [(code, np.flatnonzero(self.codes == code)) for code in np.unique(self.codes)]
         for rows, chances in self._chunks():
-            some, directions = outcomes[:, rows], self.directions[:, rows]
+            some, directions, alike = outcomes[:, rows], self.directions[:, rows], len(masses) == 1
+            if alike:
+                directions = directions * masses[:, rows]
             for code, same in of_code:
                 hits = some[..., code] if is_chances(outcomes) else some == code
                 residual = hits - chances[code]
-                residual *= masses[:, rows]
+                if not alike:
+                    residual *= masses[:, rows]
                 sums[:, same] += residual @ directions[same].T
         return sums
 

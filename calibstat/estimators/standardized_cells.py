@@ -139,7 +139,7 @@ class ScalesEvaluator(Evaluator):
 
     def _of_labels(self, placed: Array) -> Floats:
         """Evaluate labels of two classes without weights (R, n) from counts: whole numbers are added up faster."""
-        sums, best = _prefix(placed, np.intp), np.full(len(placed), -np.inf)
+        sums, best = _prefix(placed, np.int32), np.full(len(placed), -np.inf)
         singles = placed @ self._linear[0] + self._linear[1]
         for scale, (starts, (factor, deviation)) in enumerate(zip(self.scales, self.fixed, strict=True)):
             residual = _sums_of_cells(sums, starts) - _sums_of_cells(self._expected, starts)

@@ -158,7 +158,7 @@ class Listed:
     def of(self, outcomes: Array) -> Array:
         """Look outcomes up."""
         if len(self.table) == 1:
-            return self.table[0, outcomes]
+            return np.take(self.table[0], outcomes)
         return self.table[np.arange(len(self.table)), outcomes]
 
     def as_table(self) -> Array:
