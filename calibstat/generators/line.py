@@ -248,21 +248,33 @@ class QuantileTable:
     chance: Floats
     calibrated: bool
 
-    def at(self, places: Floats) -> tuple[Floats, Floats]:
-        """Return scores and chances at places (m,) in [0, N_LEVELS]."""
-        whole = np.minimum(places.astype(np.intp), N_LEVELS - 1)
-        part = places - whole
-        score = _between(self.score, whole, part)
-        return score, score if self.calibrated else _between(self.chance, whole, part)
+    @cached_property
+    def steps(self) -> tuple[Floats, Floats]:
+        """By how much the score and the chance grow from each level to the next."""
+        return np.diff(self.score), np.diff(self.chance)
 
-    def draw_sorted(self, n: int, rng: np.random.Generator) -> tuple[Floats, Bools]:
-        """Draw n scores in increasing order (sums of n + 1 exponential variables), and whether each event happened."""
-        reached = rng.standard_exponential(n + 1)
-        np.cumsum(reached, out=reached)
-        places = reached[:-1]
-        places *= N_LEVELS / reached[-1]
+    def at(self, places: Floats) -> tuple[Floats, Floats]:
+        """Return scores and chances at places (...,) in [0, N_LEVELS]."""
+        level = np.floor(places)
+        whole, part = level.astype(np.intp), np.subtract(places, level, out=level)
+        score = _between(self.score, self.steps[0], whole, part)
+        return score, score if self.calibrated else _between(self.chance, self.steps[1], whole, part)
+
+    def draw_sorted(self, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[Floats, Bools]:
+        """Draw data sets (..., n): scores in increasing order, and whether each event happened."""
+        *lanes, n = shape
+        return self.in_order(rng.standard_exponential((*lanes, n + 1)), rng.random(shape))
+
+    def in_order(self, spacings: Floats, uniforms: Floats) -> tuple[Floats, Bools]:
+        """Turn exponential spacings (..., n + 1), which are overwritten, and uniform numbers (..., n) into data sets.
+
+        The sums of the first spacings, over the sum of all, are uniform numbers in increasing order.
+        """
+        np.cumsum(spacings, axis=-1, out=spacings)
+        places = spacings[..., :-1]
+        places *= N_LEVELS / spacings[..., -1:]
         scores, chances = self.at(places)
-        return scores, rng.random(n) < chances
+        return scores, uniforms < chances
 
 
 def quantile_table(model: SyntheticModel) -> QuantileTable:
@@ -272,10 +284,9 @@ def quantile_table(model: SyntheticModel) -> QuantileTable:
     return QuantileTable(score, chance, bool(np.abs(score - chance).max() < 1e-15))
 
 
-def _between(table: Floats, whole: Ints, part: Floats) -> Floats:
-    low = table.take(whole, mode="clip")  # faster than to check indices that are right
-    step = table[1:].take(whole, mode="clip")
-    step -= low
-    step *= part
-    step += low
-    return step
+def _between(table: Floats, steps: Floats, whole: Ints, part: Floats) -> Floats:
+    """Interpolate a table at whole levels and the part of the way to the next; the last level is the end."""
+    found = steps.take(whole, mode="clip")  # faster than to check indices that are right
+    found *= part
+    found += table.take(whole, mode="clip")
+    return found

@@ -71,6 +71,11 @@ class Estimates:
         together = {place for each in self.shared for place in each.places}
         self.alone = [place for place in range(len(items)) if place not in together]
 
+    @property
+    def sums_suffice(self) -> bool:
+        """Whether all are functions of sums over cells of the event's probability, without a lens."""
+        return not self.alone and len(self.shared) == 1 and not self.shared[0].lens.parts
+
     def one(self, place: int, drawn: RepeatData) -> float:
         """Evaluate one estimator on one data set, in the usual way."""
         thing = self.items.each[place].thing
@@ -96,8 +101,8 @@ class GroupOfRepeats:
         for number, each in enumerate(self.estimates.shared):
             found = drawn.sums(each.lens, each.cuts)
             kept = self.sums[number]
-            if found is not None and kept is None:  # the first fill all lanes, so that none is empty
-                self.sums[number] = np.repeat(found[0][None], self.estimates.lanes, axis=0)
+            if found is not None and kept is None:
+                self.sums[number] = self._in_lanes(each.cuts, found[0])
             elif found is not None and kept is not None:
                 kept[lane] = found[0]
             whole = found is not None and bool(found[1].all())
@@ -107,10 +112,19 @@ class GroupOfRepeats:
                 else:
                     self.values[place, lane] = self.estimates.one(place, drawn)
 
-    def take_all(self, sums: Floats) -> None:
-        """Keep the sums of all lanes, where every estimator is a function of sums through one lens."""
-        self.sums = [sums]
-        self.waiting[:] = True
+    def take_all(self, first: int, sums: Floats) -> None:
+        """Keep the sums of some lanes, where every estimator is a function of sums through one lens."""
+        own = slice(first, first + len(sums))
+        kept = self._in_lanes(self.estimates.shared[0].cuts, sums[0])
+        kept[own] = sums
+        self.sums = [kept]
+        self.waiting[:, own] = True
+
+    def _in_lanes(self, cuts: Cuts, sums: Floats) -> Floats:
+        """Put the first sums into all lanes, so that none is empty."""
+        kept = cuts.empty((self.estimates.lanes,))
+        kept[:] = sums
+        return kept
 
     def finish(self) -> tuple[Floats, dict[int, Exception]]:
         """Evaluate all that is kept; return values (items, lanes), and by lane the errors that estimators raise."""
@@ -167,12 +181,14 @@ def _binning(thing: Any) -> Binning:
 
 def _in_all_lanes(tally: Tally, lane: int) -> Tally:
     sums = (getattr(tally, each.name) for each in fields(Tally))
-    return Tally(*(np.repeat(each[lane : lane + 1], len(each), axis=0) for each in sums))
+    return Tally(*(each if each.ndim == 1 else np.repeat(each[lane : lane + 1], len(each), axis=0) for each in sums))
 
 
 def _value(thing: Any, tally: Tally) -> Floats:
     core: BinnedEstimator = thing.core
-    return _one_number(thing, np.asarray(core.functional(tally)), (len(tally.weight),))
+    values, lanes = np.asarray(core.functional(tally)), len(tally.outcome)
+    # What depends on the numbers of rows alone is one value where all lanes have the same.
+    return _one_number(thing, values if values.ndim else np.full(lanes, values), (lanes,))
 
 
 def _one_number(thing: Estimator, values: Floats, shape: tuple[int, ...]) -> Floats:
@@ -220,9 +236,10 @@ def compute(
     values = {name: np.full((*shape, len(repeats)), np.nan) for name, shape in shapes(study).items()}
     group, errors = GroupOfRepeats(estimates), dict[int, Exception]()
     first = repeats.start // estimates.lanes * estimates.lanes
-    whole = study.draw_group(model, estimates.shared[0].cuts, estimates.lanes, first) if estimates.shared else None
+    sums_suffice = estimates.sums_suffice and not len(study.tests) and study.interval is None
+    whole = study.draw_group(model, estimates.shared[0].cuts, estimates.lanes, repeats) if sums_suffice else None
     if whole is not None:
-        group.take_all(whole)
+        group.take_all(repeats.start - first, whole)
     for position, repeat in enumerate(() if whole is not None else repeats):
         try:
             drawn = study.draw(model, n, repeat)

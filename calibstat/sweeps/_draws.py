@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, final
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from calibstat.binnings.base import Binning
 from calibstat.binnings.intervals import EqualMass, EqualWidth, FixedEdges, group_ranks
-from calibstat.data.arrays import Array, Bools, Floats, Ints, increasing_order
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Bools, Floats, Ints, increasing_order
 from calibstat.data.sample import Sample
 from calibstat.draws.moments import Moments, PowerSums, degree_for, power_terms
 from calibstat.estimators.base import all_weights
-from calibstat.estimators.tally import Tally, ratio
+from calibstat.estimators.tally import Tally, ratio, replicates
 from calibstat.generators.base import SyntheticModel, population_of
 from calibstat.generators.line import N_LEVELS, QuantileTable, quantile_table
 from calibstat.lenses.base import Lens
@@ -25,6 +25,10 @@ from calibstat.lenses.relabel import Canonical
 # Numbers of rows and of events have their exact law (up to the table of quantiles, for cells of equal mass). Sums of
 # predictions and of squared residuals, given these, are drawn as normal with the right means and covariance: a sum of
 # k variables in a cell of width w is thereby moved by at most about w on average, whatever k is (Goldstein 2010).
+
+
+# Up to as many rows for each border, rows are drawn in sorted order: they cost no more, and their law is exact.
+_ROWS_FOR_A_BORDER = 10
 
 
 class CellLaw:
@@ -42,11 +46,16 @@ class CellLaw:
         self._between: dict[tuple[bytes, int], Moments] = {}
 
     def draw(self, cuts: Cuts, n_repeats: int, rng: np.random.Generator) -> Floats:
-        """Draw sums below borders, (n_repeats, 4, borders), as `Cuts.sums` returns them for each data set."""
-        ranks = len(cuts.ranks)
-        sums = np.empty((n_repeats, 4, cuts.size))
-        self._by_rank(cuts, sums[..., :ranks], rng)
-        self._by_edge(cuts, sums[..., ranks:], rng)
+        """Draw sums below borders, (n_repeats, 3 or 4, borders), as `Cuts.sums` returns them for each data set."""
+        sums, ranks = cuts.empty((n_repeats,)), len(cuts.ranks)
+        if cuts.n > _ROWS_FOR_A_BORDER * cuts.size:
+            self._by_rank(cuts, sums[..., :ranks], rng)
+            self._by_edge(cuts, sums[..., ranks:], rng)
+            return sums
+        some = max(1, ROWS_IN_CACHE // cuts.n)
+        for first in range(0, n_repeats, some):
+            part = sums[first : first + some]
+            part[:] = cuts.sums(*self.table.draw_sorted((len(part), cuts.n), rng))[0]
         return sums
 
     def _by_edge(self, cuts: Cuts, sums: Floats, rng: np.random.Generator) -> None:
@@ -158,14 +167,12 @@ def _integrals(table: QuantileTable, degree: int) -> Floats:
 
 
 def _add_below(sums: Floats, rows: Array, happened: Array, prediction: Floats, square: Floats) -> None:
-    """Add up cells (lanes, cells) to sums below borders (lanes, 4, borders)."""
+    """Add up cells (lanes, cells) to sums below borders (lanes, 3 or 4, borders)."""
     sums[..., 0] = 0
     for which, cells in ((COUNT, rows), (PREDICTED, prediction), (HAPPENED, happened)):
         np.cumsum(np.broadcast_to(cells, happened.shape), axis=-1, out=sums[:, which, 1:])
     if square.size:
         np.cumsum(square, axis=-1, out=sums[:, SQUARE, 1:])
-    else:
-        sums[:, SQUARE] = np.nan
 
 
 @final
@@ -215,7 +222,7 @@ def ways_to_draw(models: Mapping[str, SyntheticModel], draws: str) -> dict[str, 
 
     `draws` is "rows", "sorted" or "cells"; the last two need models that know the quantiles of their predictions.
     """
-    made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": _rows, "sorted": _sorted_rows, "cells": CellLaw}
+    made: dict[str, Callable[[SyntheticModel], Any]] = {"rows": _rows, "sorted": _SortedRows, "cells": CellLaw}
     return {name: made[draws](model) for name, model in models.items()}
 
 
@@ -223,21 +230,37 @@ def _rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatD
     return lambda n, rng: RepeatData(partial(model.sample, n, rng))
 
 
-def _sorted_rows(model: SyntheticModel) -> Callable[[int, np.random.Generator], RepeatData]:
-    """Draw scores in increasing order from exponential spacings, through a table of quantiles."""
-    table, classes = quantile_table(model), model.quantiles(np.array([0.5])).predictions.classes
+@final
+class _SortedRows:
+    """Scores in increasing order from exponential spacings, through a table of quantiles."""
 
-    def draw(n: int, rng: np.random.Generator) -> RepeatData:
-        scores, happened = table.draw_sorted(n, rng)
+    def __init__(self, model: SyntheticModel) -> None:
+        self.table, self.classes = quantile_table(model), model.quantiles(np.array([0.5])).predictions.classes
+
+    def __call__(self, n: int, rng: np.random.Generator) -> RepeatData:
+        """Draw a data set, whose rows are put in random order once they are needed."""
+        scores, happened = self.table.draw_sorted((n,), rng)
 
         def shuffled() -> Sample:
             order = rng.permutation(n)
-            rows = population_of(scores[order], scores[order], classes=classes)
+            rows = population_of(scores[order], scores[order], classes=self.classes)
             return Sample.of(rows.predictions, happened[order].astype(np.intp))
 
         return RepeatData(shuffled, (scores, happened))
 
-    return draw
+    def sums(self, cuts: Cuts, streams: Sequence[Callable[[], np.random.Generator]]) -> Floats | None:
+        """Return the sums of the data set of each stream, some at a time; None if one has equal scores at a rank."""
+        sums, some = cuts.empty((len(streams),)), max(1, ROWS_IN_CACHE // cuts.n)
+        for first in range(0, len(streams), some):
+            drawing = [make() for make in streams[first : first + some]]
+            spacings, uniforms = np.empty((len(drawing), cuts.n + 1)), np.empty((len(drawing), cuts.n))
+            for rng, row, other in zip(drawing, spacings, uniforms, strict=True):
+                rng.standard_exponential(out=row)
+                rng.random(out=other)
+            sums[first : first + some], apart = cuts.sums(*self.table.in_order(spacings, uniforms))
+            if not apart.all():
+                return None
+        return sums
 
 
 # One sort gives the cells for many numbers of bins: all borders are looked up at once, and the sum of a cell is a
@@ -274,7 +297,7 @@ class Cuts:
         self.columns: dict[Binning, Ints] = {
             binning: np.searchsorted(self.ranks, borders) for binning, borders in groups.items()
         }
-        first = len(self.ranks)
+        first = len(self.ranks)  # so the borders of equal mass alone begin in column 0
         for binning, inner in widths.items():
             place = np.searchsorted(self.edges, inner) + 1
             self.columns[binning] = first + np.concatenate([[0], place, [len(self.edges) + 1]])
@@ -285,39 +308,52 @@ class Cuts:
         return len(self.ranks) + len(self.edges) + 2
 
     def sums(self, scores: Floats, happened: Bools) -> tuple[Floats, Bools]:
-        """Add up the rows below each border, from increasing scores (n,), and whether the event happened at each.
+        """Add up the rows below each border, from increasing scores (..., n), and whether the event happened at each.
 
-        Return sums (4, r + 1 + e + 1) of rows, predictions, events and squared residuals (NaN without `squares`): below
-        the ranks, below 0, below the edges, and over all rows. Return also whether the scores on both sides of each
-        rank (r,) differ; equal scores would have to stay together.
+        Return sums (..., 3, r + 1 + e + 1) of rows, predictions and events, and of squared residuals if these are
+        summed: below the ranks, below 0, below the edges, and over all rows. Return also whether the scores on both
+        sides of each rank (..., r) differ; equal scores would have to stay together.
         """
-        inner = self.ranks[1:-1]
-        count = np.concatenate([self.ranks, [0], np.searchsorted(scores, self.edges), [self.n]])
-        sums = np.empty((4, len(count)))
-        sums[COUNT] = count
-        sums[HAPPENED] = np.searchsorted(np.flatnonzero(happened), count)
-        sums[PREDICTED] = _running(scores)[count]
-        sums[SQUARE] = _running((happened - scores) ** 2)[count] if self.squares else np.nan
-        apart = np.ones(len(self.ranks), dtype=bool)
-        apart[1:-1] = scores[inner - 1] < scores[inner]
+        ranks, inner = len(self.ranks), self.ranks[1:-1]
+        count = np.empty((*scores.shape[:-1], self.size), dtype=np.intp)
+        count[..., :ranks], count[..., ranks], count[..., -1] = self.ranks, 0, self.n
+        for row, each in zip(replicates(count), replicates(scores), strict=True):
+            row[ranks + 1 : -1] = each.searchsorted(self.edges)
+        sums = self.empty(scores.shape[:-1])
+        sums[..., COUNT, :] = count
+        count += (self.n + 1) * np.arange(count.size // self.size).reshape(*scores.shape[:-1], 1)
+        sums[..., PREDICTED, :] = _running(scores).take(count)
+        sums[..., HAPPENED, :] = _running(happened, np.int32).take(count)
+        if self.squares:
+            sums[..., SQUARE, :] = _running((happened - scores) ** 2).take(count)
+        apart = np.ones((*scores.shape[:-1], ranks), dtype=bool)
+        apart[..., 1:-1] = scores[..., inner - 1] < scores[..., inner]
         return sums, apart
 
+    def empty(self, shape: tuple[int, ...]) -> Floats:
+        """Return room for sums (..., 3, borders), or 4 with squares; each kind of sum lies together in memory."""
+        return np.moveaxis(np.empty((4 if self.squares else 3, *shape, self.size)), 0, -2)
+
     def tally(self, binning: Binning, sums: Floats) -> Tally:
-        """Return the sums over the cells of a binning, from sums (..., 4, borders) below borders."""
-        cells = np.diff(np.take(sums, self.columns[binning], axis=-1))
-        weight = cells[..., COUNT, :]
-        return Tally(
-            weight, cells[..., PREDICTED, :, None], cells[..., HAPPENED, :, None], weight, cells[..., SQUARE, :]
-        )
+        """Return the sums over the cells of a binning, from sums (..., 3 or 4, borders) below borders.
+
+        Cells of equal mass have as many rows in every data set, (L,).
+        """
+        columns = self.columns[binning]
+        kinds = (PREDICTED, HAPPENED, SQUARE) if self.squares else (PREDICTED, HAPPENED)
+        predicted, happened, *square = (np.diff(sums[..., kind, :].take(columns, axis=-1)) for kind in kinds)
+        ranked = columns[0] == 0
+        weight = np.diff(self.ranks[columns].astype(float) if ranked else sums[..., COUNT, :].take(columns, axis=-1))
+        return Tally(weight, predicted[..., None], happened[..., None], weight, *square)
 
     def serves(self, binning: Binning, apart: Bools) -> bool:
         """Whether no border of a binning separates equal scores."""
         return isinstance(binning, EqualWidth) or bool(apart[self.columns[binning]].all())
 
 
-def _running(values: Floats) -> Floats:
-    """Return the sums of the first 0, 1, ..., n values."""
-    found = np.empty(len(values) + 1)
-    found[0] = 0
-    np.cumsum(values, out=found[1:])
+def _running(values: Array, dtype: Any = float) -> Array:
+    """Return the sums of the first 0, 1, ..., n values, (..., n) -> (..., n + 1)."""
+    found = np.empty((*values.shape[:-1], values.shape[-1] + 1), dtype)
+    found[..., 0] = 0
+    np.cumsum(values, axis=-1, out=found[..., 1:])
     return found

@@ -86,11 +86,16 @@ class Study:
         """Draw the data set of one repeat; all estimators, tests and numbers of bins share it."""
         return self.ways[model](n, self.stream(model, n, repeat, SAMPLE))
 
-    def draw_group(self, model: str, cuts: Cuts, n_repeats: int, first: int) -> Floats | None:
-        """Draw the sums of a whole group of repeats with draws="cells", otherwise return None."""
-        if self.draws != "cells":
-            return None
-        return self.ways[model].draw(cuts, n_repeats, self.stream(model, cuts.n, first, GROUP))
+    def draw_group(self, model: str, cuts: Cuts, lanes: int, repeats: range) -> Floats | None:
+        """Draw the sums of some repeats of a group, all at once; None if they have to be drawn one by one."""
+        if self.draws == "cells":  # a stream for the whole group
+            first = repeats.start // lanes * lanes
+            drawn: Floats = self.ways[model].draw(cuts, lanes, self.stream(model, cuts.n, first, GROUP))
+            return drawn[repeats.start - first : repeats.stop - first]
+        if self.draws == "sorted":
+            streams = [functools.partial(self.stream, model, cuts.n, repeat, SAMPLE) for repeat in repeats]
+            return self.ways[model].sums(cuts, streams)
+        return None
 
     def design(self, version: str) -> dict[str, Any]:
         """Return all that determines the numbers, in plain values that are the same in every process."""

@@ -56,7 +56,7 @@ def test_models_without_quantiles_say_so(model):
 @each_model
 def test_sorted_scores_have_the_law_of_rows(model):
     """Kolmogorov-Smirnov, 40 000 against 40 000; each of five models at level 0.0001."""
-    scores, happened = quantile_table(model).draw_sorted(40_000, np.random.default_rng(3))
+    scores, happened = quantile_table(model).draw_sorted((40_000,), np.random.default_rng(3))
     assert (np.diff(scores) >= 0).all()
     rows = model.sample(40_000, rng=4)
     assert stats.ks_2samp(scores, rows.predictions.event).pvalue > 1e-4
@@ -64,7 +64,7 @@ def test_sorted_scores_have_the_law_of_rows(model):
 
 
 def test_another_law_is_rejected():
-    scores, happened = quantile_table(GaussianMixture(0.1, -2)).draw_sorted(80_000, np.random.default_rng(3))
+    scores, happened = quantile_table(GaussianMixture(0.1, -2)).draw_sorted((80_000,), np.random.default_rng(3))
     rows = MODELS["mixture"].sample(80_000, rng=4)
     assert stats.ks_2samp(scores, rows.predictions.event).pvalue < 1e-4
     assert stats.ks_2samp(scores[happened], rows.predictions.event[rows.outcomes == 1]).pvalue < 1e-4
