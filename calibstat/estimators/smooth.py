@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import math
+from functools import cached_property, partial
 from typing import ClassVar, final
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.fft import dct
 from scipy.sparse import csc_array, csr_array
 
 from calibstat._dataclass import dataclass
-from calibstat.data.arrays import Array, Bools, Floats, Ints
+from calibstat.data.arrays import NUMBERS_IN_CACHE, ROWS_IN_CACHE, Array, Bools, Floats, Ints
 from calibstat.data.parameters import Positive
 from calibstat.data.sample import Predictions
 from calibstat.estimators.base import (
@@ -27,11 +28,13 @@ from calibstat.estimators.base import (
 from calibstat.estimators.tally import ratio
 from calibstat.estimators.walks import Ordered, WalkEvaluator, on_unit_interval
 
-# At most this many numbers of replicates on a mesh are held in memory at once.
-_NUMBERS = 2**20
 # A mesh is fine enough if the bandwidth covers this many of its intervals.
 _FINE_ENOUGH = 8
 _COARSEST = 1024
+# With more rows than these the noise alone mostly needs the next mesh.
+_ROWS_OF_MESHES = (50_000, 3_000_000)
+# The logarithm of an error is found with this precision; of pooled rows, whose error moves more by pooling, with less.
+_PRECISION, _OF_POOLED_ROWS = 1e-13, 1e-3
 
 
 @final
@@ -157,9 +160,11 @@ class _HeatEvaluator(Evaluator):
         self.places = places
         self.bandwidth = bandwidth
         self.meshes: dict[int, Mesh] = {}
-        self.coarsest, self.finest = _COARSEST, FINEST
+        self.coarsest = _COARSEST * 4 ** sum(len(places) > rows for rows in _ROWS_OF_MESHES)
+        self.finest, self.precision = FINEST, _PRECISION
         if predictions.counts is not None:  # a finer mesh would show the places of pooled rows
-            self.coarsest = self.finest = 2 ** max(9, (2 * len(places) - 1).bit_length())
+            self.coarsest = self.finest = 2 ** max(8, (len(places) - 1).bit_length())
+            self.precision = _OF_POOLED_ROWS
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self._smooth(happened(outcomes) - self.predictions.event, all_weights(self.predictions, weights))
@@ -182,7 +187,7 @@ class _HeatEvaluator(Evaluator):
         return np.where(np.broadcast_to(total, values.shape) > 0, values, np.nan)
 
     def _blocks(self, residual: Floats, n_nodes: int) -> Floats:
-        size = max(1, _NUMBERS // n_nodes)
+        size = max(1, NUMBERS_IN_CACHE // n_nodes)
         starts = range(0, len(residual), size)
         return np.concatenate([self._block(residual[start : start + size], n_nodes) for start in starts])
 
@@ -193,7 +198,7 @@ class _HeatEvaluator(Evaluator):
             values = mesh.smoothed(mesh.spread(residual), np.full(len(residual), self.bandwidth))
             unsettled = np.full(len(residual), self.bandwidth * n_nodes < _FINE_ENOUGH)
         else:
-            values = fixed_point(mesh, mesh.spread(residual))
+            values = fixed_point(mesh, mesh.spread(residual), self.precision)
             unsettled = values * n_nodes < _FINE_ENOUGH
         if n_nodes < self.finest and unsettled.any():
             values[unsettled] = self._blocks(residual[unsettled], 4 * n_nodes)
@@ -210,86 +215,122 @@ class _HeatEvaluator(Evaluator):
 # Intervals of the finest mesh.
 FINEST = 65536
 _MOST_HALVINGS = 80
-_PRECISION = 1e-13  # of transforms and sums, relative
+_NOTHING = -80.0  # the logarithm of a share that does not count; much smaller numbers would slow arithmetic down
 _SLACK = 0.5  # for the error of a mesh that is too coarse, in a logarithm
+_GUESSES = 16  # bandwidths of which one is near the error
+_HEIGHT_OF_NOISE = math.sqrt(2 / math.pi)  # the mean size of normal noise, in standard deviations
+# The shares of a point in the nodes around it: powers of its distance x to the one below, by cubic interpolation.
+_SHARES = np.array([[0, -2, 3, -1], [6, -3, -6, 3], [0, 6, 3, -3], [0, -1, 0, 1]]) / 6
 
 
 class Mesh:
-    """A mesh of M + 1 nodes on [0, 1], and the shares of points (n,) in the four nodes around each."""
+    """A mesh of M + 1 nodes on [0, 1], on which points (n,) are split among the four nodes around each."""
 
     def __init__(self, places: Floats, n_cells: int) -> None:
-        self.n_cells = n_cells
+        self.places, self.n_cells = places, n_cells
         # Smoothing multiplies the k-th cosine by exp(-(pi k sigma)^2 / 2).
         self.decay = 0.5 * (np.pi * np.arange(n_cells + 1)) ** 2
-        self.splitting = _splitting(places, n_cells)
+
+    @cached_property
+    def splitting(self) -> csc_array:
+        """(M + 1, n) the shares of points in nodes, mirrored at the ends."""
+        first, x = self._located(slice(None))
+        shares = (_SHARES @ x ** np.arange(4)[:, None]).T
+        nodes = first[:, None] + np.arange(-1, 3)
+        nodes = self.n_cells - np.abs(self.n_cells - np.abs(nodes))
+        starts = 4 * np.arange(len(x) + 1)
+        rows = csr_array((shares.ravel(), nodes.ravel(), starts), shape=(len(x), self.n_cells + 1))
+        return rows.T
+
+    def _located(self, rows: slice) -> tuple[Ints, Floats]:
+        """Return the node below some points, and how far above it they are, in intervals."""
+        x = self.places[rows] * self.n_cells
+        first = np.minimum(x.astype(np.intp), self.n_cells - 1)
+        x -= first
+        return first, x
 
     def spread(self, masses: Floats) -> Floats:
         """Put masses (R, n) on the nodes, and return their cosine coefficients (R, M + 1)."""
-        nodes = np.ascontiguousarray((self.splitting @ masses.T).T)
+        alone = len(masses) == 1  # its points are gone through once, which takes less time than to write shares down
+        nodes = self._split(masses[0])[None] if alone else np.ascontiguousarray((self.splitting @ masses.T).T)
         nodes[:, [0, -1]] *= 2  # an end node also represents its mirror image
         return dct(nodes, type=1, axis=1) / 2
 
+    def _split(self, masses: Floats) -> Floats:
+        """Split masses (n,) among the nodes, by sums of each interval: of masses times powers of the distance."""
+        size, powers = max(ROWS_IN_CACHE, self.n_cells), np.zeros((4, self.n_cells))
+        for start in range(0, len(masses), size):
+            rows = slice(start, start + size)
+            first, x = self._located(rows)
+            some = masses[rows]
+            for sums in powers:
+                sums += np.bincount(first, some, minlength=self.n_cells)
+                some = some * x
+        nodes = np.zeros(self.n_cells + 3)
+        for i, share in enumerate(_SHARES @ powers):
+            nodes[i : i + self.n_cells] += share
+        nodes[2] += nodes[0]
+        nodes[-3] += nodes[-1]
+        return nodes[1:-1]
+
+    @cached_property
+    def guesses(self) -> tuple[Floats, Floats]:
+        """Logarithms (S,) of bandwidths, and what each multiplies squared coefficients (M + 1, S) by."""
+        places = np.linspace(-math.log(2 * self.n_cells), 0.1, _GUESSES)
+        damping = np.exp(np.maximum(np.multiply.outer(self.decay, -2 * np.exp(2 * places)), _NOTHING))
+        damping[1:] *= 2
+        return places, damping
+
+    def guess(self, coefficients: Floats) -> tuple[Floats, Floats]:
+        """Return about where the logarithm of the error (R,) is, and the slope there, as if residuals were noise.
+
+        The integral of the square, which these bandwidths have in common, then tells that of the absolute value.
+        """
+        places, damping = self.guesses
+        with np.errstate(divide="ignore"):
+            height = np.log(_HEIGHT_OF_NOISE**2 * (coefficients**2 @ damping)) / 2 - places
+        after = np.argmax(height < 0, axis=1).clip(1)
+        low, high = (np.take_along_axis(height, each[:, None], axis=1)[:, 0] for each in (after - 1, after))
+        slope = np.maximum(high - low, -1e3) / (places[1] - places[0])
+        return places[after - 1] - low / slope, np.minimum(slope, -1.0)
+
     def smoothed(self, coefficients: Floats, bandwidth: Floats) -> Floats:
         """Return the integral (R,) of the absolute value of the masses smoothed with bandwidths (R,)."""
-        damped = coefficients * np.exp(-self.decay * bandwidth[:, None] ** 2)
-        return _integral_of_absolute(dct(damped, type=1, axis=1), self.n_cells)
+        damped = np.multiply.outer(-(bandwidth**2), self.decay)
+        np.exp(np.maximum(damped, _NOTHING, out=damped), out=damped)
+        damped *= coefficients
+        return _integral_of_absolute(dct(damped, type=1, axis=1, overwrite_x=True), self.n_cells)
 
 
-def fixed_point(mesh: Mesh, coefficients: Floats) -> Floats:
+def fixed_point(mesh: Mesh, coefficients: Floats, precision: float) -> Floats:
     """Find the bandwidth (R,) that equals its integral, by secants of logarithms.
 
     The logarithm of integral over bandwidth falls by one or more for each unit of that of the bandwidth (of noise by
-    about 1.5). So the root lies between a point and that point plus the height there.
+    about 1.5). So the root lies between a point and that point plus the height there. Where the height is below
+    `precision`, a last step is taken without looking. (On a coarse mesh the height may jump over zero.)
     """
-
-    def height_at(place: Floats, rows: Ints) -> Floats:
-        with np.errstate(divide="ignore"):
-            return np.log(mesh.smoothed(coefficients[rows], np.exp(place))) - place
-
-    found, rows = np.zeros(len(coefficients)), np.arange(len(coefficients))
-    before = np.full(len(rows), np.log(_FINE_ENOUGH / mesh.n_cells))
-    height = height_at(before, rows)
-    rows = np.flatnonzero(height > -np.inf)  # without residuals the bandwidth is zero
-    before, height = before[rows], height[rows]
-    low, high = before + np.minimum(height, 0) - _SLACK, before + np.maximum(height, 0) + _SLACK
-    place, slope = before + height / 1.5, np.full(len(rows), -1.5)
+    found, rows = np.zeros(len(coefficients)), np.flatnonzero((coefficients**2).sum(axis=1) > 0)
+    coefficients = coefficients[rows]  # without residuals the bandwidth is zero
+    place, slope = mesh.guess(coefficients)
+    before = last = low = high = np.full(len(rows), np.nan)
     for _ in range(_MOST_HALVINGS):
-        last, height = height, height_at(place, rows)
+        with np.errstate(divide="ignore"):
+            height = np.log(mesh.smoothed(coefficients, np.exp(place))) - place
+        if np.isnan(low).all():
+            low, high = place + np.minimum(height, 0) - _SLACK, place + np.maximum(height, 0) + _SLACK
+        else:
+            low, high = np.where(height > 0, place, low), np.where(height > 0, high, place)
+            moved = place - before
+            slope = np.minimum(np.divide(height - last, moved, out=slope, where=moved != 0), -1.0)
+        before, last, place = place, height, place - height / slope
+        place = np.where((low <= place) & (place <= high), place, (low + high) / 2)
         found[rows] = np.exp(place)
-        low, high = np.where(height > 0, place, low), np.where(height > 0, high, place)
-        moved = place - before
-        slope = np.minimum(np.divide(height - last, moved, out=slope, where=moved != 0), -1.0)
-        before, place = place, place - height / slope
-        place = np.where((low < place) & (place < high), place, (low + high) / 2)
-        going = np.flatnonzero(np.abs(height) > _PRECISION)
+        going = np.flatnonzero((np.abs(height) > precision) & (high - low > precision))
         if not len(going):
             break
-        rows = rows[going]
-        before, place, height, slope, low, high = (
-            values[going] for values in (before, place, height, slope, low, high)
-        )
+        rows, coefficients = rows[going], coefficients[going]
+        before, last, place, slope, low, high = (each[going] for each in (before, last, place, slope, low, high))
     return found
-
-
-def _splitting(places: Floats, n_cells: int) -> csc_array:
-    """Return the shares (M + 1, n) of points in nodes, by cubic interpolation mirrored at the ends."""
-    scaled = places * n_cells
-    first = np.clip(scaled.astype(np.intp), 0, n_cells - 1)
-    x = scaled - first
-    shares = np.stack(
-        [
-            -x * (x - 1) * (x - 2) / 6,
-            (x + 1) * (x - 1) * (x - 2) / 2,
-            -(x + 1) * x * (x - 2) / 2,
-            (x + 1) * x * (x - 1) / 6,
-        ],
-        axis=1,
-    )
-    nodes = first[:, None] + np.arange(-1, 3)
-    nodes = n_cells - np.abs(n_cells - np.abs(nodes))
-    starts = 4 * np.arange(len(places) + 1)
-    rows = csr_array((shares.ravel(), nodes.ravel(), starts), shape=(len(places), n_cells + 1))
-    return rows.T
 
 
 def _integral_of_absolute(nodes: Floats, n_cells: int) -> Floats:
@@ -301,19 +342,18 @@ def _integral_of_absolute(nodes: Floats, n_cells: int) -> Floats:
     size = np.abs(nodes)
     trapezoid = size.sum(axis=1) - (size[:, 0] + size[:, -1]) / 2
     negative = nodes < 0
-    row, j = np.nonzero(negative[:, 1:] != negative[:, :-1])
-    before, after = size[row, j], size[row, j + 1]
-    u = before / (before + after)
-    slope = (1 - u) * _difference(nodes, row, j) + u * _difference(nodes, row, j + 1)
-    kinks = np.abs(slope) * (u * u - u + 1 / 6)
+    places = np.flatnonzero(negative[:, 1:] != negative[:, :-1])
+    row = places // n_cells
+    places += row  # among all nodes
+    j = places - row * (n_cells + 1)
+    flat = nodes.ravel()
+    before, after = flat.take(places), flat.take(places + 1)
+    u = before / (before - after)
+    # Twice the derivative times the step at both nodes; at the ends it is zero, by symmetry.
+    slope = (1 - u) * (j > 0) * (after - flat.take(places - 1, mode="clip"))
+    slope += u * (j < n_cells - 1) * (flat.take(places + 2, mode="clip") - before)
+    kinks = np.abs(slope) * (u * u - u + 1 / 6) / 2
     return (trapezoid + np.bincount(row, kinks, minlength=len(nodes))) / n_cells
-
-
-def _difference(nodes: Floats, row: Ints, j: Ints) -> Floats:
-    """Return the central difference at nodes; at the ends it is zero, by symmetry."""
-    last = nodes.shape[1] - 1
-    after, before = np.where(j < last, j + 1, last - 1), np.abs(j - 1)
-    return (nodes[row, after] - nodes[row, before]) / 2
 
 
 def isotonic_median_distance(values: Floats, weights: Floats) -> Floats:

@@ -15,7 +15,7 @@ from suites import slow_but
 # Estimators that multiply all replicates by one matrix.
 PRODUCTS = (
     *(cs.KDECE, cs.SKCE, cs.KCE, cs.UCME, cs.CME, cs.LogitScore, cs.VectorScalingScore, cs.Cox, cs.LOESS),
-    *(cs.StandardizedL2, cs.MultiscaleL2),
+    *(cs.StandardizedL2, cs.MultiscaleL2, cs.SmoothECE),
 )
 LAST_DIGITS = dict(rtol=1e-9, atol=1e-11)
 
