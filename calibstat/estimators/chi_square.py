@@ -295,4 +295,5 @@ def in_units_of(squares: Floats, variances: Floats, largest: Array | float = 1.0
     """
     uncertain = variances > 0
     impossible = np.where(squares > ROUNDING**2 * largest, np.inf, 0.0)
-    return np.where(uncertain, squares / np.where(uncertain, variances, 1.0), impossible)
+    with np.errstate(over="ignore"):  # a variance near 1e-308 is almost none
+        return np.where(uncertain, squares / np.where(uncertain, variances, 1.0), impossible)

@@ -394,6 +394,7 @@ class _RatioEvaluator(Evaluator):
         observed, expected = (masses * event).sum(axis=-1), (masses * self.predictions.event).sum(axis=-1)
         rate = ratio(observed, total)
         # If nothing was expected and nothing happened, the ratio is one.
-        value = np.where(expected > 0, ratio(observed, expected), 1.0 + observed)
+        with np.errstate(over="ignore"):  # next to nothing was expected
+            value = np.where(expected > 0, ratio(observed, expected), 1.0 + observed)
         error = np.sqrt(ratio((masses**2).sum(axis=-1) * np.maximum(rate * (1 - rate), 0.0), observed**2, empty=np.inf))
         return np.where((total > 0)[:, None], np.stack([value, error], axis=-1), np.nan)

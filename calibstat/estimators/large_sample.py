@@ -238,7 +238,8 @@ def kolmogorov_smirnov_sf(x: float | Floats) -> Floats:
 def log_bridge_sf(x: Floats) -> Floats:
     """Return the logarithm of P(max |B| > x) for a Brownian bridge B (Kolmogorov 1933), without underflow."""
     far = np.maximum(x, 1.0)
-    tail = np.log(2) - 2 * far**2 + np.log1p(-np.exp(-6 * far**2) + np.exp(-16 * far**2))
+    with np.errstate(over="ignore"):  # of distances beyond 1e154
+        tail = np.log(2) - 2 * far**2 + np.log1p(-np.exp(-6 * far**2) + np.exp(-16 * far**2))
     return np.where(x < 1.0, np.log(special.kolmogorov(np.minimum(x, 1.0))), tail)
 
 

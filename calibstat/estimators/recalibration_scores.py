@@ -105,13 +105,13 @@ def _polynomials(values: Floats, masses: Floats, degree: int) -> Floats:
 
     The statistic does not depend on the basis, but its rounding does: each column is orthogonalised twice.
     """
-    basis = np.zeros((degree + 1, len(values)))
+    basis, roots = np.zeros((degree + 1, len(values))), np.sqrt(masses)
     column = np.ones_like(values)
     for power in range(degree + 1):
-        before = np.sqrt((masses * column**2).sum())
+        before = np.linalg.norm(roots * column)  # no column is squared: with masses near 1e-320 it is as large as 1e160
         for _ in range(2):
             column = column - (basis[:power] @ (masses * column)) @ basis[:power]
-        length = np.sqrt((masses * column**2).sum())
+        length = np.linalg.norm(roots * column)
         if not length > 1e-9 * before:
             break
         basis[power] = column / length
@@ -205,7 +205,8 @@ class ScoreForm(Evaluator):
 
     def _quadratic(self, sums: Floats, roots: Floats) -> Floats:
         whitened: Floats = sums[:, None, :] @ roots
-        return (whitened[:, 0, :] ** 2).sum(axis=-1)
+        with np.errstate(over="ignore"):  # infinite, where what happened has a probability of about 1e-308
+            return (whitened[:, 0, :] ** 2).sum(axis=-1)
 
     def _impossible(self, outcomes: Array, masses: Floats) -> Array:
         """Whether an outcome of probability zero occurred in a row that has weight: (R,)."""
@@ -253,5 +254,6 @@ class ScoreForm(Evaluator):
             first = chances[self.codes] * directions
             own = first * others[self.codes]
             for covariance, mass in zip(total, squares[:, rows], strict=True):
-                covariance += np.where(same, (own * mass) @ directions.T, -(first * mass) @ first.T)
+                found = (own * mass) @ directions.T
+                covariance += found if same.all() else np.where(same, found, -(first * mass) @ first.T)
         return total

@@ -525,7 +525,8 @@ class _BridgeEvaluator(Evaluator):
         clock, scale = self.fixed if weights is None else self._clock_and_scale(weights)
         both = _mean_and_bridge(self.ordered.walk(outcomes, weights), clock)
         z = _standardise(both, np.broadcast_to(scale, both.shape[:-1]))
-        fisher = np.abs(2 * (log_two_sided(z[..., 0]) + log_bridge_sf(z[..., 1])))
+        with np.errstate(over="ignore"):  # infinite, where what happened has a probability of about 1e-308
+            fisher = np.abs(2 * (log_two_sided(z[..., 0]) + log_bridge_sf(z[..., 1])))
         return np.concatenate([both, fisher[..., None]], axis=-1)
 
     @property

@@ -296,8 +296,13 @@ def moments(evidence: Floats) -> tuple[Floats, Floats]:
     """Return the mean and the standard deviation of each column (R, J), over what is finite."""
     known = np.isfinite(evidence)
     count = np.maximum(known.sum(axis=0), 1)
-    centre = np.where(known, evidence, 0.0).sum(axis=0) / count
-    return centre, np.sqrt(np.where(known, (evidence - centre) ** 2, 0.0).sum(axis=0) / count)
+    size = np.where(known, np.abs(evidence), 0.0).max(axis=0, initial=0.0)
+    unit = 2.0 ** np.floor(
+        np.log2(np.where(size > 0, size, 1.0))
+    )  # sums of large numbers and their squares may be infinite
+    shares = np.where(known, evidence, 0.0) / unit
+    centre = shares.sum(axis=0) / count
+    return centre * unit, np.sqrt(np.where(known, (shares - centre) ** 2, 0.0).sum(axis=0) / count) * unit
 
 
 def _shares_of_all(column: Floats) -> Floats:
