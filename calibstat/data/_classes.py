@@ -68,8 +68,8 @@ def _as_told(found: Labels, n_classes: int, labels: Sequence[Hashable]) -> Class
     if len(told) != n_classes:
         raise ValueError(f"labels={list(told)} names {counted(len(told), 'class')}, but y_prob is for {n_classes}")
     known = set(told)
-    strange = [label for label in found.distinct if label not in known]
-    if strange:
+    if not known.issuperset(found.distinct):
+        strange = [label for label in found.distinct if label not in known]
         raise ValueError(
             f"y_true holds {_few(strange)}, not among labels={_few(told)}: "
             f"name every class, in the order of the columns{_other_type(strange, told)}"
@@ -81,8 +81,10 @@ def told_labels(labels: Sequence[Hashable]) -> Classes:
     """The `labels` argument as a tuple of integers, booleans or strings, no two of them equal."""
     if isinstance(labels, (str, bytes, set, frozenset)) or not isinstance(labels, Iterable):
         raise TypeError(f"labels is {labels!r}, but a list is expected: the class of each column, in order")
-    told = tuple(_scalar(label) for label in labels)
-    if len({type(label) for label in told}) > 1:
+    told: Classes = tuple(labels)
+    if not set(map(type, told)) <= {int, bool, str}:
+        told = tuple(map(_scalar, told))
+    if len(set(map(type, told))) > 1:
         raise ValueError(f"labels={list(told)} mixes types: pass integers, booleans or strings")
     twice = [label for label in told if told.count(label) > 1] if len(set(told)) < len(told) else []
     if twice:

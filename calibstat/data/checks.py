@@ -327,17 +327,16 @@ class Extent(NamedTuple):
         if rows.ndim == 1 or rows.shape[1] == 2:
             off = 0.0 if rows.ndim == 1 else _farthest_from_one(rows[:, 0] + rows[:, 1])
             return cls(float(rows.min()), float(rows.max()), off)
-        step = max(1, NUMBERS_IN_CACHE // rows.shape[1])
-        parts = np.array([cls._of_some(rows[start : start + step]) for start in range(0, len(rows), step)])
-        return cls(float(parts[:, 0].min()), *parts[:, 1:].max(axis=0).tolist())
-
-    @classmethod
-    def _of_some(cls, rows: Array) -> Extent:
-        sums = rows.sum(axis=1) if rows.shape[1] >= _LONG else _sums(rows)
-        lowest, highest = rows.min(), sums.max()  # no sum of numbers that are not negative is below one of them
-        if lowest < 0 or highest > 1 + VALUE_TOLERANCE:
-            highest = rows.max()
-        return cls(lowest, highest, _farthest_from_one(sums))
+        step, sums, found = max(1, _READ // rows.shape[1]), [], []
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            sums.append(some.sum(axis=1) if rows.shape[1] >= _LONG else _sums(some))
+            found.append(some.min())
+        every = np.concatenate(sums)
+        lowest, highest = float(np.min(found)), float(every.max())
+        if lowest < 0 or highest > 1 + VALUE_TOLERANCE:  # no sum of numbers that are not negative is below one of them
+            highest = float(rows.max())
+        return cls(lowest, highest, _farthest_from_one(every))
 
 
 def check_range(rows: Array) -> None:
@@ -372,6 +371,10 @@ def check_sums(rows: Array, columns: Sequence[str] | None = None) -> None:
 # Numpy's sum over a row is the fastest for rows of so many numbers. It adds in pairs, so that in single precision it is
 # off by less than this: 24 roundings, and one more for each doubling of 128 numbers (Higham 2002, Section 4.2).
 _LONG, _OFF = 100, 1e-5
+
+
+# Numbers that are read at once.
+_READ = 4 * NUMBERS_IN_CACHE
 
 
 def _farthest_from_one(sums: Array) -> float:

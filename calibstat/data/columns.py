@@ -118,8 +118,8 @@ def _advice(kind: str) -> str:
     return ", but numbers, booleans or strings are expected"
 
 
-# Up to so many distinct texts are compared with all texts in turn.
-_FEW = 5
+# Up to so many distinct texts are compared with all texts in turn, letter by letter up to this length.
+_FEW, _SHORT = 5, 8
 _LOOKED_AT = 100
 
 
@@ -135,7 +135,7 @@ def _few_texts(array: Array) -> Column | None:
         if not isinstance(text, str) or text in masks or len(masks) == _FEW:
             return None
         try:
-            masks[str(text)] = array == text
+            masks[str(text)] = _equal_to(text, array)
         except (TypeError, ValueError):  # an object that cannot be compared, such as pandas' missing value
             return None
         left &= ~masks[str(text)]
@@ -144,6 +144,15 @@ def _few_texts(array: Array) -> Column | None:
     for place, name in enumerate(names[1:], start=1):  # a product is faster than an assignment by a mask
         positions += place * masks[name]
     return Column(positions, names)
+
+
+def _equal_to(text: str, array: Array) -> Bools:
+    """Return which texts (n,) are this one of them."""
+    length = array.itemsize // 4
+    if array.dtype.kind != "U" or length > _SHORT or not (array.dtype.isnative and array.flags.c_contiguous):
+        return np.asarray(array == text)
+    letters, wanted = (each.view(np.uint32).reshape(-1, length) for each in (array, np.array([text], array.dtype)))
+    return np.logical_and.reduce([letters[:, place] == wanted[0, place] for place in range(length)])
 
 
 def _of_objects(name: str, items: list[Any]) -> Column:

@@ -23,6 +23,17 @@ def test_texts_are_positions_among_the_sorted_names(held, texts):
     assert found.values.dtype == np.intp
 
 
+@pytest.mark.parametrize("kind", ["U1", "U3", ">U3", "U8", "U9", "U40"])
+def test_texts_of_numpy_are_told_apart_by_every_letter(kind):
+    array = np.array(["a", "b", "ab", "abc", "abd", "", "abc"] * 50, dtype=kind)
+    for held in (array, array[::2], array[::-1]):
+        found = column("y_true", held)
+        assert found.names == tuple(sorted(set(held.tolist())))
+        assert [found.names[place] for place in found.values] == held.tolist()
+    three = column("y_true", np.array(["abd", "abc", "abd"], dtype=kind))
+    assert [three.names[place] for place in three.values] == np.array(["abd", "abc", "abd"], dtype=kind).tolist()
+
+
 @pytest.mark.parametrize("odd", [None, np.nan, 1, True, pd.NA, pd.NaT, "x" * 3])
 def test_a_value_after_many_texts_is_seen(odd):
     items = FEW * 100 + [odd]
