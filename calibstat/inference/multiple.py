@@ -331,7 +331,7 @@ def omnibus_test(
         the cubic score, Anderson and Darling's statistic, multi-scale l2 and the multi-bandwidth kernel; for more: the
         vector scaling score, the log-loss z, Kuiper's statistic class by class and for the top label, and the kernel,
         which takes the square of the rows and is therefore read at 50 landmarks (`CME`) with more than 1000 of them or
-        10 000 probabilities.
+        4000 probabilities.
     lens : Lens, optional
         Looked through first; canonical by default.
     null : Null or {"strong", "multiplier"}, optional

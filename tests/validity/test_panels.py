@@ -7,9 +7,13 @@ import pytest
 
 import calibstat as cs
 from calibstat.draws import pooled
+from calibstat.draws.labels import LabelLaw
+from calibstat.estimators.combined import Family
 from calibstat.estimators.kernel import SKCE
 from calibstat.estimators.kernel_locations import CME
+from calibstat.estimators.panels import default_panel
 from calibstat.inference.multiple import omnibus_test
+from calibstat.inference.multiplicity import joint_test
 
 pytestmark = pytest.mark.slow
 
@@ -73,3 +77,71 @@ def test_a_kernel_at_landmarks_has_the_power_of_the_kernel(distort):
     assert landmarks > 0.4
     assert landmarks >= whole - 4 * np.sqrt(0.25 * 2 / 60) / 2
     assert power(CME(50), lambda rows: rows) <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 60)
+
+
+def hotter(rows, share=0.18):
+    """All predictions are too timid."""
+    powers = rows ** (1 + share)
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def shifted(rows, logit=0.55):
+    """One class is more probable than predicted."""
+    odds = rows * np.where(np.arange(rows.shape[1]), 1, np.exp(logit))
+    return odds / odds.sum(axis=1, keepdims=True)
+
+
+def locally(rows, share=0.34):
+    """Where the first class has a chance of .1 to .3, each class gives some of its probability to the next."""
+    near = np.abs(rows[:, :1] - 0.2) < 0.1
+    return np.where(near, (1 - share) * rows + share * np.roll(rows, 1, axis=1), rows)
+
+
+def exchanged(rows, share=0.8):
+    """The first of two pairs of classes gains from its partner where the last class is likely, and loses elsewhere."""
+    found, more = rows.copy(), np.where(rows[:, -1] > 0.04, 1, -1)
+    for one in (0, 2):
+        moved = share * more * np.minimum(rows[:, one], rows[:, one + 1])
+        found[:, one] += moved
+        found[:, one + 1] -= moved
+    return found
+
+
+def panels_reject(distort, n_rows=410, n_classes=10, n_runs=70):
+    """Which samples a panel rejects at 5 % with the kernel over pairs, at landmarks, and without; on the same draws."""
+    rng = np.random.default_rng(7)
+    with_pairs, at_landmarks = (default_panel(n_classes, n)[0].estimator for n in (10, n_rows))
+    others = default_panel(n_classes, n_rows)[1:]
+    family = Family({"pairs": with_pairs, "landmarks": at_landmarks} | {each.name: each.estimator for each in others})
+    panels = [[0, 2, 3, 4, 5], [1, 2, 3, 4, 5], [2, 3, 4, 5]]
+    found = []
+    for _ in range(n_runs):
+        rows = rng.dirichlet(np.full(n_classes, 0.5), n_rows)
+        labels = (distort(rows).cumsum(axis=1)[:, :-1] < rng.random((n_rows, 1))).sum(axis=1)
+        sample = cs.Sample(labels, rows, labels=range(n_classes))
+        evaluate = family.prepare(sample.predictions)
+        drawn = evaluate(LabelLaw(sample.predictions.chances).draw(rng, 99, 99))
+        values, draws = family.evidences(evaluate(sample.outcomes)), family.evidences(drawn)
+        tests = [joint_test(values[own], [draws[:, own]], "max-t", "moments", "max-t") for own in panels]
+        found.append([each.pvalue <= 0.05 for each in tests])
+    assert (with_pairs, at_landmarks) == (SKCE(multiples=(1, 0.5, 0.25, 0.1)), CME(50))
+    return np.array(found).T
+
+
+@pytest.mark.parametrize("distort", [hotter, shifted, locally])
+def test_a_panel_loses_no_power_at_landmarks(distort):
+    """Four standard errors of the difference on the same samples."""
+    pairs, landmarks, _ = panels_reject(distort)
+    assert landmarks.mean() > 0.35
+    assert landmarks.sum() >= pairs.sum() - 4 * np.sqrt((landmarks != pairs).sum())
+
+
+def test_a_panel_needs_a_kernel_and_finds_at_landmarks_what_it_finds_in_pairs():
+    """The negative control: the panel without it has less power against an error that differs between regions."""
+    pairs, landmarks, neither = panels_reject(exchanged, 810, 5, 50)
+    assert landmarks.sum() >= pairs.sum() - 4 * np.sqrt((landmarks != pairs).sum())
+    assert neither.sum() < landmarks.sum() - 4 * np.sqrt((landmarks != neither).sum())
+
+
+def test_a_panel_at_landmarks_has_its_level():
+    assert panels_reject(lambda rows: rows)[1].mean() <= 0.05 + 4 * np.sqrt(0.05 * 0.95 / 70)
