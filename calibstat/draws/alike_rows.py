@@ -58,8 +58,10 @@ class AlikeRows:
         outcomes: Array,
         announced: Sequence[Floats] | None = None,
         reads: Floats | None = None,
+        *,
+        together: bool = True,
     ) -> AlikeRows | None:
-        """Group the rows; None where they have weights, or models more than two outcomes.
+        """Group the rows, or take each alone; None where they have weights, or models more than two outcomes.
 
         Without chances (n, J) of outcomes, those of each model, all models read the same event.
         """
@@ -72,7 +74,7 @@ class AlikeRows:
             chances, reads = [[each] for each in events], np.tile([0.0, 1.0], (len(events), 1))
         else:
             chances = [list(each.T[1:]) for each in announced]
-        group = _groups(known, chances)
+        group = _groups(known, chances) if together else np.arange(len(outcomes))
         size = int(group.max()) + 1
         some = np.empty(size, dtype=np.intp)  # a row of each group
         some[group] = np.arange(len(group))
@@ -104,17 +106,19 @@ class AlikeRows:
     def draw(self, chances: Floats) -> Callable[[np.random.Generator, int, int], Floats]:
         """Return a function that draws labels of chances (G, J), and adds them up in the cells of all models (R, C)."""
         if self.one_by_one:
-            law, terms = LabelLaw(chances), self._terms(np.arange(len(chances)))
+            law = LabelLaw(chances)
 
             def labels(stream: np.random.Generator, size: int, kept: int) -> Floats:
                 drawn = np.ascontiguousarray(law.draw(stream, size, kept).T)
-                return _transposed(sum(term @ (drawn if law.binary else read.take(drawn)) for read, term in terms))
+                return _transposed(
+                    sum(term @ (drawn if law.binary else read.take(drawn)) for read, term in self._terms)
+                )
 
             return labels
         many = self._many(chances)
         few, members, root = np.flatnonzero(~many), self.rows.astype(np.intp), self._root(chances, many)
-        terms = self._terms(few)
-        mean = sum(term @ (self.rows * (chances @ read))[many] for read, term in self._terms(np.flatnonzero(many)))
+        mean = sum(term @ (many * self.rows * (chances @ read)) for read, term in self._terms)
+        terms = [(read, term[:, few]) for read, term in self._terms]
 
         def counts(stream: np.random.Generator, size: int, kept: int) -> Floats:
             found = mean[:, None] + root @ stream.standard_normal((size, root.shape[1]))[:kept].T
@@ -125,24 +129,13 @@ class AlikeRows:
 
         return counts
 
-    def sums(self, drawn: Floats, model: int) -> tuple[Floats, Floats]:
-        """Return the numbers of events and the sums of their predictions, (R, L) each, in the cells of a model."""
-        start, size = self._starts[model], self.plans[model].cells.size
-        return drawn[:, start : start + size], drawn[:, start + size : start + 2 * size]
-
-    def evaluated(self, evaluator: Evaluator, model: int) -> Callable[[Floats], Floats]:
-        """Return a function that evaluates one of the models on what is drawn (R, C), as on labels: (R,)."""
-        plan, from_tallies = self.plans[model], evaluator.capabilities.from_tallies
-        assert from_tallies is not None
-        squares = self.rows * (self.mean[:, model] ** 2 + self.covariance[:, model, model])
-        fixed, power = plan.fixed, np.bincount(self.homes[model], squares, plan.cells.size)
-
-        def values(drawn: Floats) -> Floats:
-            events, along = self.sums(drawn, model)
-            square = power + events - 2 * along
-            return from_tallies(Tally(fixed.weight, fixed.prediction, events[..., None], fixed.weight2, square))
-
-        return values
+    def tally(self, drawn: Floats, model: int) -> Tally:
+        """Return what is drawn (R, C) as one of the models sees it."""
+        fixed = self.plans[model].fixed
+        start, size = self._starts[model], len(fixed.weight)
+        events, along = drawn[:, start : start + size], drawn[:, start + size : start + 2 * size]
+        square = self._powers[model] + events - 2 * along
+        return Tally(fixed.weight, fixed.prediction, events[..., None], fixed.weight2, square)
 
     def variance_of_mean(self, pull: Floats) -> float:
         """Return the part within groups of the variance of the mean over rows of pull (G, m) times predictions."""
@@ -153,6 +146,13 @@ class AlikeRows:
     def _starts(self) -> Ints:
         """(m + 1,) where the sums of each model begin among the C of all; the last is C."""
         return np.cumsum([0, *(2 * plan.cells.size for plan in self.plans)])
+
+    @cached_property
+    def _powers(self) -> Sequence[Floats]:
+        """Sums of squared predictions (L,) in the cells of each model."""
+        squares = self.rows[:, None] * (self.mean**2 + np.diagonal(self.covariance, axis1=1, axis2=2))
+        each = zip(self.homes, squares.T, self.plans, strict=True)
+        return [np.bincount(home, square, plan.cells.size).astype(float) for home, square, plan in each]
 
     @cached_property
     def _places(self) -> Ints:
@@ -173,18 +173,18 @@ class AlikeRows:
         found = ((expected == 0) | (expected >= many)).all(axis=1)
         return np.repeat(found, np.diff(self._units, append=len(self.rows)))
 
-    def _terms(self, groups: Ints) -> list[tuple[Floats, Any]]:
-        """Return, for each event that models read (J,), what one of these groups adds to the sums: (C, g), sparse."""
-        terms: dict[bytes, tuple[Floats, Any]] = {}
-        column, shape = np.arange(len(groups)), (self._starts[-1], len(groups))
+    @cached_property
+    def _terms(self) -> list[tuple[Floats, Any]]:
+        """For each event that models read (J,), what one of each group adds to the sums: (C, G), sparse."""
+        found: dict[bytes, tuple[Floats, Any]] = {}
+        n, ones = len(self.rows), np.ones(len(self.rows))
         for model, read in enumerate(self.reads):
-            events, along = self._places[groups, 2 * model : 2 * model + 2].T
-            values = np.concatenate([np.ones(len(groups)), self.mean[groups, model]])
-            rows = np.concatenate([events, along])
-            term = sparse.csr_array((values, (rows, np.tile(column, 2))), shape)
-            before = terms.get(read.tobytes())
-            terms[read.tobytes()] = (read, term if before is None else before[1] + term)
-        return list(terms.values())
+            values = np.concatenate([ones, self.mean[:, model]])
+            places = self._places[:, 2 * model : 2 * model + 2].T.ravel()
+            term = sparse.csr_array((values, (places, np.tile(np.arange(n), 2))), (self._starts[-1], n))
+            same = found.get(read.tobytes())
+            found[read.tobytes()] = read, term if same is None else same[1] + term
+        return list(found.values())
 
     def _root(self, chances: Floats, many: Bools) -> Any:
         """Return a root (C, k), sparse, of the covariance of what is normal: of all sums in some groups, `many`.

@@ -299,15 +299,17 @@ def redraw_squares(
     evaluator: Evaluator,
     n_resamples: int,
     rng: np.random.Generator,
-    evaluate: Callable[[Floats], Floats] | None = None,  # of events and squares (R, 2, L); by default the evaluator
+    evaluate: Callable[[Tally], Floats] | None = None,  # of what is drawn; by default the value, if squares are needed
 ) -> Floats | None:
     """Evaluate on labels drawn from the predictions where sums of squared residuals are needed: (R, ...).
 
     Counts of events are drawn exactly, and the squares from their law given the counts. None where counts are all that
     is needed, where rows are few, and where the law is not near enough to a normal one.
     """
-    plan, from_tallies = evaluator.capabilities.tally, evaluator.capabilities.from_tallies
-    if plan is None or from_tallies is None or _SQUARES not in plan.needs or has_few_rows(plan.predictions):
+    plan, of_tallies = evaluator.capabilities.tally, evaluate or evaluator.capabilities.from_tallies
+    if plan is None or of_tallies is None or has_few_rows(plan.predictions):
+        return None
+    if evaluate is None and _SQUARES not in plan.needs:
         return None
     if not sums_suffice(evaluator, squares=True):
         return None
@@ -322,9 +324,9 @@ def redraw_squares(
         return np.stack([events, squares.draw(events, stream)], axis=1)[:kept]
 
     def values(sums: Floats) -> Floats:
-        return from_tallies(Tally(fixed.weight, fixed.prediction, sums[:, 0, :, None], fixed.weight2, sums[:, 1]))
+        return of_tallies(Tally(fixed.weight, fixed.prediction, sums[:, 0, :, None], fixed.weight2, sums[:, 1]))
 
-    return replicate(evaluate or values, draw, n_resamples, numbers_for_cells(size), rng)
+    return replicate(values, draw, n_resamples, numbers_for_cells(size), rng)
 
 
 # Signs multiplied into residuals: their sums over cells, whole, but for rows that stand out in their cell.

@@ -19,6 +19,7 @@ from calibstat.draws.labels import LabelLaw
 from calibstat.draws.streams import replicate
 from calibstat.draws.whole_cells import redraw_squares
 from calibstat.estimators.base import Estimator, Evaluator, Headline, all_weights
+from calibstat.estimators.tally import Tally
 from calibstat.inference.arguments import behind, check_sample, look_through, with_counts
 from calibstat.inference.differences import (
     FEW_OTHERS,
@@ -53,8 +54,7 @@ from calibstat.inference.results import (
     small_pvalue,
 )
 from calibstat.lenses.base import Lens
-from calibstat.nulls.base import EmpiricalNull, NullDistribution, monte_carlo_pvalue, tie_slack
-from calibstat.nulls.consistency import Consistency
+from calibstat.nulls.base import EmpiricalNull, monte_carlo_pvalue, tie_slack
 
 
 def comparison_test(
@@ -159,12 +159,13 @@ def comparison_test(
     own, gains, rows = None, None, None
     if first.squared:
         n_resamples = enough_redraws(n_resamples, 2, level, sum(map(len, seen)))
-        pairs = [*zip(seen, evaluators, strict=True)]
-        one, other = (own_null(estimator, *each, n_resamples, generator)[0] for each in pairs)
-        own = one, other
+        lines = [_Line.of(each.predictions) if each.predictions.n_classes == 2 else None for each in seen]
+        each_model = zip(seen, evaluators, lines, strict=True)
+        laws = [own_nulls(estimator, *model, n_resamples, generator) for model in each_model]
+        own = laws[0][0].pvalue(first.value), laws[1][0].pvalue(second.value)
         common = Common.of((a, b), estimator.lens) if paired else None
         rows = both_rows(values, seen, evaluators, paired, common)
-        gains = recalibration_difference(rows, seen, evaluators, paired, n_resamples, generator)
+        gains = recalibration_difference(rows, seen, lines, laws, paired, generator)
     return _compared(
         estimator,
         values,
@@ -311,8 +312,10 @@ def erring(value: Expanded, rows: Rows, evaluator: Evaluator) -> Erring:
         apart = rows.own(chances - rows.announced)
         return means_of_cells(rows.cells, rows.weights * rows.counts, apart)[rows.cells]
 
-    error = evaluator if rows.alike is None else rows.alike.evaluated(evaluator, rows.model)
-    return Erring(rows, lambda drawn: error(rows.outcomes(drawn)), truth, residual)
+    alike, from_tallies = rows.alike, evaluator.capabilities.from_tallies
+    if alike is not None and from_tallies is not None:
+        return Erring(rows, lambda drawn: from_tallies(alike.tally(drawn, rows.model)), truth, residual)
+    return Erring(rows, lambda labels: evaluator(rows.outcomes(labels)), truth, residual)
 
 
 def pvalue_of_difference(difference: float, noise: Floats, size: float, paired: bool = True) -> float:
@@ -363,13 +366,34 @@ def expanded(estimator: Estimator, seen: Sample, evaluator: Evaluator, verb: str
         raise ValueError(f"{verb}: {reason}.") from reason
 
 
-def own_null(
-    estimator: Estimator, seen: Sample, evaluator: Evaluator, n_resamples: int, rng: np.random.Generator
-) -> tuple[float, NullDistribution]:
-    """Return the exact p-value of "this model is calibrated", and the law of the value if it is."""
-    value = float(evaluator(seen.outcomes))
-    law = Consistency(n_resamples).draw(Headline(estimator.core), seen, rng, evaluator)
-    return law.pvalue(value), law
+def own_nulls(
+    estimator: Estimator,
+    seen: Sample,
+    evaluator: Evaluator,
+    line: _Line | None,
+    n_resamples: int,
+    rng: np.random.Generator,
+) -> Sequence[EmpiricalNull]:
+    """Return the law of the value, and that of the gain of a line, if a model is calibrated: of the same labels."""
+    able = evaluator.capabilities
+
+    def of_labels(labels: Array) -> Floats:
+        return np.column_stack([evaluator(labels), *([] if line is None else [line.gain(labels)])])
+
+    def of_tally(tally: Tally) -> Floats:
+        assert able.from_tallies is not None
+        return np.column_stack([able.from_tallies(tally), *([] if line is None else [line.gain_of_tally(tally)])])
+
+    drawn = redraw_squares(evaluator, n_resamples, rng, of_tally)
+    alone = None if drawn is not None else AlikeRows.of([evaluator], seen.outcomes, together=False)
+    if alone is not None:
+        each = alone.draw(alone.announced[0])
+        drawn = replicate(lambda sums: of_tally(alone.tally(sums, 0)), each, n_resamples, alone.numbers, rng)
+    elif drawn is None:
+        labels = LabelLaw(seen.predictions.chances).draw
+        drawn = replicate(of_labels, labels, n_resamples, len(seen), rng, able.batch_size)
+    value, *gain = np.ascontiguousarray(drawn.T)
+    return [EmpiricalNull(value, estimator.core.evidence), *(EmpiricalNull(each, np.asarray) for each in gain)]
 
 
 ENOUGH_ROWS = 500
@@ -667,27 +691,25 @@ class RecalibrationDifference(NamedTuple):
 def recalibration_difference(
     rows: tuple[Rows, Rows],
     seen: tuple[Sample, Sample],
-    evaluators: Sequence[Evaluator],
+    lines: Sequence[_Line | None],
+    laws: Sequence[Sequence[EmpiricalNull]],
     paired: bool,
-    n_resamples: int,
     rng: np.random.Generator,
 ) -> RecalibrationDifference | None:
     """Compare the gains of two models; return None for more than two outcomes.
 
     The difference is tested as that of the squared errors is: against its noise where both gains are equal, with
-    chances that are fitted in cells, and wrapped by the exact p-value of each gain by itself.
+    chances that are fitted in cells, and wrapped by the exact p-value of each gain by itself, of its law in `laws`.
     """
-    if seen[0].predictions.n_classes != 2:
+    known = [line for line in lines if line is not None]
+    if len(known) < 2:
         return None
-    lines = [_Line.of(each.predictions) for each in seen]
-    first, second = (_gaining(*each) for each in zip(lines, rows, strict=True))
-    gains = [float(line.gain(each.outcomes)) for line, each in zip(lines, seen, strict=True)]
+    first, second = (_gaining(*each) for each in zip(known, rows, strict=True))
+    gains = [float(line.gain(each.outcomes)) for line, each in zip(known, seen, strict=True)]
     difference = gains[0] - gains[1]
-    noise = Difference((first, second), paired).noise(n_resamples, rng)
+    noise = Difference((first, second), paired).noise(len(laws[0][1].samples), rng)
     single = pvalue_of_difference(difference, noise, max(gains), paired)
-    each = zip(lines, seen, evaluators, gains, strict=True)
-    one, other = (_exact(*model, n_resamples, rng) for model in each)
-    own = one, other
+    own = laws[0][1].pvalue(gains[0]), laws[1][1].pvalue(gains[1])
     return RecalibrationDifference(difference, root_mean_square(noise), wrapped_pvalue(single, own), single, own)
 
 
@@ -699,29 +721,32 @@ class _Line:
     the mean :math:`d_0` of the residuals, that of residuals times deviations, :math:`d_1`, and the variance v of these.
     """
 
-    share: Floats  # (n,), of the rows in the total weight
-    event: Floats  # (n,), their predictions
+    event: Floats  # (n,), the predictions
+    share: Floats | None  # (n,), of the rows in the total weight, where they have weights
     mean: float
     variance: float  # of the predictions; infinite if all are equal, as then there is no second direction
+    square: float  # the sum of the squared predictions
 
     @classmethod
     def of(cls, predictions: Predictions) -> _Line:
-        weights = all_weights(predictions, None)
-        share, event = weights / weights.sum(), predictions.event
-        mean = float(share @ event)
-        variance = float(share @ (event - mean) ** 2)
-        return cls(share, event, mean, variance if variance > SAME**2 else np.inf)
+        event, weights = np.ascontiguousarray(predictions.event), predictions.weights
+        share = None if weights is None else weights / weights.sum()
+        mean = float(event.mean() if share is None else share @ event)
+        variance = float(event.var() if share is None else share @ (event - mean) ** 2)
+        return cls(event, share, mean, variance if variance > SAME**2 else np.inf, float(event @ event))
 
     def gain(self, labels: Array) -> Floats:
         """Return the gain at labels (..., n)."""
+        share = np.full(len(self.event), 1 / len(self.event)) if self.share is None else self.share
         residual = labels - self.event
-        return self.of_means(residual @ self.share, residual @ (self.share * (self.event - self.mean)))
+        return self.of_means(residual @ share, residual @ (share * (self.event - self.mean)))
 
-    def gain_of_sums(self, events: Floats, along: Floats) -> Floats:
-        """Return the gain at numbers of events (R,) among equal rows, and at the sums of their predictions (R,)."""
-        n, square = len(self.event), float(self.event @ self.event)
+    def gain_of_tally(self, tally: Tally) -> Floats:
+        """Return the gain at events and squared residuals of cells (R, L), of rows that have no weights."""
+        n, events = len(self.event), tally.outcome.sum(axis=(-2, -1))
+        along = (self.square + events - tally.square.sum(axis=-1)) / 2  # the predictions of events
         level = events / n - self.mean
-        return self.of_means(level, (along - square) / n - self.mean * level)
+        return self.of_means(level, (along - self.square) / n - self.mean * level)
 
     def of_means(self, level: Floats, slope: Floats) -> Floats:
         """Return the gain at the means of residuals, and of residuals times deviations of predictions: (R,)."""
@@ -745,25 +770,7 @@ def _gaining(line: _Line, rows: Rows) -> Erring:
         found = level + slope / line.variance * apart
         return np.column_stack([-found, found])
 
-    def of_groups(drawn: Floats) -> Floats:
-        assert rows.alike is not None
-        return line.gain_of_sums(*(each.sum(axis=1) for each in rows.alike.sums(drawn, rows.model)))
-
-    gain = line.gain if rows.alike is None else of_groups
-    return Erring(rows, lambda drawn: gain(rows.outcomes(drawn)), truth, along)
-
-
-def _exact(
-    line: _Line, seen: Sample, evaluator: Evaluator, gain: float, n_resamples: int, rng: np.random.Generator
-) -> float:
-    """Return the exact p-value of a gain by itself, with redrawn labels."""
-    square = float(line.event @ line.event)
-
-    def of_cells(sums: Floats) -> Floats:
-        events, squares = sums.sum(axis=-1).T  # squares of residuals are those of predictions + events - 2 along
-        return line.gain_of_sums(events, (square + events - squares) / 2)
-
-    drawn = redraw_squares(evaluator, n_resamples, rng, of_cells)
-    if drawn is None:
-        drawn = replicate(line.gain, LabelLaw(seen.predictions.chances).draw, n_resamples, len(seen), rng)
-    return EmpiricalNull(drawn, np.asarray).pvalue(gain)
+    alike = rows.alike
+    if alike is not None:
+        return Erring(rows, lambda drawn: line.gain_of_tally(alike.tally(drawn, rows.model)), truth, along)
+    return Erring(rows, lambda labels: line.gain(rows.outcomes(labels)), truth, along)

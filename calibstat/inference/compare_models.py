@@ -23,7 +23,7 @@ from calibstat.inference.compare import (
     comparable,
     erring,
     expanded,
-    own_null,
+    own_nulls,
     pvalue_of_difference,
     root_mean_square,
 )
@@ -139,9 +139,9 @@ def compare_models(
     n_resamples = enough_redraws(asked, _least(len(names), adjust, squared), level, size)
     own, limits = np.zeros((2, len(seen)))  # only squared errors may be zero for both models, where no normal law holds
     if squared:
-        laws = [own_null(estimator, *each, n_resamples, generator) for each in known]
-        own = np.array([pvalue for pvalue, _ in laws])
-        limits = np.array([float(law.quantile(1 - level)) for _, law in laws])
+        laws = [own_nulls(estimator, *each, None, n_resamples, generator)[0] for each in known]
+        own = np.array([law.pvalue(each.value) for law, each in zip(laws, values, strict=True)])
+        limits = np.array([float(law.quantile(1 - level)) for law in laws])
     differences = np.array([values[a].value - values[b].value for a, b in pairs])
     samples = [models[name] for name in names]
     errors, single = _each_pair(evaluators, values, seen, pairs, n_resamples, generator, samples, estimator.lens)
