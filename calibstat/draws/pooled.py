@@ -21,7 +21,7 @@ from typing import final
 import numpy as np
 
 from calibstat.binnings.base import Cells, first_of_ties
-from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable
+from calibstat.data.arrays import ROWS_IN_CACHE, Array, Floats, Ints, Variable, two_columns
 from calibstat.data.sample import Predictions
 from calibstat.draws.poisson_binomial import CellCounts
 from calibstat.estimators.base import (
@@ -129,7 +129,7 @@ class _RowsInOrder:
 def _is_law(predictions: Predictions) -> bool:
     """Whether events have probabilities in [0, 1] and the other outcome one minus these, as they mostly have."""
     for start in range(0, len(predictions), ROWS_IN_CACHE):
-        other, event = predictions.probabilities[start : start + ROWS_IN_CACHE].T
+        other, event = two_columns(predictions.rows[start : start + ROWS_IN_CACHE]).T
         if event.min() < 0 or event.max() > 1 or (other != 1 - event).any():
             return False
     return True

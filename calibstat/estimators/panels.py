@@ -40,7 +40,7 @@ class Member:
     of_equal: str = ""
 
     def says(self, value: float, rows: Floats) -> str:
-        """Say what an extreme value means for predictions (n, K)."""
+        """Say what an extreme value means for predictions (n, K), or (n, 1) of the event of two."""
         if self.of_equal and all((np.ptp(some, axis=0) <= SAME).all() for some in (rows[:2], rows)):
             return self.of_equal
         if not self.negative:

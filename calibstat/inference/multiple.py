@@ -405,7 +405,7 @@ def omnibus_test(
         pvalues=tuple(map(float, found.pvalues)),
         adjusted=tuple(map(float, found.adjusted)),
         kinds=tuple(
-            member.says(value, seen.predictions.probabilities) for member, value in zip(members, values, strict=True)
+            member.says(value, seen.predictions.components) for member, value in zip(members, values, strict=True)
         ),
         lens=lens,
         n=len(seen),
