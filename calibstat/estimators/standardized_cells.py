@@ -30,6 +30,9 @@ from calibstat.estimators.large_sample import LargeSampleLaw, normal_law
 from calibstat.estimators.squared import Denominator, SquaredCE
 from calibstat.estimators.tally import ratio
 
+# Up to so many rows many sets of labels are counted at once; of more, a column for each scale would fill the memory.
+_FEW_ROWS = 2**15
+
 
 class _StandardizedErrors(Estimator):
     """Debiased squared errors of cells in standard deviations, at one scale or several."""
@@ -119,7 +122,8 @@ class ScalesEvaluator(Evaluator):
 
     def _batch(self, outcomes: Array, weights: Array | None) -> Floats:
         placed, unweighted = np.take(outcomes, self.order, axis=1), weights is None and self.predictions.weights is None
-        if unweighted and self.predictions.n_classes == 2 and not is_chances(outcomes):
+        few = unweighted and self.predictions.n_classes == 2 and len(self.order) <= _FEW_ROWS
+        if few and not is_chances(outcomes):
             return self._of_labels(placed)
         masses = self._masses(weights)
         scales = self.fixed if weights is None else self._scales(masses)
