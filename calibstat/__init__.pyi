@@ -35,6 +35,7 @@ from calibstat.data.parameters import SmallCellsWarning as SmallCellsWarning
 from calibstat.data.sample import Predictions as Predictions
 from calibstat.data.sample import Sample as Sample
 from calibstat.displays.audit import AuditDisplay as AuditDisplay
+from calibstat.displays.clinical import ClinicalDisplay as ClinicalDisplay
 from calibstat.displays.comparison import ComparisonDisplay as ComparisonDisplay
 from calibstat.displays.cumulative import CumulativeDisplay as CumulativeDisplay
 from calibstat.displays.desiderata import DesiderataDisplay as DesiderataDisplay
@@ -160,6 +161,8 @@ from calibstat.estimators.wrappers import Generic as Generic
 from calibstat.estimators.wrappers import Jackknifed as Jackknifed
 from calibstat.inference.band import CalibrationBand as CalibrationBand
 from calibstat.inference.band import calibration_band as calibration_band
+from calibstat.inference.clinical import ClinicalSummary as ClinicalSummary
+from calibstat.inference.clinical import clinical_summary as clinical_summary
 from calibstat.inference.compare import ComparisonTest as ComparisonTest
 from calibstat.inference.compare import comparison_test as comparison_test
 from calibstat.inference.compare_models import ModelComparison as ModelComparison

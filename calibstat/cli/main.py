@@ -21,6 +21,7 @@ from calibstat._text import safe
 COMMANDS = {
     "test": "test the predictions in a file",
     "estimate": "estimate how much the predictions in a file are off",
+    "clinical": "summarise a model of an event as a clinical validation does",
     "compare": "compare the calibration of models",
     "audit": "find the groups of rows for which the model is off",
     "scan": "rank columns by how much the model is off along them",

@@ -170,6 +170,8 @@ class Capabilities:
     - `meaning`: takes outcomes (n,), the null mean, the interval (or None) and its level to a sentence on what the
       value means, which is then the verdict of an estimate.
     - `fewest`: takes outcomes (n,) to the fewest rows of one outcome in a cell, for the record of a result.
+    - `nearby`: takes outcomes (n,) to the two numbers from which an interval by the `noise_form` reaches down and up,
+      where that bounds the noise of most rows only, and the value is a quantile over rows.
     - `peaks`: takes outcomes (n,) to numbers (m,), of which the value is the largest, and to how far each moves at most
       while the noise form is one (m,), for intervals; without it that is one for the value.
     """
@@ -187,6 +189,7 @@ class Capabilities:
     remark: Callable[[Array], str] | None = None
     meaning: Callable[[Array, float, tuple[float, float] | None, float], str] | None = None
     peaks: Callable[[Array], tuple[Floats, Floats]] | None = None
+    nearby: Callable[[Array], tuple[float, float]] | None = None
     fewest: Callable[[Array], float] | None = None
 
     @property
@@ -197,7 +200,7 @@ class Capabilities:
     def behind(self, view: View) -> Capabilities:
         """Return the capabilities behind a lens; those that take rows take those before the lens, or are left out."""
         signed, expansion, remark = self.signed, self.expansion, self.remark
-        meaning, peaks, fewest = self.meaning, self.peaks, self.fewest
+        meaning, peaks, nearby, fewest = self.meaning, self.peaks, self.nearby, self.fewest
         return replace(
             self,
             linear=None,  # of the rows that the lens shows
@@ -205,6 +208,7 @@ class Capabilities:
             expansion=expansion and (lambda rows: expansion(view.outcomes(rows)).behind(view, len(rows))),
             remark=remark and (lambda outcomes: remark(view.outcomes(outcomes))),
             peaks=peaks and (lambda outcomes: peaks(view.outcomes(outcomes))),
+            nearby=nearby and (lambda outcomes: nearby(view.outcomes(outcomes))),
             fewest=fewest and (lambda outcomes: fewest(view.outcomes(outcomes))),
             meaning=meaning and (lambda outcomes, *known: meaning(view.outcomes(outcomes), *known)),
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Protocol, final, runtime_checkable
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal, Protocol, TypeAlias, final, runtime_checkable
 
 import numpy as np
 from scipy.special import betaincinv, ndtri
@@ -380,24 +381,32 @@ class GapsOfMeans:
         return self.of_tally(self.plan(outcomes, weights))
 
 
+Index: TypeAlias = Literal["ici", "e50", "e90", "emax"]
+_INDICES: dict[str, str] = {"ici": "mean", "e50": "median", "e90": "0.9 quantile of the", "emax": "largest"}
+_LEVELS: dict[str, float] = {"e50": 0.5, "e90": 0.9}
+
+
 @final
 @dataclass(frozen=True)
 class CalibrationIndices:
-    """Mean, quantiles and maximum of the absolute calibration error over rows; ``float`` gives the mean.
+    """Mean, quantiles and maximum of the absolute calibration error over rows; ``float`` gives the one that is asked.
 
     Parameters
     ----------
     ici, e50, e90, emax : float
         Mean, median, 0.9 quantile and maximum, in probability units.
+    statistic : {"ici", "e50", "e90", "emax"}
+        The one of the numbers that is tested, and has an interval.
     """
 
     ici: float
     e50: float
     e90: float
     emax: float
+    statistic: Index = "ici"
 
     def __float__(self) -> float:
-        return self.ici
+        return float(getattr(self, self.statistic))
 
 
 @final
@@ -413,7 +422,9 @@ class ICI(Estimator):
     degree=1))`` has the curve of ``rms::val.prob`` (``lowess(p, y, iter=0)`` without its interpolation: Eavg, E90,
     Emax), ``ICI(Cox())`` the logistic one that it had before version 4.5-1 (Emax then over a grid of [0, 1], here over
     the rows), ``ICI(CalibrationBelt())`` the polynomial of the belt, and ``ICI(IsotonicCurve())`` the isotonic one.
-    Quantiles are R's type 7. The value is a record; the headline is the ICI.
+    Quantiles are R's type 7. The value is a record; the headline is the ICI, or the one that `statistic` names. The
+    noise of nine tenths of the rows is at most its own 0.9 quantile, so that E50 and E90 lie within so much of the
+    quantiles a tenth of the rows below and above them: this is their interval.
 
     Biased upward by noise: at calibration by about the mean standard error of the curve, which falls as the span grows.
     Blind to errors that the curve cannot follow, such as those narrower than the smoother. Cost: that of the curve. Of
@@ -424,6 +435,13 @@ class ICI(Estimator):
     ----------
     curve : LOESS, LogisticSpline, CalibrationBelt, Cox, IsotonicCurve or CellMeans
         All but LOESS and CellMeans are curves over the prediction; that of the belt has no weights.
+    statistic : {"ici", "e50", "e90", "emax"}
+        The one that is tested, estimated and compared.
+
+    Raises
+    ------
+    ValueError
+        If `statistic` is none of these.
 
     Examples
     --------
@@ -437,11 +455,21 @@ class ICI(Estimator):
     """
 
     curve: Annotated[Curve, "a curve, such as LOESS() or LogisticSpline()"] = LOESS()
-    quantity: ClassVar[str] = "mean absolute difference of a calibration curve and the prediction (ICI)"
+    statistic: Index = "ici"
     bounds = between(0.0, 1.0)
-    headline_place: ClassVar[int | None] = 0
     two_outcomes: ClassVar[bool] = True
     no_interval: ClassVar[str] = ", whose curve is not linear in the outcomes as that of ICI() is"
+
+    @property
+    def quantity(self) -> str:  # type: ignore[override]
+        """Which of the numbers the value is."""
+        size = f"{_INDICES[self.statistic]} absolute difference of a calibration curve and the prediction"
+        return f"{size} ({self.statistic.upper() if self.statistic == 'ici' else self.statistic.capitalize()})"
+
+    @property
+    def headline_place(self) -> int:  # type: ignore[override]
+        """That of the statistic."""
+        return list(_INDICES).index(self.statistic)
 
     @property
     def takes_counts(self) -> bool:  # type: ignore[override]
@@ -450,8 +478,17 @@ class ICI(Estimator):
 
     @property
     def residual_form(self) -> ResidualForm:  # type: ignore[override]
-        """A seminorm where the curve is linear in the outcomes."""
-        return "seminorm" if isinstance(self.curve, (LOESS, CellMeans)) else "none"
+        """A seminorm where the curve is linear in the outcomes; a quantile is a function of the residuals."""
+        if not isinstance(self.curve, (LOESS, CellMeans)):
+            return "none"
+        return "seminorm" if self.statistic in ("ici", "emax") else "function"
+
+    @property
+    def noise_form(self) -> ICI | None:
+        """The 0.9 quantile of the noise for quantiles: it bounds that of all rows but a tenth."""
+        if self.residual_form == "none":
+            return None
+        return self if self.residual_form == "seminorm" else replace(self, statistic="e90")
 
     @property
     def interval_about(self) -> str:  # type: ignore[override]
@@ -460,22 +497,23 @@ class ICI(Estimator):
 
     @property
     def estimand(self) -> Estimator:
-        """The mean unsmoothed difference, alone: quantiles are interpolated between rows."""
-        return Headline(ICI(CellMeans()))
+        """The unsmoothed difference, alone: quantiles are interpolated between rows."""
+        return Headline(ICI(CellMeans(), self.statistic))
 
     def prepare(self, predictions: Predictions) -> Evaluator:
         """Prepare the curve."""
         two_classes(self, predictions)
         n = len(predictions) if predictions.counts is None else round(predictions.counts.sum())
-        return _IndicesEvaluator(self.curve.gaps(predictions), n)
+        return _IndicesEvaluator(self.curve.gaps(predictions), n, self.statistic)
 
 
 class _IndicesEvaluator(Evaluator):
     shape = (4,)
 
-    def __init__(self, gaps: Gaps, n: int) -> None:
+    def __init__(self, gaps: Gaps, n: int, statistic: Index) -> None:
         self.gaps = gaps
         self.n = n
+        self.statistic: Index = statistic
 
     def __call__(self, outcomes: Array, weights: Array | None = None) -> Floats:
         return self._indices(*self.gaps(outcomes, weights))
@@ -488,8 +526,17 @@ class _IndicesEvaluator(Evaluator):
             return Capabilities()
         plan = gaps.plan
         return Capabilities(
-            tally=plan, from_tally=lambda outcome: self._indices(*gaps.of_tally(plan.complete(outcome)))
+            tally=plan,
+            from_tally=lambda outcome: self._indices(*gaps.of_tally(plan.complete(outcome))),
+            nearby=self._nearby if self.statistic in _LEVELS else None,
         )
+
+    def _nearby(self, outcomes: Array) -> tuple[float, float]:
+        """Return the quantiles a tenth of the rows, and one row, below and above that of the statistic."""
+        level, apart = _LEVELS[self.statistic], 1 - _LEVELS["e90"] + 1 / max(self.n - 1, 1)
+        levels = (max(level - apart, 0.0), min(level + apart, 1.0))
+        low, high = weighted_quantiles(*self.gaps(outcomes), levels, self.n)
+        return float(low), float(high)
 
     def _indices(self, size: Floats, mass: Floats) -> Floats:
         if not self.n:
@@ -497,11 +544,12 @@ class _IndicesEvaluator(Evaluator):
         total = mass.sum(axis=-1)
         mean = ratio((size * mass).sum(axis=-1), total)
         largest = np.where(mass > 0, size, 0.0).max(axis=-1)
-        indices = np.stack([mean, *weighted_quantiles(size, mass, (0.5, 0.9), self.n), largest], axis=-1)
+        indices = np.stack([mean, *weighted_quantiles(size, mass, tuple(_LEVELS.values()), self.n), largest], axis=-1)
         return np.where(total[..., None] > 0, indices, np.nan)
 
     def present(self, value: Floats) -> CalibrationIndices:
-        return CalibrationIndices(*map(float, value))
+        ici, e50, e90, emax = map(float, value)
+        return CalibrationIndices(ici, e50, e90, emax, self.statistic)
 
 
 def weighted_quantiles(values: Floats, mass: Floats, levels: tuple[float, ...], n: int) -> list[Floats]:

@@ -215,3 +215,37 @@ def KS() -> KolmogorovSmirnov:  # noqa: N802
     KolmogorovSmirnov()
     """
     return KolmogorovSmirnov()
+
+
+@dataclass(frozen=True)
+class ClinicalPanel:
+    """What a clinical validation reports of two classes, for `clinical_summary`."""
+
+    oe: Estimator
+    cox: Estimator
+    errors: Mapping[str, Estimator]
+    area: Estimator
+    brier: Estimator
+    parts: Estimator
+    belt: Estimator
+    curve: Estimator
+
+    @classmethod
+    def of(cls, confidence_level: float, n: int = 100) -> ClinicalPanel:
+        """Return the panel for so many rows; no other needs these files."""
+        from calibstat.estimators.belt import CalibrationBelt
+        from calibstat.estimators.cox import Cox, ObservedToExpected
+        from calibstat.estimators.histogram import BrierDecomposition
+        from calibstat.estimators.loess import ICI, LOESS
+        from calibstat.estimators.scores import AUC, BrierScore
+
+        return cls(
+            ObservedToExpected(confidence_level),
+            Cox(confidence_level),
+            {"ici": ICI(), "e50": ICI(statistic="e50"), "e90": ICI(statistic="e90"), "emax": ICI(statistic="emax")},
+            AUC(),
+            BrierScore(),
+            BrierDecomposition(EqualMass(max(2, min(10, n // 10)))),
+            CalibrationBelt(),
+            LOESS(trim=0.0),
+        )

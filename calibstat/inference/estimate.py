@@ -273,6 +273,7 @@ def interval_of(
         power=core.noise_power,
         possible=possible,
         peaks=None if own.capabilities.peaks is None else own.capabilities.peaks(seen.outcomes),
+        nearby=None if own.capabilities.nearby is None else own.capabilities.nearby(seen.outcomes),
     )
 
 

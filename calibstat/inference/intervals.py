@@ -78,7 +78,9 @@ class UniformInterval(Interval):
     roots, and that of the root of the value. Those in `possible` were drawn at chances that the sample leaves possible
     with all but `SPENT` of the confidence, which their quantiles make up for. No bound exceeds `largest`, the largest
     possible value. Where the value is the largest of several numbers, `peaks` has these (m,) and, for each, how far it
-    moves while the noise is one; so those far below the largest one may be uncertain, and matter little.
+    moves while the noise is one; so those far below the largest one may be uncertain, and matter little. Where the
+    value is a quantile over rows and the noises bound all but a few rows, it lies within the half-width of quantiles so
+    many rows below and above, `nearby`.
     """
 
     value: float
@@ -89,6 +91,7 @@ class UniformInterval(Interval):
     power: float = 1
     possible: Sequence[Floats] = ()
     peaks: tuple[Floats, Floats] | None = None
+    nearby: tuple[float, float] | None = None
 
     @property
     def hidden(self) -> bool:
@@ -101,7 +104,7 @@ class UniformInterval(Interval):
 
     def interval(self, confidence_level: float) -> ConfidenceInterval:
         """Return the value minus and plus the half-width, the lower end at least zero."""
-        heights, scales = self._peaks
+        heights, scales = self._peaks if self.nearby is None else (np.array(self.nearby[:1]), np.ones(1))
         reach = self.half_width(confidence_level) * scales
         k = int((heights - reach).argmax())
         return ConfidenceInterval(lower_end(heights[k], reach[k]) ** self.power, self.upper(confidence_level))
@@ -126,7 +129,7 @@ class UniformInterval(Interval):
 
     @property
     def _peaks(self) -> tuple[Floats, Floats]:
-        return self.peaks or (np.array([self._root(self.value)]), np.ones(1))
+        return self.peaks or (np.array([self._root(self.value if self.nearby is None else self.nearby[1])]), np.ones(1))
 
     @property
     def _all(self) -> list[tuple[Floats, float]]:

@@ -60,6 +60,7 @@ def same(run, command, ways):
     [
         ("test", FEW),
         ("estimate", FEW),
+        ("clinical", FEW),
         ("audit", (*FEW, "--by", "sex")),
         ("scan", (*FEW, "--variables", "sex")),
         ("leaves", ("--min-size", "5", "--variables", "sex")),

@@ -28,6 +28,7 @@ def commands(off, binary):
         "test": ("test", *of_one, *FEW),
         "test of several classes": ("test", *of_pets, *FEW),
         "omnibus": ("test", *of_one, "--omnibus", *FEW),
+        "clinical": ("clinical", *of_one, *FEW),
         "estimate": ("estimate", *of_one, *FEW),
         "compare": ("compare", binary, "--label", "y", *two),
         "audit": ("audit", *of_one, "--by", "sex", *FEW),
@@ -42,6 +43,7 @@ def commands(off, binary):
 
 QUICK = {"test": ".png", "scan": ".svg"}
 SLOW = [
+    "clinical",
     "desiderata",
     "plan",
     "audit",

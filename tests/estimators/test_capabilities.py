@@ -13,7 +13,17 @@ from registry import ESTIMATORS, every, make_sample
 
 OFFERS = [each.name for each in fields(Capabilities)]
 PLAIN = [entry for entry in ESTIMATORS if not entry.thing.lens.parts and not entry.thing.members]
-ROWS_AND_SIGNS = {"terms", "linear", "large_sample", "standard_deviation", "expansion", "remark", "meaning", "peaks"}
+ROWS_AND_SIGNS = {
+    "terms",
+    "linear",
+    "large_sample",
+    "standard_deviation",
+    "expansion",
+    "remark",
+    "meaning",
+    "peaks",
+    "nearby",
+}
 REASONS = {
     "family": {
         **dict.fromkeys(ROWS_AND_SIGNS, "they are about one headline, and that of a family is the strongest of several")

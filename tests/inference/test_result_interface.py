@@ -73,6 +73,7 @@ RESULTS = {
     "ModelComparison": several,
     "PairDifference": lambda: several().pairs[0],
     "EquivalenceTest": lambda: cs.equivalence_test(sample(), cs.ECE(cs.EqualMass(5)), 0.2, n_resamples=99, rng=0),
+    "ClinicalSummary": lambda: cs.clinical_summary(sample(), n_resamples=39, rng=0),
     "CalibrationBand": lambda: cs.calibration_band(sample()),
     "CalibratorComparison": calibrators,
     "CalibratorResult": lambda: calibrators().models[1],

@@ -143,6 +143,12 @@ def test_noise_moves_a_value_at_most_as_far_as_its_noise_form_says(entry, data):
         assert heights.max() == pytest.approx(float(value(seen.outcomes)), abs=1e-12)
         assert (np.abs(heights - others) <= gap * scales + 1e-9).all()
         return
+    nearby = value.capabilities.nearby
+    if nearby is not None:
+        for one, another in ((seen, other), (other, seen)):
+            low, high = nearby(one.outcomes)
+            assert low - gap - 1e-9 <= float(value(another.outcomes)) <= high + gap + 1e-9
+        return
     root = 1 / core.noise_power
     values = [max(float(value(each.outcomes)), 0.0) ** root for each in (seen, other)]
     if np.isfinite(values).all():

@@ -1,0 +1,44 @@
+"""Summarise a model of an event as a clinical validation does.
+
+Prints observed over expected events, calibration intercept and slope, the error
+of a smooth calibration curve, C-index, Brier score and the test of the
+calibration belt, each with its interval. Use rows that neither the model nor
+its calibrator was fitted on.
+
+example commands:
+  calibstat clinical predictions.csv --label died --probs risk
+  calibstat clinical predictions.csv --label died --probs risk --plot curve.png
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import calibstat as cs
+from calibstat.cli import options
+from calibstat.cli.pictures import show_and_draw
+from calibstat.cli.questions import Measure, one_question, read_sample
+from calibstat.cli.text import ProgressBar, plain_warnings
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    options.add_input(parser)
+    options.add_lens(parser)
+    options.add(parser, "--confidence-level", "--n-resamples", "--seed", "--plot", "--format")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Read the sample, summarise it, print the summary."""
+    with plain_warnings():
+        sample = read_sample(arguments)
+        question = one_question(sample.predictions, arguments.lens, Measure(), two="a clinical summary")
+        with ProgressBar("summarising"):
+            found = cs.clinical_summary(
+                sample,
+                lens=question.view.lens,
+                confidence_level=arguments.confidence_level,
+                n_resamples=arguments.n_resamples,
+                rng=arguments.seed,
+            )
+    show_and_draw(arguments, found.to_dict(), found, found.plot)

@@ -1,0 +1,68 @@
+"""``calibstat clinical``: a file in, a summary out."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from published.test_rms_val_prob import sixty_rows
+
+SCREEN = """\
+No evidence of an error on average or in slope, or by the belt: 50 % predicted,
+40 % happened, O/E 0.8 (95 %: 0.624 to 1.03), slope 1.17 (0.544 to 1.79).
+
+measure                      value      95 % interval  if calibrated
+observed / expected (O/E)      0.8     0.624 to 1.026              1
+intercept in the large     -0.6073  -1.239 to 0.02396              0
+calibration slope            1.168    0.5443 to 1.791              1
+mean error (ICI)            0.1018        0 to 0.2741        0.08421
+median error (E50)         0.08547         0 to 0.439        0.07488
+0.9 quantile (E90)          0.1693           0 to 0.5          0.163
+largest error (Emax)        0.1778        0 to 0.7824         0.1923
+calibration belt            p 0.19
+C-index (AUC)               0.8623   0.7443 to 0.9309
+Brier score                 0.1594   0.1165 to 0.2143
+  reliability              0.01324       0 to 0.07407
+  resolution               0.08333
+  uncertainty                 0.24
+
+data      n = 60, 24 events; y_prob: column risk taken for P(label = 1); classes
+          0, 1 by position
+note      few rows of similar predictions have another outcome than most: the
+          interval has the noise that they may hide
+"""
+
+
+@pytest.fixture
+def sixty(tmp_path):
+    path = tmp_path / "sixty.csv"
+    y, p = sixty_rows()
+    path.write_text("died,risk\n" + "".join(f"{a},{b!r}\n" for a, b in zip(y.tolist(), p.tolist(), strict=True)))
+    return path
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_screen(run, sixty, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    code, out, err = run("clinical", sixty, "--label", "died", "--probs", "risk", "--n-resamples", "99")
+    assert (code, out, err) == (0, SCREEN, "")
+
+
+def test_json(run, sixty):
+    options = ("--label", "died", "--probs", "risk", "--n-resamples", "39", "--format", "json")
+    found = json.loads(run("clinical", sixty, *options)[1])
+    assert found["n_events"] == 24
+    assert found["measures"]["slope"]["value"] == pytest.approx(1.1677749, abs=1e-6)
+    assert set(found["measures"]["oe"]) == {"value", "low", "high", "expected"}
+
+
+def test_more_classes_need_a_lens(run, off):
+    code, _, err = run("clinical", off, "--label", "pet", "--probs", "prob_*", "--lens", "canonical")
+    assert code == 2
+    assert "a clinical summary is for two: take top-label or class-wise:LABEL" in err
+    code, out, _ = run(
+        "clinical", off, "--label", "pet", "--probs", "prob_*", "--lens", "class-wise:dog", "--n-resamples", "39"
+    )
+    assert code == 0
+    assert "seen through ClassWise(" in " ".join(out.split())

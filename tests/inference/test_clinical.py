@@ -1,0 +1,135 @@
+"""The clinical summary: its screen, its numbers, and what it refuses or leaves out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import calibstat as cs
+from published.test_rms_val_prob import sixty_rows
+
+
+@pytest.fixture(scope="module")
+def sixty():
+    y, p = sixty_rows()
+    return cs.Sample(y, p)
+
+
+@pytest.fixture(scope="module")
+def found(sixty):
+    return cs.clinical_summary(sixty, n_resamples=99, rng=0)
+
+
+SCREEN = """\
+No evidence of an error on average or in slope, or by the belt: 50 % predicted,
+40 % happened, O/E 0.8 (95 %: 0.624 to 1.03), slope 1.17 (0.544 to 1.79).
+
+measure                      value      95 % interval  if calibrated
+observed / expected (O/E)      0.8     0.624 to 1.026              1
+intercept in the large     -0.6073  -1.239 to 0.02396              0
+calibration slope            1.168    0.5443 to 1.791              1
+mean error (ICI)            0.1018        0 to 0.2741        0.08421
+median error (E50)         0.08547         0 to 0.439        0.07488
+0.9 quantile (E90)          0.1693           0 to 0.5          0.163
+largest error (Emax)        0.1778        0 to 0.7824         0.1923
+calibration belt            p 0.19
+C-index (AUC)               0.8623   0.7443 to 0.9309
+Brier score                 0.1594   0.1165 to 0.2143
+  reliability              0.01324       0 to 0.07407
+  resolution               0.08333
+  uncertainty                 0.24
+
+data      n = 60, 24 events; y_prob taken for P(label = 1); classes 0, 1 by
+          position
+note      few rows of similar predictions have another outcome than most: the
+          interval has the noise that they may hide"""
+
+
+@pytest.mark.parametrize("width", [80, 120, None])
+def test_the_screen(found, width):
+    assert found.to_text(width) == SCREEN
+    assert max(map(len, SCREEN.splitlines())) <= 80
+
+
+def test_numbers_and_intervals_are_those_of_the_estimators(sixty, found):
+    fit = cs.Cox()(sixty)
+    assert found["slope"][2:5] == (fit.slope, *fit.slope_interval)
+    assert found["intercept"][2:5] == (fit.intercept_in_the_large, *fit.intercept_in_the_large_interval)
+    for name, estimator in (("oe", cs.ObservedToExpected()), ("c_index", cs.AUC()), ("brier", cs.BrierScore())):
+        known = cs.estimate(sixty, estimator, rng=0)
+        assert (found[name].value, found[name].interval) == (known.headline, tuple(known.confidence_interval))
+    indices = cs.ICI()(sixty)
+    for name in ("ici", "e50", "e90", "emax"):
+        assert found[name].value == getattr(indices, name)
+        known = cs.estimate(sixty, cs.ICI(statistic=name), n_resamples=399, rng=1).confidence_interval
+        # both are uniform, from other draws and fewer
+        assert found[name].high == pytest.approx(known.high, rel=0.25)
+    assert found.belt.statistic == cs.CalibrationBelt()(sixty).statistic
+    parts = [found[name].value for name in ("uncertainty", "resolution", "reliability")]
+    cells = cs.BrierDecomposition(cs.EqualMass(6))(sixty)
+    assert parts == [cells.uncertainty, cells.sharpness, cells.calibration]
+    with pytest.raises(KeyError, match="there is no measure 'auc'; the names are oe, intercept, slope"):
+        found["auc"]
+
+
+@pytest.mark.parametrize(
+    ("shift", "slope", "words"),
+    [
+        (-1.0, 1.0, "Predictions are too low: "),
+        (1.0, 1.0, "Predictions are too high: "),
+        (0.0, 2.5, "Predictions are too extreme: "),
+        (0.0, 0.4, "Predictions are not extreme enough: "),
+        (0.0, 1.0, "No evidence of an error on average or in slope, or by the belt: "),
+    ],
+)
+def test_the_first_line_says_the_direction(shift, slope, words):
+    p = np.tile((np.arange(100) + 0.5) / 100, 8)
+    y = np.repeat((np.arange(8) + 0.5) / 8, 100) < p  # of equal predictions as many have the event as they say
+    logits = np.log(p / (1 - p))
+    shown = 1 / (1 + np.exp(-(shift + slope * logits)))
+    found = cs.clinical_summary(cs.Sample(y, shown), n_resamples=19, rng=0)
+    assert found.verdict.startswith(words)
+    assert f"{100 * shown.mean():.3g} % predicted, {100 * y.mean():.3g} % happened" in found.verdict
+
+
+def test_without_an_event_it_says_what_is_not_defined():
+    found = cs.clinical_summary(cs.Sample([0] * 40, np.linspace(0.01, 0.1, 40), labels=[0, 1]), n_resamples=19, rng=0)
+    assert found["oe"].value == 0
+    assert found["oe"].low == 0 < found["oe"].high < np.inf
+    text = str(found)
+    assert text.count("not defined") == 3
+    assert "O/E 0 (95 %: 0 to" in text
+    assert "no slope." in text
+    assert sum(line.startswith("note") for line in text.splitlines()) == 2
+    assert found.notes[0].startswith("the rarest outcome was seen in 0 rows")
+    assert found.to_dict()["measures"]["slope"]["value"] is None
+
+
+def test_weights_leave_the_belt_out(sixty):
+    weights = np.linspace(0.5, 1.5, 60)
+    weighted = cs.clinical_summary(cs.Sample(sixty.y_true, sixty.y_prob, sample_weight=weights), n_resamples=19, rng=0)
+    assert weighted.belt is weighted.belt_pvalue is None
+    assert "calibration belt" not in str(weighted).split("note")[0]
+    assert any("the calibration belt has no weights" in note for note in weighted.notes)
+    assert weighted.predicted == pytest.approx(np.average(sixty.y_prob[:, 1], weights=weights))
+
+
+def test_three_classes_need_a_lens():
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet([1, 1, 1], 90)
+    sample = cs.Sample(rng.integers(0, 3, 90), p)
+    with pytest.raises(ValueError, match="needs 2 classes, got 3: look through a lens first"):
+        cs.clinical_summary(sample)
+    found = cs.clinical_summary(sample, lens=cs.ClassWise(2), n_resamples=19, rng=0)
+    assert found.predicted == pytest.approx(p[:, 2].mean())
+    assert "seen through ClassWise(" in str(found)
+
+
+def test_its_levels_are_asked():
+    y, p = sixty_rows()
+    found = cs.clinical_summary(cs.Sample(y, p), confidence_level=0.8, n_resamples=19, rng=0)
+    assert "80 % interval" in str(found)
+    wide = cs.Cox()(cs.Sample(y, p)).slope_interval
+    assert wide[0] < found["slope"].low < found["slope"].high < wide[1]
+    with pytest.raises(ValueError, match="confidence_level is 95"):
+        cs.clinical_summary(cs.Sample(y, p), confidence_level=95)
